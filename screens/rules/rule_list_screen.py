@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -90,7 +90,7 @@ class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
         self.sought = LastSearch()
         self._finder = Finder()
         self._bases: dict[tuple[str, bool], array[int]] = {}
-        self._marked_among: tuple[Rule, ...] = ()
+        self._marked_among: Sequence[Rule] = ()
 
     def compose_body(self) -> ComposeResult:
         """Lay out the bars above the list and the panes."""
@@ -109,7 +109,7 @@ class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
         return self.query_one(RulePanes)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> Sequence[Rule]:
         """The rules in force, by id."""
         return () if self.loaded is None else self.loaded.book.rules
 

@@ -113,10 +113,10 @@ def test_saved_anywhere_and_gone_on_with_it_is_the_whole(
             bench.clock.advance(-5)  # a clock that goes back
         ledger = store.ledger()
         held = told(ledger) if cut == 2 else {}  # what was asked for is no longer as it is stored
-        write_fold(file, SavedFold(ledger, (), LAST, number))
+        write_fold(file, SavedFold(ledger, (), LAST, number, "a"))
         opened = open_fold(file, store.empty_ledger())
         assert opened is not None
-        assert (opened.entries, opened.latest) == (number, LAST)
+        assert (opened.entries, opened.latest, opened.lineage) == (number, LAST, "a")
         assert not held or told(opened.ledger) == held
         store.reader._ledger = opened.ledger
     assert told(store.ledger()) == told(whole_of(bench))

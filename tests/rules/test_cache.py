@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from workbench.rules.fetching.cache import (
 )
 from workbench.rules.fetching.facets import RuleFilter, column_rules
 from workbench.rules.fetching.queries import RulePage, get_rules, rule_filter
+from workbench.rules.ruleset import RuleSet, rule_set
 
 Make = Callable[..., Rule]
 
@@ -39,7 +40,7 @@ class Store:
         self.clock = ManualClock()
         self.project, self.home = MemoryJournal(self.clock), MemoryJournal(self.clock)
         self.loads = 0
-        self._read: tuple[str, tuple[Rule, ...]] = ("", ())
+        self._read: tuple[str, RuleSet] = ("", rule_set(()))
 
     def put(self, *rules: Rule, home: bool = False) -> None:
         """Write rules."""
@@ -62,12 +63,12 @@ class Store:
                     known.pop(str(entry.body["id"]), None)
         return tuple(known[identifier] for identifier in sorted(known))
 
-    def load(self) -> tuple[str, Sequence[Rule]]:
+    def load(self) -> RuleSet:
         """Return the rules as a fetcher asks for them."""
         self.loads += 1
         if self._read[0] != self.generation():
-            self._read = (self.generation(), self.rules())
-        return self._read
+            self._read = (self.generation(), rule_set(self.rules()))
+        return self._read[1]
 
     def generation(self) -> str:
         """Return what changes with the rules."""
@@ -297,8 +298,10 @@ def test_columns_follow_the_use_of_rules(store: Store, rule: Make) -> None:
     """Rules that differ in their use alone are given as the store has them now."""
     counts = iter((1, 2))
 
-    def load() -> tuple[str, Sequence[Rule]]:
-        return "same", (rule("r1", usage_count=next(counts)),)
+    held = rule_set([rule("r1")])
+
+    def load() -> RuleSet:
+        return held.counted({"r1": rule("r1", usage_count=next(counts))})
 
     fetcher = RuleFetcher(lambda: "g", load, MemoryCache())
     used = [fetcher.get_rules(bypass_cache=True).rules[0].usage_count for _ in range(2)]
@@ -323,7 +326,7 @@ def test_threads_that_waited_for_a_failure_try_for_themselves(store: Store, rule
     store.put(rule("r1"))
     failures = iter([StoreError("once")])
 
-    def load() -> tuple[str, Sequence[Rule]]:
+    def load() -> RuleSet:
         error = next(failures, None)
         if error is not None:
             raise error

@@ -26,6 +26,7 @@ from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import from_body, to_body
 from workbench.rules.fetching.cache import rules_held, shared_prefix
 from workbench.rules.fetching.cache import RuleFetcher, rules_generation
+from workbench.rules.ruleset import rule_set
 
 root, url = Path(sys.argv[1]), sys.argv[2]
 clock = SystemClock()
@@ -39,7 +40,7 @@ def load():
     for journal in journals.values():
         for _, entry in journal.read("rules"):
             known[entry.body["id"]] = from_body(entry.body)
-    return generation(), tuple(known[identifier] for identifier in sorted(known))
+    return rule_set(known[identifier] for identifier in sorted(known))
 
 def generation():
     return rules_generation(tuple(journals.values()))

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,8 @@ from workbench.rules.fetching.facets import (
     RuleFilter,
     allowed_positions,
     column_rules,
-    update_columns,
+    columns_arrays,
+    columns_from,
 )
 from workbench.rules.fetching.queries import (
     MAX_LIMIT,
@@ -27,10 +29,10 @@ from workbench.rules.fetching.queries import (
     every,
     fetch,
     get_context_rules,
-    get_rule,
     get_rules,
     rule_filter,
 )
+from workbench.rules.ruleset import rule_set
 
 Make = Callable[..., Rule]
 
@@ -197,8 +199,8 @@ def test_a_search_is_kept_to_the_positions_let_through(book: tuple[Rule, ...], q
 @given(books(), st.sampled_from(IDS))
 def test_a_rule_is_found_by_its_whole_id(book: tuple[Rule, ...], identifier: str) -> None:
     """The rule with that id, or None; the beginning of an id is not one."""
-    assert get_rule(book, identifier) == {rule.id: rule for rule in book}.get(identifier)
-    assert get_rule(book, identifier[:-1]) is None
+    assert rule_set(book).find(identifier) == {rule.id: rule for rule in book}.get(identifier)
+    assert rule_set(book).find(identifier[:-1]) is None
 
 
 def test_the_composite_takes_every_absolute_rule_and_the_best_default_ones(rule: Make) -> None:
@@ -227,8 +229,17 @@ def test_the_composite_takes_every_absolute_rule_and_the_best_default_ones(rule:
 
 @given(books(), books())
 def test_columns_are_updated_as_if_they_were_made_anew(before: list[Rule], after: list[Rule]) -> None:
-    """Rules that come, go and change leave the same columns as making them of all rules."""
-    assert _plain(column_rules(after)) == _plain(update_columns(column_rules(before), after))
+    """Rules that come, go and change leave the same columns as making them of all rules, kept ones too."""
+    base = rule_set(before)
+    kept = {
+        name: np.frombuffer(held, np.uint8) if isinstance(held, bytes) else held
+        for name, held in columns_arrays(base.columns).items()
+    }
+    assert _plain(columns_from(kept, before)) == _plain(column_rules(before))
+    now = {rule.id: rule for rule in after}
+    changed = base.changed(now, {rule.id for rule in before} - now.keys())
+    assert tuple(changed) == tuple(after)
+    assert _plain(column_rules(after)) == _plain(changed.columns)
 
 
 def _plain(columns: RuleColumns) -> dict[str, object]:
@@ -239,5 +250,5 @@ def _plain(columns: RuleColumns) -> dict[str, object]:
         for found in (getattr(columns, name),)
     }
     globs = {found: held.tolist() for found, held in columns.globs}
-    arrays = (columns.rules, columns.order.tolist(), columns.keys, columns.enabled.tolist())
+    arrays = (list(columns.rules), columns.order.tolist(), list(columns.keys), columns.enabled.tolist())
     return {**properties, "globs": globs, "arrays": arrays}

@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, settings
 
 from store.journal import FileJournal
 from tests.adapters import ManualClock
@@ -28,6 +27,8 @@ from workbench.rules.rulebook import (
     rule_candidates,
     stored_rulebook,
 )
+from workbench.rules.ruleset import rule_set
+from workbench.rules.rulestorage import keep_rules, open_arrays_of, open_rules
 
 Make = Callable[..., RuleStore]
 
@@ -126,26 +127,44 @@ def test_names_that_are_not_utf8_are_kept(store: RuleStore) -> None:
     assert again.rules[0].provenance.file == "lat\udce9in/CLAUDE.md"
 
 
+@pytest.mark.parametrize("sealed", [None, b"00000000\n"])
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"7", b'{"signature": 1}', b"\xff\xfe", b"null"])
-def test_a_damaged_book_is_made_anew(store: RuleStore, damage: bytes) -> None:
+def test_a_damaged_book_is_made_anew(store: RuleStore, damage: bytes, sealed: bytes | None) -> None:
     """Whatever stands in the stored book, the rules are those of files and journals."""
     write(store, "CLAUDE.md", "Never log tokens.")
     load_rulebook(store, ["CLAUDE.md"])
     directory = store.latest("rules")
     assert directory is not None
-    (directory / "rules.jsonl").write_bytes(damage)
+    (directory / "rules.jsonl").write_bytes(damage if sealed is None else sealed + damage)
     assert stored_rulebook(replace(store, latest=lambda kind: directory)) is None
     assert texts(replace(store, latest=lambda kind: directory), "CLAUDE.md") == ["Never log tokens."]
     assert kinds(store) == ["rule.put"]
 
 
-@given(books(), st.integers(1, 3))
-def test_rules_are_read_back_as_they_were_kept(rules: tuple[Rule, ...], in_a_line: int) -> None:
-    """Whatever rules hold, lone surrogates too, and however many share a line."""
-    with patch.object(rulebook, "_IN_A_LINE", in_a_line):
-        lines = list(rulebook.encode_rules(rules))
-    assert len(lines) == -(-len(rules) // in_a_line)
-    assert rules == rulebook.decode_rules(lines)
+@given(books())
+@settings(max_examples=50)
+def test_rules_are_read_back_as_they_were_kept(
+    tmp_path_factory: pytest.TempPathFactory, rules: tuple[Rule, ...]
+) -> None:
+    """Whatever rules hold, lone surrogates too, one by one and all at once."""
+    directory = tmp_path_factory.mktemp("kept")
+
+    def publish(kind: str, write: Callable[[Path], None]) -> Path:
+        write(directory)
+        return directory
+
+    kept = cast("RuleStore", SimpleNamespace(publish=publish, latest=lambda kind: directory))
+    head = {"signature": "s", "used_until": [3, 4]}
+    held = keep_rules(kept, head, rule_set(rules), whole=False)
+    assert tuple(held) == tuple(rules)
+    opened = [open_rules(kept, lambda head: True) for _ in range(2)]
+    assert [found is not None and found[0] for found in opened] == [head, head]
+    first, second = (found[1] for found in opened if found is not None)
+    assert [first.find(rule.id) for rule in rules] == list(rules)
+    assert tuple(second) == tuple(rules)
+    assert first.base.used_until == (3, 4)
+    open_arrays_of(kept, first)
+    assert (first.words, first.base.columns is None) == (held.words, False)
 
 
 @pytest.mark.parametrize("damage", [b"", b"workbench arrays 1\n", b"\xff" * 200])
@@ -156,7 +175,7 @@ def test_damaged_words_are_made_anew(store: RuleStore, damage: bytes) -> None:
     directory = store.latest("rules")
     assert directory is not None
     assert stored_rulebook(store) == book
-    (directory / "words.bin").write_bytes(damage)
+    (directory / "arrays.bin").write_bytes(damage)
     assert stored_rulebook(replace(store, latest=lambda kind: directory)) is None
     assert texts(replace(store, latest=lambda kind: directory), "CLAUDE.md") == ["Never log tokens."]
 
@@ -247,5 +266,6 @@ def test_after_an_edit_only_what_changed_is_read(store: RuleStore, monkeypatch: 
     folded = store.reader.folded
     store.journal.append(STREAM, PUT, [to_body(replace(rules[7], rule="Use spaces."))], by="x")
     again = load_rulebook(store, [], book)
+    words = again.words
     assert (store.reader.folded - folded, read) == (1, ["r007"])
-    assert again.words == lexical.index_words(again.rules)
+    assert words == lexical.index_words(again.rules)

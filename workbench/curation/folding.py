@@ -19,6 +19,7 @@ from workbench.curation.records import RecordType
 from workbench.curation.saved import SavedFold, StreamPlace, open_fold, write_fold
 from workbench.errors import JournalError, StoreError
 from workbench.ports import Entry, Journal
+from workbench.records.ids import new_id
 
 FEW: Final = 1_000
 """Entries that are folded again by every process: some 25 ms."""
@@ -78,7 +79,7 @@ class LedgerReader(Generic[L]):
 
     `empty` makes a ledger without entries. `latest` and `publish` keep a generation of a kind: what was
     folded is saved there by `save`. Any number of threads may use it. `folded` counts the entries that were
-    brought into ledgers so far.
+    brought into ledgers so far; `lineage` is of ledgers that go on from one another, in any process.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class LedgerReader(Generic[L]):
         self._entries = 0  # that the ledger is the fold of
         self._saved = 0
         self.folded = 0
+        self.lineage = ""
 
     def ledger(self) -> L:
         """Return the fold of the journals as they are now, for the caller alone. Raises: StoreError."""
@@ -134,14 +136,15 @@ class LedgerReader(Generic[L]):
                 return
             self._saved = self._entries
             streams = [replace(stream) for stream in self._streams.values()]
-            latest, entries, copied = self._latest, self._entries, ledger.fork()
-        fold = SavedFold(copied, tuple(stream.place() for stream in streams), latest, entries)
+            state = (self._latest, self._entries, self.lineage)
+            copied = ledger.fork()
+        fold = SavedFold(copied, tuple(stream.place() for stream in streams), *state)
         with suppress(StoreError):
             self._publish(_kind(copied.type), lambda directory: write_fold(directory / _FILE, fold))
 
     def _begin(self) -> L:
         """Return a ledger to fold everything into."""
-        self._streams, self._latest = {}, ("", 0, "")
+        self._streams, self._latest, self.lineage = {}, ("", 0, ""), new_id()
         self._entries = self._saved = 0
         return self._empty()
 
@@ -159,6 +162,7 @@ class LedgerReader(Generic[L]):
             reader = StreamReader(journal, at.number, at.name, home, at.start, at.end, at.last, at.key)
             self._streams[at.number, at.name] = reader
         self._latest, self._entries, self._saved = fold.latest, fold.entries, fold.entries
+        self.lineage = fold.lineage
         return fold.ledger
 
     def _fold(self, ledger: L) -> bool:

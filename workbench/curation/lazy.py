@@ -43,6 +43,10 @@ class StoredValues(Generic[Value]):
         found = self.decoded.get(number)
         return self.decoded.setdefault(number, self._decode(self.lines[number])) if found is None else found
 
+    def all(self) -> tuple[Value, ...]:
+        """Return all values, decoded."""
+        return tuple([self[number] for number in range(len(self))])
+
 
 class LazyList(Sequence[Value]):
     """A list that begins with stored values; values are only ever added."""
@@ -50,6 +54,11 @@ class LazyList(Sequence[Value]):
     def __init__(self, values: Iterable[Value] = (), *, stored: StoredValues[Value] | None = None) -> None:
         self.stored = stored
         self.added = list(values)
+
+    @property
+    def begun(self) -> int:
+        """How many of the values were stored."""
+        return 0 if self.stored is None else len(self.stored)
 
     def append(self, value: Value) -> None:
         """Add a value at the end."""
@@ -60,7 +69,7 @@ class LazyList(Sequence[Value]):
         return LazyList(self.added, stored=self.stored)
 
     def __len__(self) -> int:
-        return (0 if self.stored is None else len(self.stored)) + len(self.added)
+        return self.begun + len(self.added)
 
     @overload
     def __getitem__(self, index: int) -> Value: ...
@@ -72,12 +81,11 @@ class LazyList(Sequence[Value]):
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
         place = index + len(self) if index < 0 else index
-        before = 0 if self.stored is None else len(self.stored)
-        if self.stored is not None and 0 <= place < before:
+        if self.stored is not None and 0 <= place < len(self.stored):
             return self.stored[place]
-        if place < before:
+        if place < self.begun:
             raise IndexError("list index out of range")
-        return self.added[place - before]
+        return self.added[place - self.begun]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, (LazyList, list)) and len(self) == len(other) and list(self) == list(other)

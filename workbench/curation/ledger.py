@@ -65,6 +65,12 @@ class Ledger(Generic[R]):
                 return None
         return self.records[identifier]
 
+    def in_order(self, identifiers: Collection[str]) -> list[str]:
+        """Return ids of records in the order in which they came."""
+        if len(identifiers) < 2:
+            return [*identifiers]
+        return [identifier for identifier in self.records if identifier in identifiers]
+
     def require(self, identifier: str) -> R:
         """Return the record of an id. Raises: UsageError, naming the record in its place if there is one."""
         record = self.records.get(identifier)

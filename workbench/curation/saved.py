@@ -72,12 +72,16 @@ class StreamPlace:
 
 @dataclass(frozen=True, slots=True)
 class SavedFold(Generic[L]):
-    """A ledger and what it is the fold of: `entries` of streams, the last one at `latest`."""
+    """A ledger and what it is the fold of: `entries` of streams, the last one at `latest`.
+
+    `lineage` is that of the fold of everything that it goes on from.
+    """
 
     ledger: L
     streams: tuple[StreamPlace, ...]
     latest: tuple[str, int, str]
     entries: int
+    lineage: str
 
 
 class _Head(msgspec.Struct):
@@ -85,6 +89,7 @@ class _Head(msgspec.Struct):
     streams: tuple[StreamPlace, ...]
     latest: tuple[str, int, str]
     entries: int
+    lineage: str
     records: dict[str, int]
     versions: dict[str, int]
     steps: list[str]
@@ -107,6 +112,7 @@ def write_fold(path: Path, fold: SavedFold[Any]) -> None:
         fold.streams,
         fold.latest,
         fold.entries,
+        fold.lineage,
         last["records"],
         last["versions"],
         list(ledger.steps),
@@ -145,13 +151,13 @@ def open_fold(path: Path, empty: L) -> SavedFold[L] | None:
         _fill(empty, head, lines)
     except (OSError, ValueError, KeyError, RecursionError):
         return None
-    return SavedFold(empty, head.streams, head.latest, head.entries)
+    return SavedFold(empty, head.streams, head.latest, head.entries, head.lineage)
 
 
 def _sections(ledger: Ledger[Any]) -> Iterator[tuple[str, list[bytes | memoryview]]]:
     """Yield the lines of each section by name. The record of a line is the one that its change left."""
     changes = ledger.changes
-    first = 0 if changes.stored is None else len(changes.stored)
+    first = changes.begun
     last = _latest_changes(ledger, first)
     rows: list[_ChangeRow] = []
     records: list[object] = []
@@ -182,7 +188,7 @@ def _latest_changes(ledger: Ledger[Any], first: int) -> dict[str, int]:
 
 def _places(ledger: Ledger[Any], name: str) -> dict[str, int]:
     """Return in which line the records of a ledger are, by id."""
-    first = 0 if ledger.changes.stored is None else len(ledger.changes.stored)
+    first = ledger.changes.begun
     last = _latest_changes(ledger, first)
     for number, change in enumerate(ledger.changes.added, start=first):
         if change.after is not None:

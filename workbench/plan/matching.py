@@ -6,7 +6,7 @@ spot, and where more are missing the rules are matched by words alone and a note
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from workbench.errors import WorkbenchError
@@ -49,7 +49,7 @@ class RuleMatcher:
 
     def index(
         self,
-        rules: tuple[Rule, ...],
+        rules: Sequence[Rule],
         words: RuleWords,
         embedder: TextVectors | None,
         *,
@@ -70,7 +70,7 @@ class RuleMatcher:
             self._index = with_vectors(self._index, vectors)
         return self._index
 
-    def columns_of(self, rules: tuple[Rule, ...]) -> MatchColumns | None:
+    def columns_of(self, rules: Sequence[Rule]) -> MatchColumns | None:
         """Return the columns of the rules that were indexed last, None if those were others."""
         index = self._index
         return index.columns if index is not None and index.columns.rules is rules else None

@@ -38,8 +38,8 @@ MATCHED_BODY = 500  # characters of a task's body whose words are compared with 
 
 def choose_rules(
     workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking
-) -> tuple[RuleSelection, MatchReport]:
-    """Return the rules that may enter a plan, and how all of them matched. Raises: StoreError."""
+) -> tuple[RuleSelection, RuleQuery, MatchReport]:
+    """Return the rules that may enter a plan, what was asked, and how all matched. Raises: StoreError."""
     query, report = match_task(workspace, planner, request, ranking)
     rules = workspace.rulebook.rules
     limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
@@ -56,7 +56,7 @@ def choose_rules(
         excluded=overrides.excluded,
         duplicates=workspace.known_duplicates,
     )
-    return selection, report
+    return selection, query, report
 
 
 def match_task(
@@ -198,16 +198,21 @@ NOTHING = Learned()
 
 
 def learned_passages(
-    workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking
+    workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking, query: RuleQuery
 ) -> Learned:
-    """Return the learnings that may enter a plan, in the order of their claims. Raises: StoreError."""
+    """Return the learnings that may enter a plan, in the order of their claims; `query` is that of its rules.
+
+    Raises: StoreError.
+    """
     kept = workspace.learnings()
     if kept is None or not kept.known.live:
         return NOTHING
     from workbench.memory.learnings.prompt import candidates  # where there is something to select
 
     tasks = _tasks(request, ranking.intent.entities.issue_refs)
-    relevance, whys = _relevance(workspace, planner, request, ranking, kept)
+    if query.context is None:
+        query = replace(query, context=request_context(workspace, request, ranking))
+    relevance, whys = _relevance(planner, ranking, query, kept)
     for one in kept.known.live:
         if one.task_id is not None and one.task_id in tasks:
             relevance[one.id] = max(relevance.get(one.id, 0.0), _OWN_TASK)
@@ -226,18 +231,14 @@ def learned_passages(
 
 
 def _relevance(
-    workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking, kept: Kept
+    planner: Planner, ranking: Ranking, query: RuleQuery, kept: Kept
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return {id: relevance in [0, 1]} of the learnings about a task, and why, by words and by meaning."""
-    from workbench.rules.matching.filters import RuleQuery, reject
+    from workbench.rules.matching.filters import reject
     from workbench.rules.matching.lexical import shared_words, term_overlap
     from workbench.rules.matching.search import match_message
 
     text = matched_text(ranking.intent.task)
-    adapters = workspace.adapters
-    query = RuleQuery(
-        request.task, adapters.project_id, request_context(workspace, request, ranking), adapters.now()
-    )
     relevance: dict[str, float] = {}
     whys: dict[str, str] = {}
     overlap, shared = term_overlap(kept.words, text)

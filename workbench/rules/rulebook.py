@@ -3,52 +3,52 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from workbench import __version__
 from workbench.curation.store import record
 from workbench.errors import ParseError, StoreError
-from workbench.records.conversion import convert, decode_json
+from workbench.records.conversion import convert
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import AUTOMATIC, USAGE_STREAM, RuleLedger, read_usage, used
 from workbench.rules.curation.rulestore import LOCK, RuleStore
-from workbench.rules.curation.ruletype import STREAM, to_body
+from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.formats.families import family_of
 from workbench.rules.reading.discovery import RuleSource, discover, read_source
+from workbench.rules.ruleset import RuleSet, rule_set
+from workbench.rules.rulestorage import DAMAGED, Head, keep_rules, open_arrays_of, open_rules
 
 if TYPE_CHECKING:
     from workbench.rules.files.sync import SyncResult
     from workbench.rules.matching.lexical import RuleWords
 
-GENERATION = "rules"
-_FILE = "rules.jsonl"
-_WORDS = "words.bin"
-_FORMAT = 6
+_FORMAT = 7
 _VERSION = f"{__version__} {_FORMAT}"
-_IN_A_LINE = 256
 _UNCOUNTED = 1 << 17  # bytes of uses, some 300 plans
+
+
+LedgerMark = tuple[int, int, str]
+"""How many changes of records and of files a ledger has, and what tells the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """Rules sorted by id with their words indexed. `signature` changes with rule files and journals.
+    """Rules sorted by id. `signature` changes with rule files and journals.
 
     `warnings` are about rule files; `notes` say what could not be kept for the next run. `pending` counts
     changes of the store that rule files do not have yet, `conflicts` what store and file changed differently;
     `settled` are ids of pairs in force that somebody settled.
     `used_until` says up to where the journals of use are counted in; `named` are files imported by name.
+    `mark` says which ledger the rules are of and `reader` what folded it, None for a rulebook that was kept.
     `renewed` is set where rule files or journals were read to make it.
     """
 
-    rules: tuple[Rule, ...]
-    words: RuleWords
+    rules: RuleSet
     signature: str
     warnings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -57,9 +57,16 @@ class Rulebook:
     settled: tuple[str, ...] = ()
     used_until: tuple[int, int] = (0, 0)
     named: tuple[RuleSource, ...] = ()
+    mark: LedgerMark = (0, 0, "")
     changed: int = field(default=0, compare=False)
+    reader: object = field(default=None, compare=False)
     renewed: bool = field(default=False, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def words(self) -> RuleWords:
+        """The words of the rules."""
+        return self.rules.words
 
 
 def rule_candidates(paths: Iterable[str]) -> tuple[str, ...]:
@@ -108,49 +115,25 @@ def stored_rulebook(store: RuleStore) -> Rulebook | None:
     return _read(store, lambda head: True)
 
 
-def unchanged_rules(store: RuleStore) -> tuple[Rule, ...] | None:
+def unchanged_rules(store: RuleStore) -> RuleSet | None:
     """Return the stored rules if the journals and the rule files they were read from are as they were.
 
     None if not, or if nothing is stored. The project is not listed and no word is indexed: this is for asking
     rules that curation made, such as those with a check, which no new rule file can bring.
     """
 
-    def is_current(head: Mapping[str, Any]) -> bool:
+    def is_current(head: Head) -> bool:
         files, named = convert(head["files"], tuple[str, ...]), convert(head["named"], tuple[RuleSource, ...])
         sources = find_sources(store, [file for file in files if not file.startswith("~/")])
         return bool(head["signature"] == _signature(store, [*sources, *named]))
 
-    try:
-        kept = _kept(store, is_current)
-        return None if kept is None else decode_rules(kept[1])
-    except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError):
-        return None  # damaged, as in `_open`
+    kept = open_rules(store, is_current)
+    return None if kept is None else kept[1]
 
 
-def _is_ours(head: Mapping[str, Any]) -> bool:
+def _is_ours(head: Head) -> bool:
     """Whether this version of the program read the words that are kept."""
     return bool(head.get("version") == _VERSION)
-
-
-def _kept(
-    store: RuleStore, is_wanted: Callable[[Mapping[str, Any]], bool]
-) -> tuple[dict[str, Any], list[bytes]] | None:
-    """Return what is kept besides the rules, and the lines they are in; None if nothing wanted is kept.
-
-    Raises: what `is_wanted` does.
-    """
-    directory = store.latest(GENERATION)
-    if directory is None:
-        return None
-    try:
-        with (directory / _FILE).open("rb") as file:
-            head = json.loads(file.readline())
-            if not isinstance(head, dict) or not is_wanted(head):
-                return None
-            # One call for all lines would hold up other threads.
-            return head, [line for line in file]  # noqa: C416
-    except OSError:
-        return None
 
 
 def _import(store: RuleStore, sources: Sequence[RuleSource], previous: Rulebook | None) -> Rulebook:
@@ -172,7 +155,7 @@ def _import(store: RuleStore, sources: Sequence[RuleSource], previous: Rulebook 
         notes.append(f"changed rules are not recorded: {error.message}")
     book = replace(_book(store, ledger, found, signature, previous), named=tuple(named))
     try:
-        _save(store, book)
+        book = _keep(store, book)
     except StoreError as error:
         notes.append(f"rules are not kept for the next run: {error.message}")
     return replace(book, notes=tuple(notes), renewed=True)
@@ -181,15 +164,15 @@ def _import(store: RuleStore, sources: Sequence[RuleSource], previous: Rulebook 
 def _book(
     store: RuleStore, ledger: RuleLedger, found: SyncResult, signature: str, previous: Rulebook | None
 ) -> Rulebook:
-    from workbench.rules.matching.lexical import index_words, update_words
-
     until = _usage_sizes(store)
-    counts = store.usage()
-    rules = visible_rules(store, ledger.placed().values())
-    rules = [used(rule, counts) for rule in rules] if counts else rules
+    rules = None if previous is None else _changed_rules(store, ledger, _with_usage(store, previous, until))
+    if rules is None:
+        counts = store.usage()
+        whole = visible_rules(store, ledger.placed().values())
+        whole = [used(rule, counts) for rule in whole] if counts else whole
+        rules = rule_set(whole, None if previous is None else previous.rules, until)
     return Rulebook(
-        tuple(rules),
-        index_words(rules) if previous is None else update_words(previous.words, previous.rules, rules),
+        rules,
         signature,
         found.warnings,
         found.files,
@@ -197,8 +180,51 @@ def _book(
         conflicts=found.conflicts,
         settled=_settled(ledger),
         used_until=until,
+        mark=_mark(store, ledger, len(ledger.changes), len(ledger.file_changes)),
         changed=found.changed,
+        reader=store.reader,
     )
+
+
+def _mark(store: RuleStore, ledger: RuleLedger, changes: int, files: int) -> LedgerMark:
+    last = ledger.changes[changes - 1] if 0 < changes <= len(ledger.changes) else None
+    file = ledger.file_changes[files - 1] if 0 < files <= len(ledger.file_changes) else None
+    told = ("" if last is None else f"{last.step} {last.record_id}", "" if file is None else file[0])
+    return changes, files, " ".join((store.reader.lineage, str(store.home is not None), *told))
+
+
+def _changed_rules(store: RuleStore, ledger: RuleLedger, before: Rulebook) -> RuleSet | None:
+    """Return the rules of a ledger that goes on from that of a rulebook; None if it is another one.
+
+    Of a rulebook that another process kept, what came after the saved fold is compared as well: whether that
+    part of the journals is still what it was is not known.
+    """
+    changes, files, _ = before.mark
+    if not changes or before.mark != _mark(store, ledger, changes, files):
+        return None
+    if before.reader is not store.reader:
+        changes, files = min(changes, ledger.changes.begun), min(files, ledger.file_changes.begun)
+        if not changes:
+            return None
+    ids: set[str] = set()
+    for change in ledger.changes[changes:]:
+        ids |= {change.record_id, change.successor}
+    for _, *states in ledger.file_changes[files:]:
+        ids |= {anchor.rule_id for state in states if state is not None for anchor in state.anchors}
+    now = (ledger.current(identifier) for identifier in sorted(ids))
+    ids |= {rule.id for rule in now if rule is not None}
+    journals = (store.journal, store.home_journal)
+    base, rules = before.rules.base, before.rules
+    put = {rule.id: rule for rule in visible_rules(store, ledger.placed(sorted(ids)).values())}
+    if put and any(before.used_until):
+        counts = read_usage(journals, ends=base.used_until)
+        put = {key: used(rule, counts) for key, rule in put.items()}
+    gone = ids - put.keys()
+    put = {key: rule for key, rule in put.items() if rule != rules.plain(key)}
+    rules = rules.changed(put, gone)
+    later = put and before.used_until != base.used_until
+    since = read_usage(journals, base.used_until, ends=before.used_until) if later else {}
+    return rules.counted({key: used(rule, since) for key, rule in put.items()}) if since else rules
 
 
 def _settled(ledger: RuleLedger) -> tuple[str, ...]:
@@ -234,80 +260,62 @@ def _usage_sizes(store: RuleStore) -> tuple[int, int]:
     return store.journal.size(USAGE_STREAM), store.home_journal.size(USAGE_STREAM)
 
 
-def _with_usage(store: RuleStore, book: Rulebook) -> Rulebook:
-    """Return a rulebook with what was used since it was made."""
-    until = _usage_sizes(store)
+def _with_usage(store: RuleStore, book: Rulebook, until: tuple[int, int] | None = None) -> Rulebook:
+    """Return a rulebook with what was used since it was made, up to the journals' ends."""
+    until = _usage_sizes(store) if until is None else until
     if until == book.used_until:
         return book
-    counts = read_usage((store.journal, store.home_journal), book.used_until)
-    return replace(book, rules=tuple(used(rule, counts) for rule in book.rules), used_until=until)
+    counts = read_usage((store.journal, store.home_journal), book.used_until, ends=until)
+    rules = ((key, book.rules.find(key)) for key in book.rules.heirs(counts))
+    found = {key: used(rule, counts) for key, rule in rules if rule is not None}
+    return replace(book, rules=book.rules.counted(found) if found else book.rules, used_until=until)
 
 
 def _kept_short(store: RuleStore, book: Rulebook, since: tuple[int, int]) -> Rulebook:
     """Keep a rulebook whose uses since the kept one take long to count: each plan adds some to them."""
     if sum(book.used_until) - sum(since) > _UNCOUNTED:
         with suppress(StoreError):  # counted again by the next
-            _save(store, book)
+            return _keep(store, book, whole=True)
     return book
 
 
 def _open(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook | None:
     """Return the stored rules if they are what files and journals say."""
 
-    def is_current(head: Mapping[str, Any]) -> bool:
+    def is_current(head: Head) -> bool:
         named = convert(head["named"], tuple[RuleSource, ...])
         return bool(head["signature"] == _signature(store, [*sources, *named]))
 
     return _read(store, is_current)
 
 
-def _read(store: RuleStore, is_wanted: Callable[[Mapping[str, Any]], bool]) -> Rulebook | None:
+def _read(store: RuleStore, is_wanted: Callable[[Head], bool]) -> Rulebook | None:
+    kept = open_rules(store, is_wanted)
     try:
-        kept = _kept(store, is_wanted)
         if kept is None:
             return None
-        head, lines = kept
-        named = convert(head["named"], tuple[RuleSource, ...])
-        return replace(_from_kept(head, decode_rules(lines), _words(store)), named=named)
-    except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError):
-        return None  # damaged: read from the rule files and journals instead
+        head, rules = kept
+        open_arrays_of(store, rules)
+        return Rulebook(
+            rules,
+            str(head["signature"]),
+            convert(head["warnings"], tuple[str, ...]),
+            convert(head["files"], tuple[str, ...]),
+            pending=convert(head["pending"], int),
+            conflicts=convert(head["conflicts"], int),
+            settled=convert(head["settled"], tuple[str, ...]),
+            used_until=convert(head["used_until"], tuple[int, int]),
+            named=convert(head["named"], tuple[RuleSource, ...]),
+            mark=convert(head["mark"], tuple[int, int, str]),
+        )
+    except (OSError, *DAMAGED):
+        return None  # read from the rule files and journals instead
 
 
-def _words(store: RuleStore) -> RuleWords:
-    """Open the words that were kept with the rules. Raises: ValueError, KeyError if they are damaged."""
-    from workbench.project.arrays import open_arrays
-    from workbench.rules.matching.lexical import words_from
-
-    directory = store.latest(GENERATION)
-    if directory is None:
-        raise ValueError("the rules are gone")
-    try:
-        return words_from(open_arrays(directory / _WORDS))
-    except OSError as error:
-        raise ValueError(str(error)) from error
-
-
-def _from_kept(head: Mapping[str, object], rules: tuple[Rule, ...], words: RuleWords) -> Rulebook:
-    if words.count != len(rules) or head["count"] != len(rules):
-        raise ValueError("the words are of other rules")
-    return Rulebook(
-        rules,
-        words,
-        str(head["signature"]),
-        convert(head["warnings"], tuple[str, ...]),
-        convert(head["files"], tuple[str, ...]),
-        pending=convert(head["pending"], int),
-        conflicts=convert(head["conflicts"], int),
-        settled=convert(head["settled"], tuple[str, ...]),
-        used_until=convert(head["used_until"], tuple[int, int]),
-    )
-
-
-def _save(store: RuleStore, book: Rulebook) -> None:
+def _keep(store: RuleStore, book: Rulebook, *, whole: bool = False) -> Rulebook:
     head = {
         "version": _VERSION,
         "signature": book.signature,
-        "count": len(book.rules),
         "warnings": list(book.warnings),
         "files": list(book.files),
         "pending": book.pending,
@@ -315,37 +323,6 @@ def _save(store: RuleStore, book: Rulebook) -> None:
         "settled": list(book.settled),
         "used_until": list(book.used_until),
         "named": [msgspec.to_builtins(source) for source in book.named],
+        "mark": list(book.mark),
     }
-    # The standard library's JSON, for names that are not UTF-8 are lone surrogates, which it alone can write.
-    payload = b"\n".join([json.dumps(head).encode("ascii"), *encode_rules(book.rules)])
-    store.publish(GENERATION, lambda directory: _write(directory, payload, book.words))
-
-
-def encode_rules(rules: Sequence[Rule]) -> Iterator[bytes]:
-    """Yield lines of JSON, some hundred rules each: reading one does not hold up other threads."""
-    for start in range(0, len(rules), _IN_A_LINE):
-        some = rules[start : start + _IN_A_LINE]
-        try:
-            yield msgspec.json.encode(some)
-        except UnicodeEncodeError:
-            yield json.dumps([to_body(rule) for rule in some]).encode("ascii")
-
-
-def decode_rules(lines: Iterable[bytes]) -> tuple[Rule, ...]:
-    """Return the rules of lines. Raises: ValueError, RecursionError, MsgspecError if they are damaged."""
-    rules: list[Rule] = []
-    for line in lines:
-        if b"\\ud" in line or b"\\uD" in line:
-            # Lone surrogates, which only the standard library reads back.
-            rules += convert(json.loads(line), list[Rule])
-        else:
-            rules += decode_json(line, list[Rule])
-    return tuple(rules)
-
-
-def _write(directory: Path, payload: bytes, words: RuleWords) -> None:
-    from workbench.project.arrays import write_arrays
-    from workbench.rules.matching.lexical import words_arrays
-
-    (directory / _FILE).write_bytes(payload)
-    write_arrays(directory / _WORDS, words_arrays(words))
+    return replace(book, rules=keep_rules(store, head, book.rules, whole=whole))

@@ -16,8 +16,8 @@ from screens.rules.rule_text import summary
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size
 from workbench.records.rules import Authority, Category, Level, Provenance, Rule
-from workbench.rules.matching.lexical import index_words
 from workbench.rules.rulebook import Rulebook
+from workbench.rules.ruleset import rule_set
 
 TEXTS = (
     "Amounts of money are integers of cents; never use floats for them.",
@@ -62,9 +62,8 @@ def _rules() -> tuple[Rule, ...]:
 def _fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the screen read these rules."""
     rules = _rules()
-    book = Rulebook(
-        rules, index_words(rules), "fixed", files=("CLAUDE.md", ".cursor/rules/web.mdc"), pending=1
-    )
+    files = ("CLAUDE.md", ".cursor/rules/web.mdc")
+    book = Rulebook(rule_set(rules), "fixed", files=files, pending=1)
     monkeypatch.setattr(rule_list_screen, "read_rules", lambda engine, job: LoadedRules(book, summary(book)))
 
 

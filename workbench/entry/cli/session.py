@@ -113,8 +113,8 @@ def past_session(until: str) -> Iterator[RuleSession]:
     The journals alone say so: rule files are not looked at. Raises: WorkbenchError.
     """
     from workbench.rules.curation.ledger import used
-    from workbench.rules.matching.lexical import index_words
     from workbench.rules.rulebook import Rulebook, visible_rules
+    from workbench.rules.ruleset import rule_set
 
     here = current()
     config = here.settings().config
@@ -125,7 +125,7 @@ def past_session(until: str) -> Iterator[RuleSession]:
         found = visible_rules(store, store.ledger(until).placed().values())
         rules = tuple(used(rule, counts) for rule in found)
         measurement.candidates = len(rules)
-        yield RuleSession(here, config, opened, measurement, store, Rulebook(rules, index_words(()), until))
+        yield RuleSession(here, config, opened, measurement, store, Rulebook(rule_set(rules), until))
 
 
 def report_files(work: RuleSession, rules: Iterable[Rule]) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from workbench.config import Config
     from workbench.records.answers.rules import CheckResponse
     from workbench.rules.enforcement.checks import Verdict
+    from workbench.rules.ruleset import RuleSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class ToolCallContext:
     step: str = ""
 
 
-def current_rules(start: Path, config: Config) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+def current_rules(start: Path, config: Config) -> tuple[RuleSet, tuple[str, ...]]:
     """Return the rules in force and notes; only what changed is read again. Raises: WorkbenchError."""
     rules = load_stored_rules(start, config)
     if rules is not None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.rules.fetching.cache import RuleFetcher
     from workbench.rules.matching.lexical import RuleWords
     from workbench.rules.matching.search import RuleIndex
+    from workbench.rules.ruleset import RuleSet
 
 LACKING = "cache.redis_url is set and Redis is not used: install context-workbench[redis]"
 
@@ -32,7 +33,7 @@ Progress = Callable[[int, int], None]
 
 def load_stored_rules(
     start: Path, config: Config, environment: Mapping[str, str] = os.environ
-) -> tuple[Rule, ...] | None:
+) -> RuleSet | None:
     """Return a project's rules as they are stored, None if they have to be read again. Raises: StoreError.
 
     See `unchanged_rules`: takes no listing, no index and no model.
@@ -55,9 +56,8 @@ def rule_fetcher(
 
     adapters = workspace.adapters
 
-    def load() -> tuple[str, Sequence[Rule]]:
-        book, _ = workspace.sync_rules()
-        return book.signature, book.rules
+    def load() -> RuleSet:
+        return workspace.sync_rules()[0].rules
 
     journals = (adapters.journal, adapters.home_journal)
     shared, missing = _shared_cache(config, adapters.project_id, clock, wait)
@@ -139,7 +139,7 @@ class ReadySearch:
 
 def ready_to_search(
     matcher: RuleMatcher,
-    rules: tuple[Rule, ...],
+    rules: Sequence[Rule],
     words: RuleWords,
     query: str,
     mode: str,

@@ -6,7 +6,7 @@ place. How often rules are used is in a stream of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -74,33 +74,41 @@ class RuleLedger(Ledger[Rule]):
     """The fold of the rule journals.
 
     `files` are rule files as they were last read, and `file_changes` what changed of them, as (step, before,
-    after). `undos` take files back to what they were before the workbench wrote them, while they are as it
-    left them.
+    after); `by_file` has the ids of the rules in force that are of each. `undos` take files back to what they
+    were before the workbench wrote them, while they are as it left them.
     """
 
     type: RuleType = RULES
     files: dict[str, FileState] = field(default_factory=dict)
     undos: dict[str, Undo] = field(default_factory=dict)
     file_changes: LazyList[FileChange] = field(default_factory=LazyList)
+    by_file: dict[str, dict[str, None]] = field(default_factory=dict)
 
     @property
     def live(self) -> LazyDict[Rule]:
         """The rules in force, by id."""
         return self.records
 
-    def placed(self) -> dict[str, Rule]:
-        """Return the rules in force with the lines where their own files have them now."""
-        rules = dict(self.live)
-        for state in self.files.values():
+    def placed(self, wanted: Iterable[str] | None = None) -> dict[str, Rule]:
+        """Return the rules in force, or those `wanted`, with the lines where their files have them now."""
+        rules = {key: self.live[key] for key in (self.live if wanted is None else wanted) if key in self.live}
+        files = {rule.provenance.file for rule in rules.values() if rule.provenance is not None}
+        for state in (state for state in self.files.values() if state.file in files):
             for anchor in state.anchors:
                 rule = self.current(anchor.rule_id)
                 where = None if rule is None else rule.provenance
-                if rule is None or where is None or where.file != state.file:
+                if rule is None or rule.id not in rules or where is None or where.file != state.file:
                     continue
                 if (where.line, where.end_line) != (anchor.line, anchor.end_line):
                     moved = replace(where, line=anchor.line, end_line=anchor.end_line)
                     rules[rule.id] = replace(rule, provenance=moved)
         return rules
+
+    def fork(self) -> RuleLedger:
+        """Return a ledger that says the same; what is brought into either changes nothing in the other."""
+        copied = Ledger.fork(self)
+        copied.by_file = {file: ids.copy() for file, ids in self.by_file.items()}
+        return copied
 
     def take_fact(self, entry: Entry, home: bool) -> None:
         """Bring in how a file was read, or that nothing is known of it any more."""
@@ -127,6 +135,24 @@ class RuleLedger(Ledger[Rule]):
                 self.undos[state.file] = Undo(state.digest, offset, length, data)
         elif state.file in self.undos and self.undos[state.file].digest != state.digest:
             del self.undos[state.file]
+
+    def _record(
+        self,
+        entry: Entry,
+        step: CurationStep[Rule],
+        identifier: str,
+        before: Rule | None,
+        after: Rule | None,
+        successor: str = "",
+    ) -> None:
+        Ledger._record(self, entry, step, identifier, before, after, successor)
+        for rule in (before, after):
+            if rule is not None and rule.provenance is not None:
+                ids = self.by_file.setdefault(rule.provenance.file, {})
+                if rule is before:
+                    ids.pop(identifier, None)
+                else:
+                    ids[identifier] = None
 
     def undo_facts(
         self, step: CurationStep[Rule], restored: Collection[str], marks: StepMarks
@@ -268,12 +294,20 @@ def read_uses(journals: Sequence[Journal], until: str = "") -> Iterator[Use]:
 
 
 def read_usage(
-    journals: Sequence[Journal], since: Sequence[int] = (0, 0), until: str = ""
+    journals: Sequence[Journal],
+    since: Sequence[int] = (0, 0),
+    until: str = "",
+    ends: Sequence[int] | None = None,
 ) -> dict[str, tuple[int, str]]:
-    """Return (times used, last time) of each rule used between the journals' offsets `since` and a moment."""
+    """Return (times used, last time) of each rule used between the journals' offsets `since` and `ends`.
+
+    What came after the moment `until` does not count.
+    """
     counts: dict[str, tuple[int, str]] = {}
-    for journal, start in zip(journals, since, strict=True):
-        for _, entry in journal.read(USAGE_STREAM, start):
+    for number, (journal, start) in enumerate(zip(journals, since, strict=True)):
+        for after, entry in journal.read(USAGE_STREAM, start):
+            if ends is not None and after > ends[number]:
+                break
             if entry.kind == USED and not (until and entry.at > until):
                 _count(counts, entry)
     return counts

@@ -18,7 +18,7 @@ from workbench.lists.cursors import encode_cursor
 from workbench.ports import Cache, Journal
 from workbench.records.rules import Authority, Category, Check, Provenance, Rule
 from workbench.rules.curation.ruletype import STREAM
-from workbench.rules.fetching.facets import RuleColumns, RuleFilter, column_rules, update_columns
+from workbench.rules.fetching.facets import RuleFilter
 from workbench.rules.fetching.queries import (
     DEFAULT_LIMIT,
     TOP_K,
@@ -31,13 +31,15 @@ from workbench.rules.fetching.queries import (
     fetch,
     fingerprint,
     get_context_rules,
-    get_rule,
     rule_filter,
     rule_request,
 )
+from workbench.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from workbench.rules.fetching.facets import RuleColumns
 
 
 NONE: Final = "none"
@@ -141,8 +143,8 @@ SHARED = "rules.l2"
 STORE = "rules.l3"
 WARM_CATEGORIES = (Category.PREFERENCE, Category.BEHAVIOR)
 
-Load = Callable[[], tuple[str, Sequence[Rule]]]
-"""Syncs rules and returns (what changes with them, rules by id); use of rules changes only them."""
+Load = Callable[[], RuleSet]
+"""Syncs rules and returns them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,6 @@ class RuleFetcher:
         self._shared = shared
         self._missing = missing
         self._latest = ""
-        self._columns: tuple[str, RuleColumns] | None = None
         self._loading = threading.Lock()
         self._flights: dict[str, _Flight] = {}
         self._lock = threading.Lock()
@@ -211,7 +212,8 @@ class RuleFetcher:
 
     def get_rule(self, identifier: str) -> Rule | None:
         """Return the rule of that id from the store, None if there is none. Raises: StoreError."""
-        return get_rule(self._stored().rules, identifier)
+        with self._loading:
+            return self._load().find(identifier)
 
     def get_context_rules(
         self,
@@ -343,16 +345,8 @@ class RuleFetcher:
         return page
 
     def _stored(self) -> RuleColumns:
-        """Return the store's rules; columns are kept as long as only the use of rules changes."""
         with self._loading:
-            signature, rules = self._load()
-            if self._columns is None or self._columns[0] != signature:
-                known = self._columns
-                columns = column_rules(rules) if known is None else update_columns(known[1], rules)
-                self._columns = (signature, columns)
-            elif self._columns[1].rules is not rules:
-                self._columns = (signature, replace(self._columns[1], rules=tuple(rules)))
-            return self._columns[1]
+            return self._load().columns
 
     def _fault(self) -> str:
         return self._missing if self._shared is None else self._shared.fault

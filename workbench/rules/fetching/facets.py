@@ -7,14 +7,15 @@ values it asks for and intersects the properties; what is left is already in ord
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.records.conversion import decode_lossless, encode_lossless
 from workbench.records.rules import PATH_SCOPE, Authority, Category, Rule, path_globs
 from workbench.rules.globs import first_match
 
@@ -52,13 +53,12 @@ class Property:
 class RuleColumns:
     """A rulebook's rules (by id) and their properties.
 
-    `order` int32 [n] are positions in `rules` in the order of answers, `keys` what that order is by. Ranks
-    are positions in `order`. `globs` are the distinct lists of path globs in scopes with their rules.
+    `order` int32 [n] are positions in `rules` in the order of answers. Ranks are positions in `order`.
+    `globs` are the distinct lists of path globs in scopes with their rules.
     """
 
-    rules: tuple[Rule, ...]
+    rules: Sequence[Rule]
     order: Ranks
-    keys: tuple[Key, ...]
     enabled: NDArray[np.bool_]
     scope: Property
     project: Property
@@ -67,6 +67,31 @@ class RuleColumns:
     tools: Property
     tags: Property
     globs: tuple[tuple[tuple[str, ...], Ranks], ...]
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """What the order of answers is by, ascending."""
+        return _Keys(self.rules, self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys(Sequence[Key]):
+    rules: Sequence[Rule]
+    order: Ranks
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @overload
+    def __getitem__(self, index: int) -> Key: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Key]: ...
+
+    def __getitem__(self, index: int | slice) -> Key | list[Key]:
+        if isinstance(index, slice):
+            return [answer_key(self.rules[position]) for position in self.order[index].tolist()]
+        return answer_key(self.rules[int(self.order[index])])
 
 
 _PROPERTIES: Final[Mapping[str, Callable[[Rule], tuple[str, ...]]]] = {
@@ -77,9 +102,6 @@ _PROPERTIES: Final[Mapping[str, Callable[[Rule], tuple[str, ...]]]] = {
     "tools": lambda rule: rule.tool_targets,
     "tags": lambda rule: rule.tags,
 }
-
-_FEW: Final = 200
-"""Rules that differ, up to which moving the ranks of the others is faster than finding all of them."""
 
 
 def answer_key(rule: Rule) -> Key:
@@ -97,42 +119,30 @@ def column_rules(rules: Sequence[Rule]) -> RuleColumns:
         if rule.scope and (found := path_globs(rule.scope)):
             globs.setdefault(found, []).append(rank)
     return RuleColumns(
-        rules=tuple(rules),
+        rules=rules,
         order=np.array(order, dtype=np.int32),
-        keys=tuple(unsorted[position] for position in order),
         enabled=np.array([rule.enabled for rule in ordered], dtype=np.bool_),
         globs=tuple((found, _ranks(ranks)) for found, ranks in globs.items()),
         **{name: _property(map(values, ordered)) for name, values in _PROPERTIES.items()},
     )
 
 
-def update_columns(before: RuleColumns, rules: Sequence[Rule]) -> RuleColumns:
-    """Return what `column_rules` does, given the columns of rules most of which are the same.
+def move_columns(
+    before: RuleColumns, rules: Sequence[Rule], moved: Ranks, fresh: Sequence[int]
+) -> RuleColumns:
+    """Return the columns of rules most of which are those of before.
 
-    Ranks of rules that keep their properties are moved; only the others' are found anew.
+    `moved` int32 says where each rule of before is now, -1 for those that are not as they were; `fresh` are
+    the positions of all others. Ranks are moved, and only the fresh ones' are found.
     """
-    places = {rule.id: place for place, rule in enumerate(before.rules)}
-    moved = np.full(len(places), -1, np.int32)
-    fresh = []
-    for place, rule in enumerate(rules):
-        old = places.get(rule.id)
-        known = None if old is None else before.rules[old]
-        if old is not None and known is not None and (known is rule or _facets(known) == _facets(rule)):
-            moved[old] = place
-        else:
-            fresh.append((answer_key(rule), place))
-    if len(fresh) > _FEW:
-        return column_rules(rules)
     order = moved[before.order]
     kept = order >= 0
-    keys = [key for key, keep in zip(before.keys, kept.tolist(), strict=True) if keep]
-    fresh.sort()
-    points = np.array([bisect_left(keys, key) for key, _ in fresh], np.int64)
-    for key, _ in fresh:
-        insort(keys, key)
+    left = np.concatenate([[0], np.cumsum(kept)])
+    wanted = sorted((answer_key(rules[place]), place) for place in fresh)
+    points = left[[bisect_left(before.keys, key) for key, _ in wanted]] if wanted else np.zeros(0, np.int64)
     at = (points + np.arange(len(points))).tolist()
-    added = {rank: rules[place] for rank, (_, place) in zip(at, fresh, strict=True)}
-    index = np.cumsum(kept) - 1
+    added = {rank: rules[place] for rank, (_, place) in zip(at, wanted, strict=True)}
+    index = left[1:] - 1
     ranks = np.where(kept, index + np.searchsorted(points, index, side="right"), -1).astype(np.int32)
     globs = {found: _moved(held, ranks) for found, held in before.globs}
     for rank, rule in added.items():
@@ -143,13 +153,67 @@ def update_columns(before: RuleColumns, rules: Sequence[Rule]) -> RuleColumns:
         return _update(getattr(before, name), ranks, {rank: values(rule) for rank, rule in added.items()})
 
     return RuleColumns(
-        rules=tuple(rules),
-        order=np.insert(order[kept], points, [place for _, place in fresh]).astype(np.int32),
-        keys=tuple(keys),
-        enabled=np.insert(before.enabled[kept], points, [rules[place].enabled for _, place in fresh]),
+        rules=rules,
+        order=np.insert(order[kept], points, [place for _, place in wanted]).astype(np.int32),
+        enabled=np.insert(before.enabled[kept], points, [rules[place].enabled for _, place in wanted]),
         globs=tuple((found, held) for found, held in globs.items() if len(held)),
         **{name: column(name, values) for name, values in _PROPERTIES.items()},
     )
+
+
+def columns_arrays(columns: RuleColumns) -> dict[str, NDArray[Any] | bytes]:
+    """Return columns as arrays by name, for whoever keeps them."""
+    held = [*columns.globs]
+    names: dict[str, Sequence[object]] = {"globs": [globs for globs, _ in held]}
+    arrays: dict[str, NDArray[Any] | bytes] = {"order": columns.order, "enabled": columns.enabled}
+    arrays |= _packed("globs", [ranks for _, ranks in held])
+    for name in _PROPERTIES:
+        found: Property = getattr(columns, name)
+        names[name] = list(found.ranks)
+        arrays |= {f"{name}.none": found.none, **_packed(name, list(found.ranks.values()))}
+    return {**arrays, "names": encode_lossless(names)}
+
+
+def columns_from(arrays: Mapping[str, NDArray[Any]], rules: Sequence[Rule]) -> RuleColumns:
+    """Return the columns kept as arrays. Raises: ValueError, KeyError if they are of others."""
+    names = decode_lossless(arrays["names"].tobytes(), dict[str, list[Any]])
+    count, order = len(rules), arrays["order"].astype(np.int32)
+    if len(order) != count or len(arrays["enabled"]) != count:
+        raise ValueError("the columns are of other rules")
+    held = {name: _unpacked(arrays, name, len(names[name]), count) for name in ("globs", *_PROPERTIES)}
+    if not np.array_equal(np.sort(order), np.arange(count)):
+        raise ValueError("the columns have no order")
+    return RuleColumns(
+        rules=rules,
+        order=order,
+        enabled=arrays["enabled"].astype(np.bool_),
+        globs=tuple(zip(map(tuple, names["globs"]), held["globs"], strict=True)),
+        **{
+            name: Property(
+                dict(zip(names[name], held[name], strict=True)), _checked(arrays[f"{name}.none"], count)
+            )
+            for name in _PROPERTIES
+        },
+    )
+
+
+def _packed(name: str, held: Sequence[Ranks]) -> dict[str, NDArray[Any]]:
+    ends = np.cumsum([len(ranks) for ranks in held], dtype=np.int64)
+    return {f"{name}.ends": ends, f"{name}.ranks": np.concatenate([_ranks([]), *held])}
+
+
+def _unpacked(arrays: Mapping[str, NDArray[Any]], name: str, parts: int, count: int) -> list[Ranks]:
+    ends, ranks = arrays[f"{name}.ends"], _checked(arrays[f"{name}.ranks"], count)
+    whole = len(ends) == parts and (not parts or (ends[-1] == len(ranks) and (np.diff(ends) >= 0).all()))
+    if not whole or (parts and ends[0] < 0):
+        raise ValueError(f"the columns of {name} do not fit together")
+    return np.split(ranks, ends[:-1]) if parts else []
+
+
+def _checked(ranks: NDArray[Any], count: int) -> Ranks:
+    if len(ranks) and not 0 <= ranks.min() <= ranks.max() < count:
+        raise ValueError("the columns name rules that are not there")
+    return ranks.astype(np.int32)
 
 
 def select(columns: RuleColumns, wanted: RuleFilter) -> Ranks:
@@ -210,10 +274,6 @@ def _moved(held: Ranks, ranks: Ranks) -> Ranks:
 
 def _with_rank(held: Ranks | None, rank: int) -> Ranks:
     return _ranks([rank]) if held is None else np.sort(np.append(held, np.int32(rank)))
-
-
-def _facets(rule: Rule) -> tuple[object, ...]:
-    return answer_key(rule), rule.enabled, *(values(rule) for values in _PROPERTIES.values())
 
 
 def _ranks(found: Sequence[int]) -> Ranks:

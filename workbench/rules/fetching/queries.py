@@ -6,7 +6,7 @@ that a cache can stand in between. Absolute rules come first, then by priority, 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -91,13 +91,6 @@ def get_rules(
     not one of this query.
     """
     return fetch(columns, rule_request(rule_filter(**asked), limit=limit, cursor=cursor))
-
-
-def get_rule(rules: Sequence[Rule], identifier: str) -> Rule | None:
-    """Return the rule of that id among rules sorted by id, None if there is none."""
-    position = bisect_left(rules, identifier, key=lambda rule: rule.id)
-    found = rules[position] if position < len(rules) else None
-    return found if found is not None and found.id == identifier else None
 
 
 def rule_filter(**asked: Unpack[FilterFields]) -> RuleFilter:

@@ -144,9 +144,8 @@ class _Merge:
         self.originals: dict[str, Rule] | None = None
         known = (ledger.current(anchor.rule_id) for anchor in state.anchors)
         claimed = {rule.id for rule in known if rule is not None}
-        self.unplaced = [
-            rule for rule in ledger.live.values() if rule_file(rule) == self.file and rule.id not in claimed
-        ]
+        waiting = ledger.by_file.get(self.file, {}).keys() - claimed
+        self.unplaced = [ledger.live[identifier] for identifier in ledger.in_order(waiting)]
 
     def match(self, anchor: Anchor, base: Rule | None, theirs: Rule) -> None:
         """Take a rule that the file had and has."""

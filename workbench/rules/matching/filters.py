@@ -89,7 +89,7 @@ class MatchColumns:
     ones and those with a scope. `singular` are positions of rules that are checked one by one.
     """
 
-    rules: tuple[Rule, ...]
+    rules: Sequence[Rule]
     enabled: Bool
     project_of: Int64
     projects: tuple[str | None, ...]
@@ -117,7 +117,7 @@ def match_columns_of(rules: Sequence[Rule]) -> MatchColumns:
     absolute = np.array([rule.authority is Authority.ABSOLUTE for rule in rules], np.bool_)
     scoped = np.array([bool(scope) for _, scope in scopes], np.bool_)
     return MatchColumns(
-        rules=tuple(rules),
+        rules=rules,
         enabled=np.array([rule.enabled for rule in rules], np.bool_),
         project_of=project_of,
         projects=projects,

@@ -65,7 +65,7 @@ class _Postings:
 
 def index_words(rules: Sequence[Rule], numbers: WordNumbers | None = None) -> RuleWords:
     """Return the terms of rules: of what they say, and of each example message."""
-    return _weigh(_count(rules, range(len(rules))), rules, numbers)
+    return _weigh(_count(rules, range(len(rules))), len(rules), _texts_of(rules), numbers)
 
 
 def update_words(
@@ -81,19 +81,42 @@ def update_words(
             moved[old] = place
         else:
             fresh.append(place)
+    added = {place: rules[place] for place in fresh}
+    gone = [before[place] for place in np.flatnonzero(moved < 0).tolist()]
+    return move_words(words, moved, added, len(rules), gone, numbers)
+
+
+def move_words(
+    words: RuleWords,
+    moved: NDArray[np.int32],
+    added: Mapping[int, Rule],
+    count: int,
+    gone: Sequence[Rule],
+    numbers: WordNumbers | None = None,
+) -> RuleWords:
+    """Return the words of `count` rules most of which are those of before.
+
+    `moved` int32 says where each rule of before is now, -1 for those that are `gone`; `added` are all others
+    by where they are.
+    """
     owners = moved[words.rules]
     kept = owners >= 0
     terms = np.repeat(words.terms, np.diff(words.starts))
-    new = _count(rules, fresh)
+    new = _count(added, sorted(added))
     postings = _Postings(
         np.concatenate([terms[kept], new.terms]),
         np.concatenate([owners[kept], new.rules]),
         np.concatenate([words.repeats[kept], new.repeats]),
     )
-    return _weigh(postings, rules, numbers)
+    texts = words.texts + _texts_of(added.values()) - _texts_of(gone)
+    return _weigh(postings, count, texts, numbers)
 
 
-def _count(rules: Sequence[Rule], places: Iterable[int]) -> _Postings:
+def _texts_of(rules: Iterable[Rule]) -> int:
+    return sum(1 + len(rule.examples) for rule in rules)
+
+
+def _count(rules: Sequence[Rule] | Mapping[int, Rule], places: Iterable[int]) -> _Postings:
     """Return the terms of the rules at some places."""
     columns: dict[str, int] = {}
     flat, counts, owners = array("q"), array("d"), array("q")
@@ -108,7 +131,7 @@ def _count(rules: Sequence[Rule], places: Iterable[int]) -> _Postings:
     )
 
 
-def _weigh(postings: _Postings, rules: Sequence[Rule], numbers: WordNumbers | None) -> RuleWords:
+def _weigh(postings: _Postings, count: int, texts: int, numbers: WordNumbers | None) -> RuleWords:
     numbers = numbers or load_match_model().words
     order = np.lexsort((postings.rules, postings.terms))
     flat, owner = postings.terms[order], postings.rules[order]
@@ -119,13 +142,13 @@ def _weigh(postings: _Postings, rules: Sequence[Rule], numbers: WordNumbers | No
     starts = np.concatenate([first, [len(flat)]]).astype(np.int64)
     held = np.diff(starts)
     weights = repeats * (1 + numbers.saturation) / (repeats + numbers.saturation)
-    informed = (weights * np.repeat(_idf(held, len(rules)), held)) ** 2
-    lengths = np.sqrt(np.bincount(owner, informed, len(rules)))
-    mean = math.fsum(lengths) / max(len(rules), 1)  # exact, whatever the order of the rules
+    informed = (weights * np.repeat(_idf(held, count), held)) ** 2
+    lengths = np.sqrt(np.bincount(owner, informed, count))
+    mean = math.fsum(lengths) / max(count, 1)  # exact, whatever the order of the rules
     weights /= (1 - numbers.pivot + numbers.pivot * lengths / (mean or 1.0))[owner]
     return RuleWords(
-        count=len(rules),
-        texts=len(rules) + sum(len(rule.examples) for rule in rules),
+        count=count,
+        texts=texts,
         terms=flat[first],
         starts=starts,
         rules=owner,

@@ -18,11 +18,12 @@ from workbench.entry.services.rule_checks import (
     origin_of,
 )
 from workbench.errors import UsageError
-from workbench.records.rules import Decision, Rule
+from workbench.records.rules import Decision
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.rules.enforcement.checks import Verdict
+    from workbench.rules.ruleset import RuleSet
 
 _MAX_INPUT = 16 << 20  # bytes
 _CODES = {Decision.ALLOW: exits.OK, Decision.ASK: exits.ASK, Decision.DENY: exits.DENY}
@@ -71,12 +72,12 @@ def check(
         step=asked["step"],
     )
     value = decode_json(_read(given), "input", "--input", '{"command": "ls"}')
-    verdict = check_tool_call(here.project, rules_in_force(here), tool, value, known)
+    verdict = check_tool_call(here.project, rules_in_force(here).checked(), tool, value, known)
     _show_verdict(here, verdict)
     return _CODES[verdict.decision]
 
 
-def rules_in_force(here: Invocation) -> tuple[Rule, ...]:
+def rules_in_force(here: Invocation) -> RuleSet:
     """Return the rules in force; what is odd about them is reported. Raises: WorkbenchError."""
     rules, notes = current_rules(here.project, here.settings().config)
     for note in notes:

@@ -44,7 +44,7 @@ def violations(places: Sequence[Path], since: str) -> None:
         if not place.exists():
             raise UsageError(f"{place} does not exist", hint="Give a transcript or a directory of them.")
     start = since_time(since).isoformat(timespec="seconds") if since else ""
-    rules = [rule for rule in rules_in_force(here) if rule.check is not None and rule.enabled]
+    rules = [rule for rule in rules_in_force(here).checked() if rule.enabled]
     if not rules:
         here.out.say("no rule has a check: `workbench rules check --suggest` proposes some")
     count, files, others = _count(here, rules, places, start)

@@ -1,0 +1,207 @@
+"""A rulebook that goes on from the one before is the one made of everything, whoever made which and when."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from store import files, generations
+from store.journal import FileJournal
+from tests.adapters import ManualClock
+from tests.rules.test_fetching import _plain
+from workbench.curation import folding
+from workbench.errors import UsageError
+from workbench.records.rules import Check, Rule
+from workbench.rules import ruleset, rulestorage
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.rulestore import RuleStore, note_use
+from workbench.rules.fetching.facets import column_rules
+from workbench.rules.matching.lexical import index_words
+from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook, unchanged_rules
+
+VERBS = ("add", "home", "edit", "words", "check", "remove", "undo", "redo", "file", "use", "forget")
+STEPS = st.lists(
+    st.tuples(st.sampled_from(VERBS), st.integers(0, 9), st.sampled_from(("go on", "open", "leave"))),
+    max_size=14,
+)
+FILES = ("CLAUDE.md", "web/AGENTS.md")
+
+
+class Life:
+    """A project on disk that processes come to and leave."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.clock = ManualClock()
+        for name in ("project/web", "home"):
+            (root / name).mkdir(parents=True)
+        (root / "project/CLAUDE.md").write_text("- Never log tokens.\n- Use tabs.\n", encoding="utf-8")
+        self.store = self.opened()
+
+    def opened(self, *, bare: bool = False) -> RuleStore:
+        """Return the store as a new process has it; a bare one finds nothing that was kept."""
+        state, clock = self.root / "state", self.clock
+
+        def latest(kind: str) -> Path | None:
+            found = generations.latest(state, kind)
+            return found.path if isinstance(found, generations.Generation) and not bare else None
+
+        def publish(kind: str, write: object) -> Path:
+            where = self.root / "elsewhere" if bare else state
+            return generations.publish(where, kind, write, clock=clock).path  # type: ignore[arg-type]
+
+        return RuleStore(
+            root=self.root / "project",
+            project_id="p",
+            home=self.root / "home",
+            journal=FileJournal(state, clock),
+            home_journal=FileJournal(self.root / "away", clock),
+            latest=latest,
+            publish=publish,
+            lock=lambda name: contextlib.nullcontext(),
+            now=clock.now,
+            count_tokens=len,
+            replace_file=lambda path, data, expected: files.replace_file(path, data, expected=expected),
+        )
+
+    def act(self, verb: str, number: int, book: Rulebook) -> None:
+        """Change something."""
+        self.clock.advance(1)
+        curator = Curator(self.store, "test", lambda: FILES)
+        pick = book.rules[number % len(book.rules)] if book.rules else None
+        if verb in ("add", "home"):
+            project = None if verb == "home" else "p"
+            curator.add(Rule("", "", f"Rule {self.clock.now()} of tool {number}", project_id=project))
+        elif verb in ("undo", "redo"):
+            getattr(curator, verb)()
+        elif verb == "file":
+            lines = [f"- Line {at * number} of the file." for at in range(1, 4)]
+            place = self.root / "project" / FILES[number % 2]
+            place.write_text("\n".join(lines if number else []), encoding="utf-8")
+        elif pick is None:
+            return
+        elif verb == "edit":
+            curator.edit(pick.id, priority=number * 10, tags=(f"tool:t{number}",))
+        elif verb == "words":
+            curator.edit(pick.id, rule=f"Other words {self.clock.now()}")
+        elif verb == "check":
+            curator.edit(pick.id, check=Check(tools=("Bash",), command=f"git push {number}"))
+        elif verb == "remove":
+            curator.remove([pick.id])
+        elif verb == "use":
+            note_use(self.store, [pick], "s", "claude", by="test")
+        else:
+            self.store = self.opened()  # a new process
+
+
+def assert_whole(book: Rulebook, life: Life) -> None:
+    """Compare a rulebook with the one made of everything."""
+    whole = load_rulebook(life.opened(bare=True), FILES)
+    assert tuple(book.rules) == tuple(whole.rules)
+    assert [book.rules.find(rule.id) for rule in whole.rules] == list(whole.rules)
+    assert book.mark[:2] == whole.mark[:2]
+    assert replace(book, rules=whole.rules, mark=whole.mark) == whole
+    assert book.words == index_words(tuple(whole.rules))
+    assert _plain(book.rules.columns) == _plain(column_rules(tuple(whole.rules)))
+    assert book.rules.checked() == [rule for rule in whole.rules if rule.check is not None]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep changes and folds of few rules as those of many."""
+    monkeypatch.setattr(folding, "FEW", 1)
+    monkeypatch.setattr(rulestorage, "MANY", 0)
+    monkeypatch.setattr(rulestorage, "FEW", 4)
+    monkeypatch.setattr(ruleset, "FEW", 4)
+
+
+@given(STEPS)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_was_changed_by_whom(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, str]]
+) -> None:
+    """Edits, undo, files, uses, by this process or another: what comes of it is what the whole comes to."""
+    life = Life(tmp_path_factory.mktemp("life"))
+    book = load_rulebook(life.store, FILES)
+    for verb, number, then in steps:
+        with contextlib.suppress(UsageError):
+            life.act(verb, number, book)
+        if then == "leave":
+            continue
+        book = load_rulebook(life.store, FILES, book if then == "go on" else None)
+        assert_whole(book, life)
+        kept = stored_rulebook(life.store)
+        assert kept is not None
+        assert (kept.signature, [rule.id for rule in kept.rules]) == (book.signature, list(book.rules.ids))
+        unchanged = unchanged_rules(life.opened())
+        assert unchanged is not None
+        assert [rule.id for rule in unchanged.checked()] == [rule.id for rule in book.rules.checked()]
+
+
+def test_an_edit_of_many_rules_keeps_what_changed(tmp_path: Path) -> None:
+    """The rules that did not change are neither decoded nor written, and a new process finds them."""
+    life = Life(tmp_path)
+    curator = Curator(life.store, "test")
+    curator.add_all([Rule("", "", f"Rule {number} holds", project_id="p") for number in range(30)])
+    first = load_rulebook(life.store, FILES)
+    base = life.store.latest("rules")
+    curator.edit(first.rules[3].id, priority=99)
+    life.store = life.opened()
+    second = load_rulebook(life.store, FILES)
+    assert (life.store.latest("rules"), life.store.latest("rule_changes") is None) == (base, False)
+    assert list(second.rules.put) == [first.rules[3].id]
+    third = load_rulebook(life.opened(), FILES)
+    held = third.rules.base.rules
+    assert isinstance(held, rulestorage.StoredRules)
+    assert (third.rules[3].priority, held.decoded) == (99, {})
+    assert_whole(third, life)
+
+
+def test_changes_of_another_base_are_of_no_use(tmp_path: Path) -> None:
+    """Who kept the whole meanwhile is right."""
+    life = Life(tmp_path)
+    book = load_rulebook(life.store, FILES)
+    Curator(life.store, "test").edit(book.rules[0].id, priority=99)
+    load_rulebook(life.opened(), FILES)
+    life.store.journal.append("rules", "rule.removed", [{"id": book.rules[1].id}], by="test")
+    load_rulebook(life.opened(), FILES, rebuild=True)
+    kept = stored_rulebook(life.opened())
+    assert kept is not None
+    assert kept.rules.put == {}
+    assert_whole(kept, life)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"00000000\n{}", b"\xff" * 30])
+def test_damaged_changes_are_made_again(tmp_path: Path, damage: bytes) -> None:
+    """The rules are those of files and journals."""
+    life = Life(tmp_path)
+    book = load_rulebook(life.store, FILES)
+    Curator(life.store, "test").edit(book.rules[0].id, priority=99)
+    load_rulebook(life.opened(), FILES)
+    directory = life.store.latest("rule_changes")
+    assert directory is not None
+    (directory / "changes.json").write_bytes(damage)
+    assert_whole(load_rulebook(life.opened(), FILES), life)
+
+
+def test_a_line_of_the_journal_that_somebody_wrote_over_counts(tmp_path: Path) -> None:
+    """A saved fold and a kept rulebook stand for the journals as they are, not as they were."""
+    life = Life(tmp_path)
+    curator = Curator(life.store, "test")
+    for number in range(4):
+        life.clock.advance(1)
+        curator.add(Rule("", "", f"Rule {number} holds", project_id="p"))
+    load_rulebook(life.store, FILES)
+    load_rulebook(life.opened(), FILES)
+    path = tmp_path / "state/journal/rules.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"Rule 1 holds", b"Rule X holds"))
+    life.clock.advance(1)
+    Curator(life.opened(), "test").add(Rule("", "", "Last rule", project_id="p"))
+    book = load_rulebook(life.opened(), FILES)
+    assert "Rule X holds" in [rule.rule for rule in book.rules]
+    assert_whole(book, life)
