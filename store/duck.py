@@ -115,11 +115,14 @@ def insert(
 
 
 def select(
-    connection: DuckDBPyConnection, statement: str, columns: Mapping[str, tuple[str, Sequence[Any]]]
+    connection: DuckDBPyConnection,
+    statement: str,
+    columns: Mapping[str, tuple[str, Sequence[Any]]],
+    parameters: Mapping[str, Any] | None = None,
 ) -> list[Any]:
     """Return the rows of a SELECT that joins `staged`, columns of values as for `insert`."""
     with registered(connection, columns):
-        return connection.execute(statement).fetchall()
+        return connection.execute(statement, parameters or {}).fetchall()
 
 
 @contextlib.contextmanager

@@ -155,20 +155,32 @@ class Tables:
         with self._mutex:
             if self.read(artifacts.states) == current:
                 return 0
-            with locks.exclusive(self._lock, timeout=self._timeout):
-                try:
-                    with self._kept.attached(self.path) as connection:
-                        known = artifacts.states(connection)
-                        gone = sorted(known.keys() - current.keys())
-                        changed = sorted(path for path, state in current.items() if known.get(path) != state)
-                        connection.execute("BEGIN")
-                        artifacts.update(connection, gone, describe(changed))
-                        connection.execute("COMMIT")
-                except DamagedTables as finding:
-                    raise StoreError(
-                        f"writing {self.path} failed: {finding}", hint="Run `workbench rebuild`."
-                    ) from finding
-            return len(gone) + len(changed)
+
+            def work(connection: DuckDBPyConnection) -> int:
+                known = artifacts.states(connection)
+                gone = sorted(known.keys() - current.keys())
+                changed = sorted(path for path, state in current.items() if known.get(path) != state)
+                artifacts.update(connection, gone, describe(changed))
+                return len(gone) + len(changed)
+
+            return self.write(work)
+
+    def write(self, work: Callable[[DuckDBPyConnection], T]) -> T:
+        """Return what `work` does, in one transaction, to tables that no journal is behind.
+
+        Raises: StoreError, StoreBusy.
+        """
+        with self._mutex, locks.exclusive(self._lock, timeout=self._timeout):
+            try:
+                with self._kept.attached(self.path) as connection:
+                    connection.execute("BEGIN")
+                    done = work(connection)
+                    connection.execute("COMMIT")
+                    return done
+            except DamagedTables as finding:
+                raise StoreError(
+                    f"writing {self.path} failed: {finding}", hint="Run `workbench rebuild`."
+                ) from finding
 
     def file(self) -> int | None:
         """Return what identifies the database's file, None before there is one; a rebuild changes it."""
@@ -275,11 +287,14 @@ def _report(rounds: Iterable[Round]) -> CatchUp:
 # Tables that no journal feeds (artifacts, edges, symbols) are not projections of journals.
 PROJECTED: Final = {
     "applied": "SELECT origin, stream, position, head FROM applied ORDER BY ALL",
+    "corrections": "SELECT * FROM corrections ORDER BY origin, stream, position",
     "causal_links": "SELECT * FROM causal_links ORDER BY id",
     "episode_events": "SELECT * FROM episode_events ORDER BY id",
     "episode_sources": "SELECT * FROM episode_sources ORDER BY session_id",
     "episodes": "SELECT * FROM episodes ORDER BY session_id",
     "learning_events": "SELECT * FROM learning_events ORDER BY origin, stream, position",
+    "learning_conflicts": "SELECT * FROM learning_conflicts ORDER BY id",
+    "learnings": "SELECT * FROM learnings ORDER BY id",
     "metrics": "SELECT * FROM metrics ORDER BY id",
     "model_registry": "SELECT * FROM model_registry ORDER BY model_id",
     "rejected": "SELECT * FROM rejected ORDER BY ALL",

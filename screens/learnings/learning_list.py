@@ -15,8 +15,14 @@ from screens.widgets.table import Column
 from workbench.lists.filters import Field, FieldKind
 from workbench.lists.tables import ListQuery
 from workbench.memory.learnings.learningtype import stale_days
-from workbench.memory.learnings.review import STALE_DAYS, ReviewItem, Why
-from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
+from workbench.memory.learnings.review import ReviewItem, Why
+from workbench.records.learnings import (
+    STALE_DAYS,
+    FeatureLearning,
+    LearningKind,
+    LearningSource,
+    LearningState,
+)
 
 STATES: Final[Mapping[str, tuple[str, str]]] = {
     "unreviewed": ("?", "bold $text-warning"),

@@ -78,8 +78,8 @@ _NAMES: Final = tuple(name for name in Rule.__slots__)
 def rule_list(tables: Tables, project_id: str, *, home: bool) -> SqlList[Rule]:
     """Return the rules in force in a project; with `home` those of files in the user's home, too."""
     row = ", ".join((*(f'"{name}"' for name in _NAMES), "line", "end_line"))
-    given = {"project": project_id, "home": home}
-    return SqlList(tables, ListColumns(RULES, "FROM rules", FIELDS, SORTS, row, _rule, VISIBLE, given))
+    columns = ListColumns(RULES, "FROM rules", FIELDS, SORTS, row, _rule, VISIBLE)
+    return SqlList(tables, columns, lambda: {"project": project_id, "home": home})
 
 
 def _rule(row: Sequence[Any]) -> Rule:

@@ -64,9 +64,9 @@ class SessionList(SqlList[SessionRow]):
     def __init__(self, tables: Tables, *, quiet_since: float, commits: bool) -> None:
         given = {"commits": commits, "quiet_since": quiet_since}
         columns = ListColumns(
-            SESSIONS, "FROM sessions", FIELDS, SORTS, _ROW, lambda row: SessionRow(*row), VISIBLE, given
+            SESSIONS, "FROM sessions", FIELDS, SORTS, _ROW, lambda row: SessionRow(*row), VISIBLE
         )
-        super().__init__(tables, columns)
+        super().__init__(tables, columns, lambda: given)
 
     def times(self, query: ListQuery) -> Int64:
         """Return when the sessions that match began, int64 [n] in seconds. Raises: StoreError."""

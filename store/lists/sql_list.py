@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from store.duck import registered
@@ -33,6 +33,9 @@ RowT = TypeVar("RowT")
 SortKey = tuple[str, bool]
 """An expression that is never NULL, and whether its largest values come first."""
 
+_MATCH: Final = "how well it matches"
+"""Stands among sort keys for the points of a filter's words."""
+
 SELECT_ORDER: Final = "SELECT number, {score} AS score FROM ({matched}) ORDER BY {order}"
 SELECT_PAGE: Final = """
 WITH matched AS MATERIALIZED ({matched})
@@ -59,9 +62,9 @@ UNION ALL SELECT '', '', count(*), 0 FROM matched ORDER BY field, place
 class ListColumns(Generic[RowT]):
     """Where the rows of a type are: the columns of fields, orders and whole rows.
 
-    `source` is FROM with their table, `visible` the condition of the rows that are shown, and `given` the
-    values of its parameters. The table has `number`, `id` and, with what is searched, `haystack` and `cased`.
-    `row` are the expressions that `decode` makes a row of.
+    `source` is FROM with their table, `visible` the condition of the rows that are shown. The table has
+    `number`, `id` and, with what is searched, `haystack` and `cased`. `row` are the expressions that
+    `decode` makes a row of.
     """
 
     type: ListType
@@ -71,15 +74,23 @@ class ListColumns(Generic[RowT]):
     row: str
     decode: Callable[[Sequence[Any]], RowT]
     visible: str = "true"
-    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 class SqlList(Generic[RowT]):
-    """The rows of a type as a `ListTable`, read from tables that are brought up to date first."""
+    """The rows of a type as a `ListTable`, read from tables that are brought up to date first.
 
-    def __init__(self, tables: Tables, columns: ListColumns[RowT]) -> None:
+    `given` returns the values of the parameters that the columns have.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        columns: ListColumns[RowT],
+        given: Callable[[], Mapping[str, Any]] = dict[str, Any],
+    ) -> None:
         self._tables = tables
         self._columns = columns
+        self._given = given
 
     @property
     def type(self) -> ListType:
@@ -108,12 +119,12 @@ class SqlList(Generic[RowT]):
 
         def work(connection: DuckDBPyConnection) -> tuple[int, list[Any], Mapping[int, RowT]]:
             with registered(connection, _numbers(within)):
-                found = connection.execute(statement, parameters.values).fetchall()
+                found = _execute(connection, statement, parameters.values).fetchall()
                 total = found[0][0] if found else 0
                 if not found and place is not None:
                     counting = self._parameters()
                     only = SELECT_TOTAL.format(matched=self._matched(query, counting, within, ()))
-                    [(total,)] = connection.execute(only, counting.values).fetchall()
+                    [(total,)] = _execute(connection, only, counting.values).fetchall()
             return total, found, self._rows(connection, [row[1] for row in found[:limit]])
 
         total, found, rows = self._tables.read(work)
@@ -131,7 +142,7 @@ class SqlList(Generic[RowT]):
 
         def work(connection: DuckDBPyConnection) -> Order:
             with registered(connection, _numbers(within)):
-                found = connection.execute(statement, parameters.values).fetchnumpy()
+                found = _execute(connection, statement, parameters.values).fetchnumpy()
             return Order(found["number"], found["score"] if ranked else None)
 
         return self._tables.read(work)
@@ -149,7 +160,9 @@ class SqlList(Generic[RowT]):
             id=parameters.add(identifier),
             visible=self._columns.visible,
         )
-        found = self._tables.query(statement, parameters.values)
+        found = self._tables.read(
+            lambda connection: _execute(connection, statement, parameters.values).fetchall()
+        )
         return found[0][0] if found else None
 
     def record(self, identifier: str) -> RowT | None:
@@ -173,7 +186,7 @@ class SqlList(Generic[RowT]):
 
         def work(connection: DuckDBPyConnection) -> list[Any]:
             with registered(connection, _numbers(within)):
-                return connection.execute(statement, parameters.values).fetchall()
+                return _execute(connection, statement, parameters.values).fetchall()
 
         (_, _, total, _), *found = self._tables.read(work)
         counts: dict[str, list[ValueCount]] = {name: [] for name in asked}
@@ -182,14 +195,14 @@ class SqlList(Generic[RowT]):
         return ValueCounts(total, {name: tuple(values) for name, values in counts.items()})
 
     def _parameters(self) -> Parameters:
-        return Parameters(dict(self._columns.given))
+        return Parameters(dict(self._given()))
 
     def _keys(self, query: ListQuery) -> tuple[SortKey, ...]:
         """Return what decides the order, the id at last."""
         column, descending = query.sort or self.type.usual
         chosen = tuple((sql, desc is not descending) for sql, desc in self._columns.sorts[column])
         if query.sort is None and query.filter.ranks:
-            chosen = (("score", True), *chosen)
+            chosen = ((_MATCH, True), *chosen)
         return (*chosen, ("id", False))
 
     def _matched(
@@ -207,14 +220,14 @@ class SqlList(Generic[RowT]):
         if within is not None:
             tests.append("number IN (SELECT number FROM staged)")
         points = [f"{one} AS w{at}" for at, one in enumerate(condition.points)]
-        listed = [f"({sql}) AS k{at}" for at, (sql, _) in enumerate(keys) if sql != "score"]
+        listed = [f"({sql}) AS k{at}" for at, (sql, _) in enumerate(keys) if sql != _MATCH]
         inner = ", ".join(("number", *points, *listed, *((more,) if more else ())))
         rows = f"SELECT {inner} {columns.source} WHERE {' AND '.join(tests)}"
         if not points:
             return f"SELECT *, 0 AS score FROM ({rows})"
         found = [f"w{at}" for at in range(len(points))]
         total = f"(1 + {' + '.join(found)})::BIGINT"
-        ranked = "".join(f", {total} AS k{at}" for at, (sql, _) in enumerate(keys) if sql == "score")
+        ranked = "".join(f", {total} AS k{at}" for at, (sql, _) in enumerate(keys) if sql == _MATCH)
         matching = " AND ".join(f"{one} > 0" for one in found)
         # Otherwise the condition and the result would each have the points worked out.
         scored = f"WITH scored AS MATERIALIZED ({rows}) SELECT *, {total} AS score{ranked} FROM scored"
@@ -226,8 +239,15 @@ class SqlList(Generic[RowT]):
         columns = self._columns
         statement = SELECT_ROWS.format(row=columns.row, source=columns.source, visible=columns.visible)
         with registered(connection, {"number": ("int64", numbers)}):
-            found = connection.execute(statement, dict(columns.given)).fetchall()
+            found = _execute(connection, statement, self._given()).fetchall()
         return {row[0]: columns.decode(row[1:]) for row in found}
+
+
+def _execute(connection: DuckDBPyConnection, statement: str, values: Mapping[str, Any]) -> DuckDBPyConnection:
+    """Run a statement with those of the values that it names: DuckDB refuses any other."""
+    return connection.execute(
+        statement, {name: value for name, value in values.items() if f"${name}" in statement}
+    )
 
 
 def _numbers(within: Int64 | None) -> dict[str, tuple[str, Sequence[Any]]]:

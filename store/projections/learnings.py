@@ -1,20 +1,25 @@
-"""What was recorded of learnings, from the streams `memory/<feature>` of both journals, past the iterations.
+"""Learnings and what was recorded of them, from the streams `memory/<feature>` of both journals.
 
-Each entry is a row; the view `learnings` makes of them what holds, as the engine's fold does.
+Each entry is a row of its own; what holds of a learning follows from its entries in the order of their
+moments, as in the engine's fold, and is worked out again for the learnings that a round touched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from store.duck import insert, select, storable
+from store.lists.haystack import haystack, row_number
 from store.projections.bodies import json_text
-from store.projections.rows import Row, RowProjector
+from store.projections.rows import Row, insert_rows
 from workbench.ports import Entry
-from workbench.records.conversion import convert
-from workbench.records.learnings import FeatureLearning
+from workbench.records.conversion import convert, decode_json
+from workbench.records.learnings import SAID_SESSIONS, SAID_TIMES, FeatureLearning, confidence_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,19 +34,112 @@ SELECT origin, stream, position, entry_id, moment, event, learning_id, "at", "by
     body::JSON
 FROM staged
 """
-SELECT_CLOCK: Final = "SELECT max(moment) FROM learning_events WHERE origin = ? AND stream = ?"
-
+INSERT_CORRECTIONS: Final = """
+INSERT INTO corrections
+SELECT origin, stream, position, entry_id, moment, "at", "key", folded, text, quote, session_id, prompt,
+    strength, feature, learning_id, rule, against, template
+FROM staged
+"""
+SELECT_CLOCK: Final = """
+SELECT max(moment) FROM (
+    SELECT max(moment) AS moment FROM learning_events WHERE origin = $origin AND stream = $stream
+    UNION ALL SELECT max(moment) FROM corrections WHERE origin = $origin AND stream = $stream
+)
+"""
+# Of one conflict the latest word counts. `staged` has one row a conflict.
+SELECT_SETTLED: Final = "SELECT id, learning_conflicts.moment FROM learning_conflicts JOIN staged USING (id)"
+PUT_SETTLED: Final = """
+INSERT OR REPLACE INTO learning_conflicts
+SELECT id, moment, settled, left_id, right_id, action, "at", "by" FROM staged
+"""
+# Every learning of which something was said, before it was learned or afterwards; `staged` has the keys.
+SELECT_SAID: Final = 'SELECT DISTINCT learning_id FROM corrections JOIN staged USING ("key")'
+# What is known of the learnings in `staged`. A session says a thing once, and not what it found out first.
+SELECT_FACTS: Final = """
+WITH latest AS (
+    SELECT DISTINCT ON (learning_id) learning_id, origin, event, session_id, body
+    FROM learning_events JOIN staged ON staged.id = learning_id
+    WHERE event IN ('put', 'removed') ORDER BY moment DESC, position DESC
+), noted AS (
+    SELECT DISTINCT ON (learning_id, event, coalesce(nullif(session_id, ''), entry_id))
+        learning_id, event, session_id, "at"
+    FROM learning_events JOIN staged ON staged.id = learning_id
+    WHERE event IN ('hit', 'contradicted') ORDER BY moment, position
+), counted AS (
+    SELECT latest.learning_id,
+        count(*) FILTER (noted.event = 'hit'
+            AND (latest.session_id = '' OR noted.session_id <> latest.session_id)) AS hits,
+        max("at") FILTER (noted.event = 'hit'
+            AND (latest.session_id = '' OR noted.session_id <> latest.session_id)) AS last_hit,
+        count(*) FILTER (noted.event = 'contradicted') AS against,
+        count(*) FILTER (noted.event = 'contradicted' AND "at" > (body->>'reviewed_at')) AS since
+    FROM latest JOIN noted USING (learning_id) GROUP BY latest.learning_id
+), said AS (
+    SELECT DISTINCT ON (if(session_id = '', entry_id, session_id || '#' || prompt), folded) *
+    FROM corrections ORDER BY moment, position
+), learned AS (
+    SELECT "key", arg_max(learning_id, (moment, position)) AS learning_id
+    FROM said WHERE learning_id <> '' GROUP BY "key"
+), told AS (
+    SELECT said.* EXCLUDE (learning_id), coalesce(nullif(said.learning_id, ''), learned.learning_id)
+        AS learning_id,
+        CASE WHEN template <> '' THEN 't' || template WHEN "at" <> '' THEN 'a' || "at" || chr(31) || quote
+            ELSE 's' || session_id || chr(31) || quote END AS apart
+    FROM said LEFT JOIN learned USING ("key")
+), tallied AS (
+    SELECT learning_id, count(*) AS times, count(DISTINCT session_id) AS sessions
+    FROM (
+        SELECT learning_id, apart, arg_min(session_id, (moment, position)) AS session_id
+        FROM told GROUP BY learning_id, apart
+    ) GROUP BY learning_id
+), suggested AS (
+    SELECT latest.learning_id, CASE
+        WHEN body->>'kind' <> 'correction' OR max(told."at") <= (body->>'reviewed_at') THEN ''
+        WHEN NOT (any_value(sessions) >= $sessions OR any_value(times) >= $times
+            OR bool_or(strength = 'standing')) THEN ''
+        WHEN coalesce(arg_max(rule, (moment, position))
+            FILTER (against AND told."at" > (body->>'reviewed_at')), '') <> '' THEN 'conflict'
+        ELSE 'suggested-rule' END AS why
+    FROM latest JOIN told USING (learning_id) JOIN tallied USING (learning_id)
+    GROUP BY latest.learning_id, body
+)
+SELECT latest.learning_id, origin, body, coalesce(hits, 0), last_hit, coalesce(against, 0),
+    coalesce(since, 0), coalesce(suggested.why, '')
+FROM latest LEFT JOIN counted USING (learning_id) LEFT JOIN suggested USING (learning_id)
+WHERE latest.event = 'put' ORDER BY latest.learning_id
+"""
+DELETE_LEARNINGS: Final = "DELETE FROM learnings USING staged WHERE learnings.id = staged.id"
+INSERT_LEARNINGS: Final = """
+INSERT INTO learnings
+SELECT id, origin, feature, task_id, text, reason, source, kind, state, reviewed,
+    TRY_CAST(iteration AS BIGINT), session_id, "timestamp", hit_count, last_hit, contradictions, successor,
+    project_id, body::JSON, number, haystack, cased, files::JSON::VARCHAR[], scope::JSON::VARCHAR[],
+    confidence, against_since, TRY_CAST(learned_at AS DOUBLE), TRY_CAST(heard_at AS DOUBLE), updated_at,
+    reviewed_by, suggested
+FROM staged
+"""
 _EVENTS: Final = {
     "learning.put": "put",
     "learning.removed": "removed",
     "learning.hit": "hit",
     "learning.contradicted": "contradicted",
 }
-_PASSED: Final = frozenset({"iteration", "learning.settled", "learning.reopened"})
+_SETTLED: Final = "learning.settled"
+_REOPENED: Final = "learning.reopened"
+_SAID: Final = "correction.said"
+_PASSED: Final = frozenset({"iteration"})
 _OF_PUTS: Final = (
     *("feature", "task_id", "text", "reason", "source", "kind", "state", "reviewed", "timestamp"),
     *("first_hits", "successor", "project_id", "body"),
 )
+_TYPES: Final = {
+    **dict.fromkeys(
+        ("position", "prompt", "number", "hit_count", "contradictions", "against_since"), "int64"
+    ),
+    **dict.fromkeys(("against", "settled"), "bool"),
+    "confidence": "float64",
+}
+_LEARNING_TYPES: Final = {**_TYPES, "reviewed": "bool"}
 _MOST: Final = 2**53
 
 
@@ -52,38 +150,174 @@ class _NoteBody(msgspec.Struct):
     why: str = ""
 
 
-class LearningProjector(RowProjector):
-    """Rows of what was recorded of learnings in one stream of the journal `origin`."""
+class _CorrectionBody(msgspec.Struct):
+    at: str
+    key: str
+    text: str
+    quote: str
+    session_id: str
+    prompt: int
+    strength: str
+    feature: str = ""
+    learning_id: str = ""
+    rule: str = ""
+    against: bool = False
+    template: str = ""
 
-    kinds = frozenset(_EVENTS) | _PASSED
-    statement = INSERT_EVENTS
-    types: Mapping[str, str] = {"position": "int64"}
+
+class LearningProjector:
+    """What one stream of the journal `origin` says of learnings."""
+
+    kinds = frozenset({*_EVENTS, *_PASSED, _SETTLED, _REOPENED, _SAID})
 
     def __init__(self, connection: DuckDBPyConnection, origin: str, stream: str) -> None:
-        super().__init__(connection)
+        self._connection = connection
         self._place = {"origin": origin, "stream": stream}
-        found = connection.execute(SELECT_CLOCK, [origin, stream]).fetchall()
+        found = connection.execute(SELECT_CLOCK, self._place).fetchall()
         self._clock: str = found[0][0] or ""
+        self._events: list[Row] = []
+        self._said: list[Row] = []
+        self._settled: dict[str, Row] = {}
+        self._touched: set[str] = set()
+        self._keys: set[str] = set()
+
+    @property
+    def held(self) -> int:
+        """How many rows are held back."""
+        return len(self._events) + len(self._said) + len(self._settled)
 
     def take(self, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a body of another form."""
         if entry.kind in _PASSED:
             return
-        event = _EVENTS[entry.kind]
-        row = _put(entry) if event == "put" else _note(entry)
-        self._clock = max(self._clock, entry.id)
-        event_row = {
-            "entry_id": entry.id,
-            "moment": self._clock,
-            "event": event,
-            "at": entry.at,
-            "by": entry.by,
-        }
-        self._rows.append({**self._place, "position": offset, **event_row, **_marks(entry), **row})
+        placed = {**self._place, "position": offset, "entry_id": entry.id, "at": entry.at}
+        if entry.kind == _SAID:
+            row = _said(entry)
+            self._clock = max(self._clock, entry.id)
+            self._said.append({**placed, "moment": self._clock, **row})
+            self._keys.add(row["key"])
+            self._touched.add(row["learning_id"])
+        elif entry.kind in (_SETTLED, _REOPENED):
+            self._clock = max(self._clock, entry.id)
+            row = _settled(entry)
+            self._settled[row["id"]] = {"moment": self._clock, **row}
+        else:
+            event = _EVENTS[entry.kind]
+            row = _put(entry) if event == "put" else _note(entry)
+            self._clock = max(self._clock, entry.id)
+            marks = {"moment": self._clock, "event": event, "by": entry.by, **_marks(entry)}
+            self._events.append({**placed, **marks, **row})
+            self._touched.add(row["learning_id"])
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        insert_rows(self._connection, INSERT_EVENTS, self._events, _TYPES)
+        insert_rows(self._connection, INSERT_CORRECTIONS, self._said, _TYPES)
+        if self._settled:
+            asked = {"id": ("str", list(self._settled))}
+            known = dict(select(self._connection, SELECT_SETTLED, asked))
+            newer = [row for row in self._settled.values() if known.get(row["id"], "") <= row["moment"]]
+            insert_rows(self._connection, PUT_SETTLED, newer, _TYPES)
+        self._events.clear()
+        self._said.clear()
+        self._settled.clear()
+
+    def finish(self) -> None:
+        """Write what is held back, and what holds now of the learnings that were touched."""
+        self.flush()
+        if self._keys:
+            asked = {"key": ("str", sorted(self._keys))}
+            self._touched.update(row[0] for row in select(self._connection, SELECT_SAID, asked))
+        touched = sorted(self._touched - {""})
+        if touched:
+            project_learnings(self._connection, touched)
+
+
+def project_learnings(connection: DuckDBPyConnection, identifiers: list[str]) -> None:
+    """Work out again what holds of learnings."""
+    ids = {"id": ("str", identifiers)}
+    limits = {"sessions": SAID_SESSIONS, "times": SAID_TIMES}
+    found = select(connection, SELECT_FACTS, ids, limits)
+    insert(connection, DELETE_LEARNINGS, ids)
+    insert_rows(connection, INSERT_LEARNINGS, [_learning_row(*facts) for facts in found], _LEARNING_TYPES)
+
+
+def _learning_row(
+    identifier: str,
+    origin: str,
+    body: str,
+    hits: int,
+    last_hit: str | None,
+    against: int,
+    since: int,
+    suggested: str,
+) -> Row:
+    one = decode_json(body, FeatureLearning)
+    if hits or against or one.reviewed:
+        one = replace(
+            one,
+            hit_count=one.hit_count + hits,
+            last_hit=one.last_hit if last_hit is None else last_hit,
+            confidence=confidence_of(one, hits, since),
+        )
+    cased, lower = haystack(
+        (
+            one.text,
+            one.reason,
+            (one.evidence, one.trigger, one.remedy),
+            one.feature,
+            one.files,
+            one.task_id,
+            (one.id, one.id.removeprefix("learning-")),
+        )
+    )
+    return {
+        "id": identifier,
+        "origin": origin,
+        "feature": one.feature,
+        "task_id": one.task_id,
+        "text": one.text,
+        "reason": one.reason,
+        "source": one.source.value,
+        "kind": one.kind.value,
+        "state": one.state.value,
+        "reviewed": one.reviewed,
+        "iteration": _whole(one.iteration),
+        "session_id": one.session_id,
+        "timestamp": one.timestamp,
+        "hit_count": one.hit_count,
+        "last_hit": one.last_hit,
+        "contradictions": against,
+        "successor": one.successor,
+        "project_id": one.project_id,
+        "body": json_text(one),
+        "number": row_number(identifier),
+        "haystack": lower,
+        "cased": cased,
+        "files": json_text(one.files),
+        "scope": json_text(one.scope),
+        "confidence": one.confidence,
+        "against_since": since,
+        "learned_at": _seconds(one.timestamp),
+        "heard_at": _seconds(max(one.timestamp, one.last_hit, one.reviewed_at)),
+        "updated_at": max(one.updated_at, one.timestamp),
+        "reviewed_by": one.reviewed_by,
+        "suggested": suggested,
+    }
+
+
+def _seconds(moment: str) -> str | None:
+    """Return a moment in seconds since the epoch as text, None if it is none."""
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        return None
+    return repr(at.replace(tzinfo=at.tzinfo or UTC).timestamp())
 
 
 def _put(entry: Entry) -> Row:
     learning = convert(dict(entry.body), FeatureLearning)
+    _whole(learning.hit_count)
     return {
         "learning_id": learning.id,
         "why": str(_curation(entry).get("reason") or ""),
@@ -114,6 +348,25 @@ def _note(entry: Entry) -> Row:
         "session_id": note.session_id,
         "iteration": _whole(note.iteration),
         **dict.fromkeys(_OF_PUTS),
+    }
+
+
+def _said(entry: Entry) -> Row:
+    body = convert(dict(entry.body), _CorrectionBody)
+    _whole(body.prompt)
+    return {**msgspec.structs.asdict(body), "folded": body.key.casefold()}
+
+
+def _settled(entry: Entry) -> Row:
+    given = {name: str(entry.body.get(name) or "") for name in ("id", "left", "right", "action")}
+    return {
+        "id": storable(given["id"]),
+        "settled": entry.kind == _SETTLED,
+        "left_id": given["left"],
+        "right_id": given["right"],
+        "action": given["action"],
+        "at": entry.at,
+        "by": entry.by,
     }
 
 

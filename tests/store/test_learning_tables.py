@@ -11,12 +11,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.journal import FileJournal
+from store.lists.conflicts import conflict_list, keep_conflicts
+from store.lists.learnings import learning_list
 from store.tables import Tables
 from tests.adapters import ManualClock
+from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
+from workbench.lists.conflicts import CONFLICTS
+from workbench.lists.filters import parse
+from workbench.lists.tables import ListQuery, ValueCount
 from workbench.memory.learnings.learningstore import LearningStore
+from workbench.memory.learnings.learningtype import stale_days
+from workbench.memory.learnings.review import conflict_rows, conflicts_of, queue_of
 from workbench.memory.learnings.service import LearningService
-from workbench.records.learnings import LearningSource
+from workbench.records.conflicts import Action
+from workbench.records.learnings import LearningKind, LearningSource
 
 COLUMNS = """
 SELECT id, origin, feature, task_id, text, source, state, reviewed, hit_count, contradictions, project_id
@@ -50,6 +59,23 @@ class Place:
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows of the tables."""
         return self.tables.query(COLUMNS)
+
+    def say(self, identifier: str, number: int) -> None:
+        """Note that a user said something, of a learning, of what became one, or of none yet."""
+        body = {
+            "at": self.store.now() if number else "",
+            "key": f"Key {number % 2}",
+            "text": "x",
+            "quote": f"quote {number % 3}",
+            "session_id": ("", "s1", "s2")[number % 3],
+            "prompt": number,
+            "strength": "standing" if number == 4 else "passing",
+            "learning_id": identifier if number % 2 else "",
+            "rule": "Do not." if number == 5 else "",
+            "against": number == 5,
+            "template": "t" if number == 2 else "",
+        }
+        self.journals["project"].append("memory/auth", "correction.said", [body], by="t")
 
     def expected(self) -> list[tuple[Any, ...]]:
         """Return the rows that the ledger says there are."""
@@ -95,13 +121,18 @@ def play(place: Place, steps: list[tuple[str, int]]) -> None:
                     place.desk.contradict(one, session_id=f"s{number % 3}", why="failed")
                 case "undo" | "redo":
                     getattr(place.desk, verb)()
+                case "say":
+                    place.say(one, number)
+                case "wait":
+                    place.clock.advance(100 * 86_400)
                 case _:
                     getattr(place.desk, verb)([one])
 
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from("add add hit contradict accept reject restore undo redo".split()), st.integers(0, 5)
+        st.sampled_from("add add hit contradict accept reject restore undo redo say say wait".split()),
+        st.integers(0, 5),
     ),
     max_size=12,
 )
@@ -123,7 +154,78 @@ def test_tables_and_ledger_agree(
     digest = place.tables.digest()
     place.tables.rebuild()
     assert (place.rows(), place.tables.digest()) == (expected, digest)
+
+    ledger, now = place.store.ledger(), place.clock.now()
+    conflicts = conflicts_of(ledger)
+    keep_conflicts(place.tables, "learning", conflict_rows(conflicts))
+    listed = learning_list(place.tables, place.clock)
+    page = listed.page(ListQuery(sort=("why", False)), limit=1000)
+    waiting = {item.learning.id: item.why.value for item in queue_of(ledger, now, conflicts)}
+    assert {row.learning.id: row.learning for row in page.rows} == {one.id: one for one in ledger.all()}
+    assert [(row.learning.id, row.why) for row in page.rows if row.why] == list(waiting.items())
+    assert [row.heard for row in page.rows] == [stale_days(row.learning, now) for row in page.rows]
     place.tables.close()
+
+
+def test_what_users_say_makes_a_learning_wait(tmp_path: Path) -> None:
+    """Said twice in two sessions it could be a rule; where a rule says otherwise, that is a conflict."""
+    place = Place(tmp_path)
+    one = place.desk.add("Use tabs.", feature="auth", reason="seen", kind=LearningKind.CORRECTION)
+    listed = learning_list(place.tables, place.clock)
+    whys = []
+    for session, rule in (("s1", ""), ("s2", ""), ("s3", "Use blanks.")):
+        place.clock.advance(60)
+        body = {
+            "at": "2030-01-01T00:00:00Z",
+            "key": "Use tabs.",
+            "text": "Use tabs.",
+            "quote": f"Tabs, {session}",
+            "session_id": session,
+            "prompt": 1,
+            "strength": "passing",
+            "learning_id": one.id,
+            "rule": rule,
+            "against": bool(rule),
+        }
+        place.journals["project"].append("memory/auth", "correction.said", [body], by="t")
+        row = listed.record(one.id)
+        assert row is not None
+        whys.append(row.why)
+        ledger = place.store.ledger()
+        assert [item.why for item in queue_of(ledger, place.clock.now(), ())] == [row.why] * bool(row.why)
+    assert whys == ["", "suggested-rule", "conflict"]
+
+
+def test_conflicts_wait_until_somebody_settles_them(tmp_path: Path) -> None:
+    """What a search found is listed, filtered and counted while both sides say what they said."""
+    place = Place(tmp_path)
+    for port in (8080, 9090, 7070):
+        place.desk.add(f"The auth service listens on port {port}", feature="auth", reason="seen")
+    listed = conflict_list(place.tables)
+    found = conflict_rows(conflicts_of(place.store.ledger()))
+    assert len(found) == 3
+    keep_conflicts(place.tables, "learning", found)
+
+    def ids(text: str = "") -> set[str]:
+        page = listed.page(ListQuery(parse(text, CONFLICTS.fields)))
+        assert page.total == listed.order(ListQuery(parse(text, CONFLICTS.fields))).total
+        return {row.id for row in page.rows}
+
+    assert ids() == {one.id for one in found}
+    assert {row.id: row for row in listed.page(ListQuery()).rows} == {one.id: one for one in found}
+    assert ids("9090") == {one.id for one in found if "9090" in f"{one.left.text} {one.right.text}"}
+    assert ids("kind:exact") == set()
+    assert listed.facets(ListQuery(), ["kind", "of"]).fields["of"] == (ValueCount("learning", 3),)
+
+    sides = found[0].left.id, found[0].right.id
+    place.desk.resolve(ConflictDecision(found[0].id, *sides, Action.KEEP_BOTH, reason="both"))
+    assert ids() == {one.id for one in found[1:]}
+    place.desk.undo()
+    assert ids() == {one.id for one in found}
+    place.desk.edit(found[0].left.id, text="The auth service listens nowhere")
+    assert ids() == {one.id for one in found if found[0].left.id not in (one.left.id, one.right.id)}
+    keep_conflicts(place.tables, "learning", [])
+    assert ids() == set()
 
 
 def test_entries_of_another_form_are_set_aside(tmp_path: Path) -> None:

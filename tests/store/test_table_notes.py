@@ -156,17 +156,7 @@ def texts_of(code: CodeType, names: dict[str, Any], owner: type | None, seen: se
             yield from texts_of(found.__code__, found.__globals__, owner, seen)
 
 
-WAITING = frozenset({"learnings", "rule_conflicts"})
-"""Tables whose lists are still folded from journals."""
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True)) if name in WAITING else name
-        for name in table_notes()
-    ],
-)
+@pytest.mark.parametrize("table", table_notes())
 def test_each_table_is_read_by_what_its_note_names(table: str, tables: Tables) -> None:
     """Every reader exists, is called by the program, and selects from the table or lists it; or is a view."""
     readers = table_notes()[table].readers

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from store.vector_store import VectorStore
     from store.vectors import build_index
     from workbench.config import Config
+    from workbench.lists.conflicts import ConflictRow
+    from workbench.lists.learnings import LearningRow
     from workbench.lists.tables import ListTable
     from workbench.plan.adapters import Adapters, VersionControl
     from workbench.plan.planner import Planner
@@ -270,6 +272,26 @@ class OpenedProject(ProjectState):
         from store.lists.rules import rule_list
 
         return rule_list(self._list_tables, self.project_id, home=self._rules_home is not None)
+
+    @cached_property
+    def learning_list(self) -> ListTable[LearningRow]:
+        """The learnings as a list, live or not."""
+        from store.lists.learnings import learning_list
+
+        return learning_list(self._list_tables, self.clock)
+
+    @cached_property
+    def conflict_list(self) -> ListTable[ConflictRow]:
+        """The conflicts that wait as a list, of those that the last searches found."""
+        from store.lists.conflicts import conflict_list
+
+        return conflict_list(self._list_tables)
+
+    def keep_conflicts(self, of: str, found: Sequence[ConflictRow]) -> None:
+        """Have the list say what a search among rules or learnings found. Raises: StoreError."""
+        from store.lists.conflicts import keep_conflicts
+
+        keep_conflicts(self._list_tables, of, found)
 
     @contextmanager
     def tables(self) -> Iterator[TableQueries]:

@@ -49,7 +49,10 @@ class ConflictSide:
 
 @dataclass(frozen=True, slots=True)
 class ConflictRow:
-    """A conflict that waits. `of` is one of SUBJECTS; the rest is as in `Conflict`."""
+    """A conflict that waits. `of` is one of SUBJECTS; `scope` and `updated` are of both sides.
+
+    The rest is as in `Conflict`.
+    """
 
     id: str
     of: str
@@ -60,3 +63,5 @@ class ConflictRow:
     why: str
     evidence: tuple[Evidence, ...]
     suggestion: Suggestion
+    scope: tuple[str, ...] = ()
+    updated: str = ""

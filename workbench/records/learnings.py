@@ -122,6 +122,28 @@ class FeatureLearning:
         )
 
 
+STALE_DAYS: Final = 180
+"""Days after which a reviewed learning of which nothing was heard waits for a person again."""
+
+PROMOTE_HITS: Final = 3
+"""Sessions that found a learning out until it could be a rule."""
+
+SAID_SESSIONS: Final = 2
+SAID_TIMES: Final = 3
+"""In how many sessions, or how often, a correction is said until it could be a rule."""
+
+REVIEWED: Final = 0.8
+DOUBT_LEFT: Final = 0.85
+MOST_HITS: Final = 5
+
+
+def confidence_of(learning: FeatureLearning, hits: int, contradictions: int) -> float:
+    """Return the confidence in [0, 1] after further hits, and contradictions since the last review."""
+    start = max(learning.confidence, REVIEWED) if learning.reviewed else learning.confidence
+    supported = 1.0 - (1.0 - start) * DOUBT_LEFT ** min(hits, MOST_HITS)
+    return round(supported * (1 + hits) / (1 + hits + contradictions), 4)
+
+
 @dataclass(frozen=True, slots=True)
 class Unique:
     """A text that says something new."""

@@ -184,20 +184,10 @@ class LearningType(RecordType[FeatureLearning]):
 LEARNINGS: Final = LearningType()
 
 
-REVIEWED: Final = 0.8
-DOUBT_LEFT: Final = 0.85
-MOST_HITS: Final = 5
 LOST: Final = 0.25
 """Below this a learning is not given to anyone until somebody reviewed it."""
 
 _DAY: Final = 86_400.0
-
-
-def confidence_of(learning: FeatureLearning, hits: int, contradictions: int) -> float:
-    """Return the confidence in [0, 1] after further hits, and contradictions since the last review."""
-    start = max(learning.confidence, REVIEWED) if learning.reviewed else learning.confidence
-    supported = 1.0 - (1.0 - start) * DOUBT_LEFT ** min(hits, MOST_HITS)
-    return round(supported * (1 + hits) / (1 + hits + contradictions), 4)
 
 
 def stale_days(learning: FeatureLearning, now: float) -> int:

@@ -14,9 +14,9 @@ from workbench.curation.ledger import Ledger
 from workbench.curation.records import EntryDraft
 from workbench.memory.learnings.corrections.record import Correction, read_correction
 from workbench.memory.learnings.kinds import CONTRADICTED, HIT, SAID
-from workbench.memory.learnings.learningtype import LEARNINGS, LearningType, confidence_of
+from workbench.memory.learnings.learningtype import LEARNINGS, LearningType
 from workbench.ports import Entry
-from workbench.records.learnings import FeatureLearning
+from workbench.records.learnings import FeatureLearning, confidence_of
 
 AUTOMATIC: Final = "auto:"
 """How the name of a face begins that takes learnings in by itself: nobody's step, so nobody's to undo."""

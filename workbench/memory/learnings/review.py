@@ -17,18 +17,22 @@ from typing import Final
 
 from workbench.comparison.candidates import find_duplicates
 from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge
+from workbench.lists.conflicts import ConflictRow, ConflictSide
 from workbench.memory.learnings.corrections.record import Correction, group_by_learning, tally
 from workbench.memory.learnings.echoes import Injections, is_echo
 from workbench.memory.learnings.learningtype import LOST, stale_days
 from workbench.memory.learnings.ledger import LearningLedger, Note
 from workbench.memory.learnings.lessons import too_vague
 from workbench.memory.learnings.pairs import Finder, find_pairs
-from workbench.records.conflicts import Action, Evidence, conflict_id
-from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
+from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion, conflict_id
+from workbench.records.learnings import (
+    PROMOTE_HITS,
+    STALE_DAYS,
+    FeatureLearning,
+    LearningKind,
+    LearningSource,
+)
 from workbench.text.redact import find_secrets
-
-STALE_DAYS: Final = 180.0
-PROMOTE_HITS: Final = 3
 
 
 class Why(StrEnum):
@@ -131,6 +135,36 @@ def conflicts_of(ledger: LearningLedger, find: Finder = find_duplicates) -> tupl
             found.append(_found(identifier, left, right, judgement))
     found.sort(key=lambda one: (one.verdict is not TextVerdict.CONFLICT, -one.score, one.id))
     return tuple(found)
+
+
+def conflict_rows(pairs: Iterable[ConflictFound]) -> list[ConflictRow]:
+    """Return conflicts of learnings as the rows of a list."""
+    rows = []
+    for one in pairs:
+        near = one.verdict is TextVerdict.DUPLICATE
+        why = f"{one.why[:1].upper()}{one.why[1:]}."
+        keep = one.right.id if one.suggestion is Action.SUPERSEDE else ""
+        sides = (one.left, one.right)
+        rows.append(
+            ConflictRow(
+                one.id,
+                "learning",
+                ConflictKind.NEAR if near else ConflictKind.CONTRADICTORY,
+                one.score,
+                _side(one.left),
+                _side(one.right),
+                why,
+                one.evidence,
+                Suggestion(one.suggestion, why, keep, one.left.text if near else ""),
+                (*one.left.scope, *one.right.scope),
+                max(max(side.timestamp, side.updated_at, side.reviewed_at) for side in sides),
+            )
+        )
+    return rows
+
+
+def _side(one: FeatureLearning) -> ConflictSide:
+    return ConflictSide(one.id, one.text, provenance(one), one.files[0] if one.files else "")
 
 
 def contested(ledger: LearningLedger) -> frozenset[str]:

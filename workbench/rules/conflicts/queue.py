@@ -6,18 +6,20 @@ A settled conflict stays settled while both of its rules keep their words: new w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from workbench.curation.records import SettledConflict
 from workbench.errors import StoreError, UsageError
+from workbench.lists.conflicts import ConflictRow, ConflictSide
 from workbench.records.conflicts import Conflict
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.detection import find_conflicts
 from workbench.rules.conflicts.findings import Findings, Stamp, read_findings, stamp_of, write_findings
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.descriptions import origin
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -79,6 +81,31 @@ def conflict_queue(
     waiting = tuple(conflict for conflict in found if conflict.id not in ledger.settled)
     settled = sorted(ledger.settled.values(), key=lambda item: (item.at, item.id), reverse=True)
     return Queue(waiting, tuple(settled), tuple(notes))
+
+
+def conflict_rows(conflicts: Iterable[Conflict], rules: Mapping[str, Rule]) -> list[ConflictRow]:
+    """Return conflicts of rules, by id, as the rows of a list."""
+    return [
+        ConflictRow(
+            one.id,
+            "rule",
+            one.kind,
+            one.score,
+            _side(rules[one.left]),
+            _side(rules[one.right]),
+            one.why,
+            one.evidence,
+            one.suggestion,
+            (*rules[one.left].scope, *rules[one.right].scope),
+            max(rules[one.left].updated_at, rules[one.right].updated_at),
+        )
+        for one in conflicts
+    ]
+
+
+def _side(rule: Rule) -> ConflictSide:
+    where = rule.provenance
+    return ConflictSide(rule.id, rule.rule, origin(rule), "" if where is None else where.file)
 
 
 def find_in_queue(queue: Queue, identifier: str) -> Conflict:

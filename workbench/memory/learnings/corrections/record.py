@@ -13,8 +13,8 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Any, Final
 
-SESSIONS: Final = 2
-TIMES: Final = 3
+from workbench.records.learnings import SAID_SESSIONS, SAID_TIMES
+
 SPOKEN: Final = 40
 """Words of a prompt that somebody typed for this once; equal sentences of longer ones are of one template."""
 
@@ -62,9 +62,9 @@ class Tally:
     @property
     def why(self) -> str:
         """Why a rule should say it, or empty."""
-        if self.sessions >= SESSIONS:
+        if self.sessions >= SAID_SESSIONS:
             return f"said in {self.sessions} sessions"
-        if self.times >= TIMES:
+        if self.times >= SAID_TIMES:
             return f"said {self.times} times"
         return "said to hold from then on" if self.standing else ""
 
