@@ -85,7 +85,7 @@ class FileSymbol:
 
 
 @dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileArtifact:
     """A file as the index of the last plan has it; `tokens` are estimated from its `size` in bytes."""
 
     language: str
@@ -156,7 +156,7 @@ class FileHistory:
     """
 
     path: str
-    facts: FileFacts | None
+    facts: FileArtifact | None
     read: int
     edited: int
     events: Mapping[str, int]
@@ -217,11 +217,11 @@ def _facts(
     row: tuple[str, str, int, int, int],
     symbols: Sequence[tuple[str, str, int, int, str, str, bool]],
     edges: Sequence[tuple[str, bool, str]],
-) -> FileFacts:
+) -> FileArtifact:
     def others(wanted: str, *, outwards: bool) -> tuple[str, ...]:
         return tuple(other for kind, out, other in edges if (kind, out) == (wanted, outwards))
 
-    return FileFacts(
+    return FileArtifact(
         *row,
         imports=others("import", outwards=True),
         imported_by=others("import", outwards=False),

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import fields
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 from itertools import chain
 from pathlib import Path
 from typing import get_type_hints
 from zipfile import ZipFile
 
+import grimp
 import pytest
 
 from workbench.config import Config
@@ -252,6 +254,18 @@ def test_counts_have_their_nouns_by_one_function() -> None:
     own = re.compile(r"""['"]s['"] if |\{['"]{2} if [^{}]+ else ['"]s['"]""")
     modules = [name for name in TRACKED if name.startswith(PACKAGES) and name.endswith(".py")]
     assert [name for name in modules if own.search((ROOT / name).read_text(encoding="utf-8"))] == []
+
+
+def test_modules_import_each_other_in_one_direction() -> None:
+    """No modules of the product import each other in a circle, imports inside functions included."""
+    graph = grimp.build_graph("workbench", "store", "screens", exclude_type_checking_imports=True)
+    imports = {module: sorted(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+    circle: list[str] = []
+    try:
+        TopologicalSorter({module: imports[module] for module in sorted(imports)}).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+    assert circle == []
 
 
 def test_a_public_class_name_means_one_thing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from workbench.rules.files.placement import TARGETS
 
 ELSEWHERE = {"app", "serve-web", "watch"}  # the app is below, a browser shows it; watching ends by a signal
 COMMANDS = tuple(
-    line.split()
+    shlex.split(line)
     for line in """
     plan refresh_token --budget 500
     rank refresh_token
@@ -35,7 +36,7 @@ COMMANDS = tuple(
     rules import --discover
     rules import AGENTS.md .github
     rules conflicts list
-    rules check --tool Bash --input {"command":"ls"}
+    rules check --tool Bash --input '{"command":"ls"}'
     rules history
     rules undo
     rules redo
@@ -60,6 +61,8 @@ COMMANDS = tuple(
     config show
     config set plan.budget 600 --in-project
     model list
+    explain README.md
+    sql "select count(*) from rules"
     replay --tasks 2 --no-packs --workers 1
     doctor
     rebuild

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from store.cache import ProcessCache, RedisCache
     from store.embedding import EmbedderReport, EmbeddingSettings, ModelOption
     from store.embedding_cache import CachedEmbedder
-    from store.file_history import AskedTask, Companion, FileFacts, FileHistory, FileSession
+    from store.file_history import AskedTask, Companion, FileArtifact, FileHistory, FileSession
     from store.files import private_dir, replace_file, write_atomic
     from store.git_diff import diff_hunks
     from store.git_log import commit_parents, log_commits, shallow_edge

@@ -17,7 +17,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.project import FileFacts, FileHistory, FileSession
+    from workbench.entry.project import FileArtifact, FileHistory, FileSession
 
 _TASK = 60  # characters
 _NAMED = 6  # files and symbols of a kind
@@ -91,7 +91,7 @@ def _lines(found: FileHistory, task: str) -> Iterator[str]:
         yield f"  {visible_line(other.path)}  {counted(other.times, 'time')}, {other.share:.0%} of its edits"
 
 
-def _facts(facts: FileFacts) -> Iterator[str]:
+def _facts(facts: FileArtifact) -> Iterator[str]:
     kind = " ".join(filter(None, (facts.language, facts.role)))
     yield f"  {kind}: {counted(facts.lines, 'line')}, about {counted(facts.tokens, 'token')}"
     for name, paths in (
