@@ -16,7 +16,7 @@ from screens.learnings.learning_service import KnownLearnings, LearningStory
 from screens.rules.rule_text import labelled, reworded
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
-from screens.widgets.diff import ReadingPane, marked
+from screens.widgets.diff import ReadingPane, mark_words
 from workbench.memory.learnings.learningtype import stale_days
 from workbench.memory.learnings.review import Why, provenance
 from workbench.records.learnings import FeatureLearning
@@ -141,7 +141,7 @@ def _waits(story: LearningStory, width: int) -> Iterator[Content]:
     yield Content("")
     yield from shown(f"{glyph} {item.why.value}: {item.sentence}", style or "bold").wrap(max(width, 20))
     if item.other is not None:
-        mine, theirs = marked(story.learning.text, item.other.text)
+        mine, theirs = mark_words(story.learning.text, item.other.text)
         yield Content("")
         yield Content.styled("this", "bold $text-muted")
         yield mine

@@ -21,7 +21,7 @@ from screens.commands import widget_bindings
 from screens.plan.candidates import FILES, IN, PackCandidate, ShownPlan, state
 from screens.safe_text import shown
 from screens.styles import style_of
-from screens.widgets.bars import Contribution, bar_lines, ordered
+from screens.widgets.bars import Contribution, bar_lines, order_rows
 from screens.widgets.code import CodeView
 from screens.widgets.table_rows import line_strip
 from workbench.plan.response import likelihood, phrase
@@ -92,7 +92,7 @@ def why_lines(candidate: PackCandidate, plan: ShownPlan, width: int) -> list[Con
         lines += [Content(""), shown(section.title, "bold $text-muted")]
         if section.note:
             lines += shown(section.note, "$text-muted").wrap(width)
-        lines += bar_lines(ordered(section.bars, "magnitude"), width, total=section.total)
+        lines += bar_lines(order_rows(section.bars, "magnitude"), width, total=section.total)
     return lines
 
 

@@ -18,7 +18,7 @@ from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.safe_text import shown
 from screens.widgets.dialogs import DIALOG_CSS
-from screens.widgets.diff import unified, unified_content
+from screens.widgets.diff import unified_content, unify_lines
 from screens.widgets.fields import Flag
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.rules.files.export import ExportedFile
@@ -81,7 +81,10 @@ def planned_content(found: ExportPlan) -> Content:
     for file in changed[:_MOST]:
         before, after = (data.decode("utf-8", "replace") for data in (file.before or b"", file.data or b""))
         gone = "  removed" if file.data is None else "  new" if file.before is None else ""
-        parts += [shown(f"{file.path}{gone}", "bold $text-primary"), unified_content(unified(before, after))]
+        parts += [
+            shown(f"{file.path}{gone}", "bold $text-primary"),
+            unified_content(unify_lines(before, after)),
+        ]
         parts.append(Content(""))
     if len(changed) > _MOST:
         parts.append(shown(f"and {counted(len(changed) - _MOST, 'more file')}", "$text-muted"))

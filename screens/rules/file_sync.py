@@ -16,7 +16,7 @@ from screens.engine import BY, AppEngine
 from screens.jobs import Failure, Job
 from screens.safe_text import shown
 from screens.widgets.dialogs import DIALOG_CSS, Confirm
-from screens.widgets.diff import WordDiff, unified
+from screens.widgets.diff import WordDiff, unify_lines
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
@@ -130,7 +130,7 @@ def preview_text(outcome: SyncOutcome) -> str:
         lines.append(written.file if written.changed else f"{written.file}: nothing of it can be written")
         lines += [
             f"  {'+' if line.kind == 'new' else '-'} {line.text}"
-            for line in unified(before, after, context=0)
+            for line in unify_lines(before, after, context=0)
             if line.kind in ("old", "new")
         ]
         lines += [f"  ! {reason}" for reason in written.refused]

@@ -55,7 +55,7 @@ def bar(value: float, scale: float, width: int) -> str:
     return ("▐" * half + "█" * full).rjust(width)
 
 
-def ordered(rows: Sequence[Contribution], order: Order) -> list[Contribution]:
+def order_rows(rows: Sequence[Contribution], order: Order) -> list[Contribution]:
     """Return rows as given, or the largest first whatever their sign, by name where they are equal."""
     if order == "given":
         return list(rows)
@@ -94,7 +94,7 @@ class FeatureBars(Widget):
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
-        self._rows = ordered(rows, order)
+        self._rows = order_rows(rows, order)
         self._total = total
         self._order: Order = order
         self._empty = empty
@@ -106,7 +106,7 @@ class FeatureBars(Widget):
 
     def show(self, rows: Sequence[Contribution], *, total: float | None = None) -> None:
         """Show other rows."""
-        self._rows = ordered(rows, self._order)
+        self._rows = order_rows(rows, self._order)
         self._total = total
         self.refresh(layout=True)
 

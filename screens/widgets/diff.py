@@ -49,14 +49,14 @@ class DiffLine:
     new: int = 0
 
 
-def marked(left: str, right: str) -> tuple[Content, Content]:
+def mark_words(left: str, right: str) -> tuple[Content, Content]:
     """Return two texts, safe to show, with the words marked that the other one lacks."""
     one, other = shown_lines(left, lines=_MOST_LINES_BESIDE), shown_lines(right, lines=_MOST_LINES_BESIDE)
     spans, others = word_spans(one.plain, other.plain)
     return one.add_spans(_marks(spans, LEFT_STYLE)), other.add_spans(_marks(others, RIGHT_STYLE))
 
 
-def unified(before: str, after: str, *, context: int = _CONTEXT) -> tuple[DiffLine, ...]:
+def unify_lines(before: str, after: str, *, context: int = _CONTEXT) -> tuple[DiffLine, ...]:
     """Return the lines that came and went with `context` lines around them, a gap for what lies between.
 
     Texts without a difference give no lines. The end of a last line does not count.
@@ -132,7 +132,9 @@ class WordDiff(Widget):
 
     def _fill(self) -> None:
         content: Content
-        for side, content, title in zip(("left", "right"), marked(*self._texts), self._titles, strict=True):
+        for side, content, title in zip(
+            ("left", "right"), mark_words(*self._texts), self._titles, strict=True
+        ):
             pane = self.query_one(f"#diff-{side}", ReadingPane)
             pane.border_title = shown(title)
             pane.query_one(Static).update(content)

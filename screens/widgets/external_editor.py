@@ -1,7 +1,7 @@
 """A text in the person's own editor while the app steps aside.
 
 Whatever happens there, what was written is not lost: a draft that could not be used stays in a private
-directory, its path is told, and the next edit can go on with it.
+directory, its path is reported, and the next edit can continue it.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def in_place(field: FormField) -> bool:
     return len(str(raw_of(field))) <= MOST_IN_PLACE
 
 
-def parsed(field: FormField, raw: Raw) -> object:
+def parse_value(field: FormField, raw: Raw) -> object:
     """Return the value that a widget's content means; the field's own while nothing was changed.
 
     Raises: ValueError saying what is wrong.
@@ -94,7 +94,7 @@ def parsed(field: FormField, raw: Raw) -> object:
 def problem(field: FormField, raw: Raw) -> str:
     """Return what is wrong with a widget's content, or ''."""
     try:
-        parsed(field, raw)
+        parse_value(field, raw)
     except ValueError as error:
         return str(error)
     return ""
@@ -173,7 +173,7 @@ class FieldForm(VerticalScroll):
 
         Raises: ValueError with what is wrong, by field, as it is shown after `validate_all`.
         """
-        return {field.name: parsed(field, self._raw(place)) for place, field in enumerate(self._record)}
+        return {field.name: parse_value(field, self._raw(place)) for place, field in enumerate(self._record)}
 
     def changes(self) -> dict[str, Any]:
         """Return the values that differ from the record's. Raises: ValueError as `values` does."""
@@ -252,8 +252,8 @@ def _widget(place: int, field: FormField) -> Widget:
     name = f"field-{place}"
     raw = raw_of(field)
     if not in_place(field):
-        told = f"too long to edit here ({len(str(raw)):,} of {MOST_IN_PLACE:,} characters): use $EDITOR"
-        return Static(shown(told, "italic $text-muted"), id=name)
+        note = f"too long to edit here ({len(str(raw)):,} of {MOST_IN_PLACE:,} characters): use $EDITOR"
+        return Static(shown(note, "italic $text-muted"), id=name)
     if field.kind == "flag":
         return Flag(bool(raw), id=name)
     if field.kind == "long":

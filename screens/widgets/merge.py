@@ -68,7 +68,7 @@ def parts_of(left: str, right: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def merged(parts: Sequence[Part], choices: Sequence[Side]) -> str:
+def merge_parts(parts: Sequence[Part], choices: Sequence[Side]) -> str:
     """Return the text with a side chosen for each part that differs, in their order."""
     remaining = iter(choices)
     return "".join(_chosen(part, next(remaining)) if part.differs else part.left for part in parts)
@@ -104,7 +104,7 @@ class MergeEditor(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the panes above what is wrong and the keys."""
-        text = self._begun = merged(self._parts, self._choices) if self._start is None else self._start
+        text = self._begun = merge_parts(self._parts, self._choices) if self._start is None else self._start
         # Wrapping a line of a million characters takes seconds.
         wrap = max(map(len, text.split("\n"))) <= _MOST_WRAPPED
         with Vertical(id="merge-panes"):
@@ -193,7 +193,7 @@ class MergeEditor(ModalScreen[str | None]):
     def _compose_result(self) -> None:
         """Put the chosen sides into the result, as an edit that can be undone there."""
         area = self._area
-        text = merged(self._parts, self._choices)
+        text = merge_parts(self._parts, self._choices)
         if text != area.text:
             area.history.checkpoint()
             area.replace(text, (0, 0), area.document.end)

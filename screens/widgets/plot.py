@@ -22,7 +22,7 @@ from textual.widget import Widget
 
 from screens.safe_text import shown
 from screens.styles import style_of
-from workbench.text.counts import drawn, new_figure
+from workbench.text.counts import draw_figure, new_figure
 
 Kind: TypeAlias = Literal["line", "bar", "scatter"]
 
@@ -76,7 +76,7 @@ def runs(x: Sequence[float], y: Sequence[float]) -> list[list[Point]]:
     return [part for part in parts if part]
 
 
-def thinned(points: Sequence[Point], most: int) -> list[Point]:
+def thin_points(points: Sequence[Point], most: int) -> list[Point]:
     """Return about `most` points at most with the same outline: of each stretch its extremes and ends."""
     if len(points) <= most:
         return list(points)
@@ -134,9 +134,9 @@ def plot_lines(series: Sequence[Series], width: int, height: int, *, times: bool
     figure = new_figure(width, height, color=False)
     for one, glyph, part in zip(series, glyphs(series), parts, strict=True):
         for run in part:
-            _draw(figure, one.kind, glyph, thinned(run, width if one.kind == "bar" else width * 4))
+            _draw(figure, one.kind, glyph, thin_points(run, width if one.kind == "bar" else width * 4))
     _axes(figure, series, points, width, height, times)
-    return drawn(figure, color=False)
+    return draw_figure(figure, color=False)
 
 
 class Plot(Widget):

@@ -245,7 +245,7 @@ def test_an_audit_names_each_kind_of_junk(desk: LearningService, clock: ManualCl
     vague = desk.add("It works much better this way now", feature="auth", reason="seen", source=source)
     note_injected(desk.store, {first.id: OTHER}, surface="plan")
     clock.advance(60)
-    with pytest.raises(UsageError, match="the workbench itself told"):
+    with pytest.raises(UsageError, match="the workbench itself injected"):
         desk.add(f"{OTHER}!", feature="auth", reason="seen", source=source)
     clock.advance(400 * DAY)
     found = {(one.kind, one.learning.id) for one in desk.audit().junk}

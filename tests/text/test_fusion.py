@@ -14,10 +14,10 @@ from workbench.text.fusion import (
     MINILM,
     VECTOR_WEIGHT,
     Calibration,
-    above_background,
     fuse,
     fuse_lexical,
-    standing_out,
+    score_excess,
+    score_prominence,
 )
 
 
@@ -112,7 +112,7 @@ def test_short_lists_know_lexical_matches(count: int) -> None:
     bm25 = np.zeros(count, np.float32)
     bm25[0] = 8.0
 
-    found = standing_out(bm25, 10.0)
+    found = score_prominence(bm25, 10.0)
 
     assert found[0] > 0.9
     assert (found[1:] == 0).all()
@@ -132,7 +132,7 @@ def test_weights_are_the_specification() -> None:
     assert (VECTOR_WEIGHT, LEXICAL_WEIGHT) == (0.7, 0.3)
     cosine, bm25 = row(0.5, 0.3, 0.1), row(0.0, 9.0, 0.0)
 
-    expected = 0.7 * above_background(cosine) + 0.3 * standing_out(bm25, 12.0)
+    expected = 0.7 * score_excess(cosine) + 0.3 * score_prominence(bm25, 12.0)
 
     assert list(np.argsort(fuse(cosine, bm25, 12.0))) == list(np.argsort(expected))
 

@@ -145,7 +145,7 @@ class Gathering:
             self._forget(self._results.pop(0))
 
     def spend(self, usage: Usage) -> None:
-        """Take the tokens of a message; of several tellings the last counts."""
+        """Take the tokens of a message; of several reports the last counts."""
         if usage.total:
             self.total = usage.tokens
         else:

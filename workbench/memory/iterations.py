@@ -1,6 +1,6 @@
 """From raw output to an entry of the journal, in the one right order: fingerprint first, then the rest.
 
-The fingerprint tells whether an iteration did anything that the one before it did not. It is taken from the
+The fingerprint shows whether an iteration did anything that the one before it did not. It is taken from the
 raw output before anything is extracted (F28): a loop without progress shows, whatever extraction makes of it.
 """
 
@@ -79,7 +79,7 @@ def digest_output(
     extracting: Extract = extract,
     excluded: Excluded | None = None,
 ) -> DigestedOutput:
-    """Take the fingerprint of an iteration's output, then extract what it tells.
+    """Take the fingerprint of an iteration's output, then extract what it reports.
 
     What tools reported of `excluded` paths is taken out before anything is extracted or learned.
     """
@@ -92,12 +92,12 @@ def digest_output(
 
 
 def extent_of(raw: RawIterationOutput) -> int:
-    """Return how much an output tells, in things said and done."""
+    """Return how much is in an output, in things said and done."""
     return len(raw.texts) + len(raw.tool_uses) + (raw.result is not None)
 
 
 def iteration_key(raw: RawIterationOutput, fingerprint: str) -> str:
-    """Return what tells an iteration from all others, the same however often and from wherever it is read."""
+    """Return what identifies an iteration, the same however often and from wherever it is read."""
     identity = raw.anchor or (f"{raw.session}\0{raw.place}" if raw.session else fingerprint)
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 

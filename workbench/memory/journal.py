@@ -42,8 +42,8 @@ _REASON = 200
 class JournalEntry:
     """A record as the journal holds it.
 
-    `key` tells one iteration from another, however often it is told; `digest` is of what was told, so that
-    telling it again adds nothing; `extent` is how much that was. `fingerprint` is of the raw output, taken
+    `key` distinguishes iterations, however often one is taken in; `digest` is of what was taken in, so that
+    taking it in again adds nothing; `extent` is how much that was. `fingerprint` is of the raw output, taken
     before anything was extracted.
     """
 
@@ -71,7 +71,7 @@ class SetAside:
 
 @dataclass(frozen=True, slots=True)
 class FeatureJournal:
-    """What a stream holds: the newest telling of each iteration in order, and what is unreadable."""
+    """What a stream holds: the newest record of each iteration in order, and what is unreadable."""
 
     feature: str
     stream: str
@@ -129,9 +129,9 @@ def entry_of(body: object) -> JournalEntry:
 def read_journal(stream: str, lines: Iterable[Entry], passed: frozenset[str] = frozenset()) -> FeatureJournal:
     """Read a feature's stream. Entries of the kinds `passed` are others' and left alone.
 
-    Of several tellings of one iteration the last counts, at the place and with the number of the first.
+    Of several records of one iteration the last counts, at the place and with the number of the first.
     """
-    told: dict[str, JournalEntry] = {}
+    read: dict[str, JournalEntry] = {}
     aside: list[SetAside] = []
     for line in lines:
         if line.kind in passed:
@@ -144,7 +144,7 @@ def read_journal(stream: str, lines: Iterable[Entry], passed: frozenset[str] = f
         except ValueError as error:
             aside.append(SetAside(stream, line.id, str(error)[:_REASON]))
             continue
-        told[entry.key or line.id] = entry
-    entries = tuple(told.values())
+        read[entry.key or line.id] = entry
+    entries = tuple(read.values())
     feature = entries[0].record.feature if entries else stream.removeprefix(PREFIX)
     return FeatureJournal(feature, stream, entries, tuple(aside))

@@ -82,7 +82,7 @@ class MemoryPayload:
 
 
 def embedding_text(record: IterationRecord) -> str:
-    """Return what an iteration is found by, the most telling first, at most 4,000 characters (F7)."""
+    """Return what an iteration is found by, the most specific first, at most 4,000 characters (F7)."""
     lines = [record.task_title, record.summary]
     lines += [f"{error.file_path or ''} {error.message}".strip() for error in record.errors[:_SHOWN]]
     lines += [_decision(one.description, one.rationale) for one in record.decisions[:_SHOWN]]

@@ -98,7 +98,7 @@ class TranscriptReading:
 
 
 def read_iterations(handle: IO[bytes], reading: TranscriptReading) -> Iterator[RawIterationOutput]:
-    """Yield the iterations of a file as they end; `reading` tells what else was in it. Raises: OSError."""
+    """Yield the iterations of a file as they end; `reading` counts what else was in it. Raises: OSError."""
     cuts: list[int] = []
     found, records = format_of(read_trimmed(handle, cuts))
     if found is None or found.source not in _READERS:

@@ -37,7 +37,7 @@ class Manifest:
     workspaces: tuple[str, ...] = ()
 
 
-def malformed(path: str, line: int, problem: str) -> ParseError:
+def malformed_error(path: str, line: int, problem: str) -> ParseError:
     """Return the error for a file that is not what it claims to be."""
     where = f"{path}:{line}" if line else path
     return ParseError(
@@ -50,7 +50,7 @@ def table_of(path: str, value: object, key: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise malformed(path, 0, f"`{key}` is not a table")
+        raise malformed_error(path, 0, f"`{key}` is not a table")
     return value
 
 
@@ -59,7 +59,7 @@ def strings_of(path: str, value: object, key: str) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise malformed(path, 0, f"`{key}` is not a list")
+        raise malformed_error(path, 0, f"`{key}` is not a list")
     return [item for item in value if isinstance(item, str)]
 
 
@@ -91,7 +91,7 @@ def toml_table(path: str, text: str) -> Mapping[str, Any]:
     except tomllib.TOMLDecodeError as error:
         line = _AT_LINE.search(str(error))
         where = int(line.group(1)) if line else text.rstrip().count("\n") + 1  # else it is the end
-        raise malformed(path, where, str(error)) from None
+        raise malformed_error(path, where, str(error)) from None
 
 
 def named_dependencies(path: str, value: object, key: str, kind: str) -> list[Dependency]:
@@ -118,5 +118,5 @@ def json_table(path: str, text: str) -> Mapping[str, Any]:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise malformed(path, error.lineno, error.msg) from None
+        raise malformed_error(path, error.lineno, error.msg) from None
     return table_of(path, data, "the document")

@@ -16,7 +16,7 @@ from workbench.project.declared import (
     Dependency,
     Manifest,
     json_table,
-    malformed,
+    malformed_error,
     manifest_of,
     named_dependencies,
     strings_of,
@@ -84,7 +84,7 @@ def setup_cfg(path: str, text: str) -> Manifest:
         line = getattr(error, "lineno", 0) or (
             error.errors[0][0] if isinstance(error, configparser.ParsingError) else 0
         )
-        raise malformed(path, int(line), str(error).splitlines()[0]) from None
+        raise malformed_error(path, int(line), str(error).splitlines()[0]) from None
     found = _requirements_of(_cfg_lines(parser, "options", "install_requires"), "runtime")
     if parser.has_section("options.extras_require"):
         for extra in parser.options("options.extras_require"):
@@ -233,25 +233,25 @@ def go_mod(path: str, text: str) -> Manifest:
         elif words[0] == "require" or block == "require":
             match = _GO_REQUIRE.match(line.replace('"', ""))
             if match is None:
-                raise malformed(path, number, f"not a requirement: {line.strip()[:80]}")
+                raise malformed_error(path, number, f"not a requirement: {line.strip()[:80]}")
             found.append(
                 Dependency(match.group(1), match.group(2), "indirect" if match.group(3) else "runtime")
             )
     if not name:
-        raise malformed(path, 0, "no module line")
+        raise malformed_error(path, 0, "no module line")
     return manifest_of(path, "go", name, "", found)
 
 
 def pom(path: str, text: str) -> Manifest:
     """Read a pom.xml; one with a document type is refused."""
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise malformed(path, 0, "a document type is not allowed in a manifest")
+        raise malformed_error(path, 0, "a document type is not allowed in a manifest")
     try:
         root = ElementTree.fromstring(text.encode("utf-8"))
     except ElementTree.ParseError as error:
-        raise malformed(path, error.position[0], str(error)) from None
+        raise malformed_error(path, error.position[0], str(error)) from None
     except ValueError as error:
-        raise malformed(path, 0, str(error)) from None
+        raise malformed_error(path, 0, str(error)) from None
 
     def value(node: ElementTree.Element, tag: str) -> str:
         return next(((child.text or "").strip() for child in node if _local(child) == tag), "")

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
-from workbench.text.counts import counted, drawn, new_figure
+from workbench.text.counts import counted, draw_figure, new_figure
 from workbench.text.sanitize import visible_line
 
 SIGNIFICANT: Final = 0.05
@@ -238,7 +238,7 @@ def _bars(title: str, measure: str, scores: Sequence[SystemScore], width: int, c
     figure.axes(False)
     figure.ruler("x").lim(0, 1)
     figure.ruler("y").lim(0.5, len(scores) + 0.5)
-    return f"{title}\n{drawn(figure, color=color)}"
+    return f"{title}\n{draw_figure(figure, color=color)}"
 
 
 def _by_age(run: ReplayRun, width: int, color: bool) -> str:
@@ -256,7 +256,7 @@ def _by_age(run: ReplayRun, width: int, color: bool) -> str:
     figure.ruler("x").ticks(places, [_date(at, pattern) for at, _ in found])
     figure.ruler("y").lim(0, 1)
     names = ", ".join(f"{mark} {visible_line(name)}" for mark, name in zip(_MARKS, systems, strict=True))
-    return f"nDCG@10 by age of the tasks ({names})\n{drawn(figure, color=color)}"
+    return f"nDCG@10 by age of the tasks ({names})\n{draw_figure(figure, color=color)}"
 
 
 def _date(second: int, pattern: str) -> str:

@@ -26,7 +26,7 @@ def new_figure(width: int, height: int, *, color: bool) -> Any:  # noqa: ANN401 
     return figure
 
 
-def drawn(figure: Any, *, color: bool) -> str:  # noqa: ANN401 - plotext has no types
+def draw_figure(figure: Any, *, color: bool) -> str:  # noqa: ANN401 - plotext has no types
     """Return the lines of a figure without blanks at their ends."""
     lines: str = figure.build().string(colorless=not color)
     return "\n".join(line.rstrip() for line in lines.rstrip("\n").splitlines())

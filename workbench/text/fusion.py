@@ -3,7 +3,7 @@
 The two scales do not match: BM25 divided by its maximum gives the best lexical match full marks for every
 query, also where it shares only common words, and costs more than it brings. Here each score is first made
 absolute. A cosine counts from the model's background, what unrelated texts have. A BM25 score counts by how
-far it stands out from the query's other documents, as a share of the query's information, and steeply so:
+far it rises above the query's other documents, as a share of the query's information, and steeply so:
 rare names found in few places count in full, words that many documents share count nothing. The
 specification's weights, 0.7 and 0.3, apply to the two normalised scores. Parameters were fixed on one half of
 the queries of two public sets and measured on the other (`python -m bench.embedding DATA`).
@@ -28,7 +28,7 @@ OTHERS: Final = 20
 """A BM25 score is compared with the one at this rank; with half the documents where there are few."""
 
 STANDING_OUT: Final = 0.35
-"""Share of the query's information at which a match that stands out counts half."""
+"""Share of the query's information at which a match counts half."""
 
 STEEPNESS: Final = 6.0
 
@@ -70,8 +70,8 @@ def fuse(
     """
     vector, lexical = weights
     total = vector + lexical
-    meaning = vector * above_background(cosine, calibration)
-    evidence = standing_out(bm25, bound)
+    meaning = vector * score_excess(cosine, calibration)
+    evidence = score_prominence(bm25, bound)
     words = lexical * (evidence if names is None else np.maximum(evidence, names))
     even = vector / total * (calibration.even - calibration.background) / (1 - calibration.background)
     return _scale((meaning + words) / total, even)
@@ -82,13 +82,13 @@ def fuse_lexical(bm25: Float32, bound: float) -> Float32:
     return _scale(_shares(bm25, bound), EVEN_SHARE)
 
 
-def above_background(cosine: Float32, calibration: Calibration = MINILM) -> Float32:
+def score_excess(cosine: Float32, calibration: Calibration = MINILM) -> Float32:
     """Return cosines float32 [n] as shares of the way from the model's background to identity, in [0, 1]."""
     way = (np.nan_to_num(cosine, nan=-1.0) - calibration.background) / (1 - calibration.background)
     return _unit(way)
 
 
-def standing_out(bm25: Float32, bound: float) -> Float32:
+def score_prominence(bm25: Float32, bound: float) -> Float32:
     """Return how much each score stands out, float32 [n] in [0, 1]; half at `STANDING_OUT` of the bound."""
     ahead = np.maximum(_shares(bm25, bound) - _shares(_others(bm25), bound), 0.0)
     raised = ahead**STEEPNESS

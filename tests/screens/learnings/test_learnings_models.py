@@ -46,7 +46,7 @@ from screens.learnings.learning_list import (
 from screens.learnings.learning_pane import ReviewProgress, changed, head_content, story_content
 from screens.learnings.learning_service import KnownLearnings, LearningStory, documents
 from screens.learnings.origins import LearningOrigin, origins
-from screens.widgets.form import parsed, raw_of
+from screens.widgets.form import parse_value, raw_of
 from tests.screens.learnings.conftest import HOSTILE, auto
 from tests.screens.test_commands import check_command_line
 from workbench.curation.records import RecordChange
@@ -231,7 +231,7 @@ def test_the_headline_counts() -> None:
 
 def test_forms_give_back_what_they_were_given() -> None:
     """Fields that nobody changed make the record's own values; lines become entries."""
-    values = record_values({field.name: parsed(field, raw_of(field)) for field in edit_fields(ONE)})
+    values = record_values({field.name: parse_value(field, raw_of(field)) for field in edit_fields(ONE)})
     assert values == {name: getattr(ONE, name) for name in values}
     assert written("scope", ONE.scope) == "src/**"
     assert record_values({"scope": " a \n\nb\na", "task_id": " "}) == {"scope": ("a", "b"), "task_id": None}

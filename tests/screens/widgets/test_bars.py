@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.widgets.bars import Contribution, FeatureBars, bar, bar_lines, ordered
+from screens.widgets.bars import Contribution, FeatureBars, bar, bar_lines, order_rows
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
 
 
@@ -32,9 +32,9 @@ def test_bars_grow_in_eighths_to_the_right_and_in_halves_to_the_left() -> None:
 def test_rows_come_largest_first(values: list[float]) -> None:
     """Order is by magnitude, equal ones by name; given order is kept if asked for."""
     rows = [Contribution(f"f{place}", value) for place, value in enumerate(values)]
-    found = ordered(rows, "magnitude")
+    found = order_rows(rows, "magnitude")
     assert sorted(found, key=lambda row: (-abs(row.value), row.name)) == found
-    assert rows == ordered(rows, "given")
+    assert rows == order_rows(rows, "given")
 
 
 def test_lines_tell_name_bar_and_number() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE, WordDiff, marked, unified
+from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE, WordDiff, mark_words, unify_lines
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
 
 LINES = st.lists(st.sampled_from(["a", "b", "", "c d", "\t"]), max_size=12).map("\n".join)
@@ -14,7 +14,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "", "c d", "\t"]), max_size=12).map(
 
 def test_differing_words_are_marked_without_colour_too() -> None:
     """Words the other side lacks are bold and underlined."""
-    left, right = marked("Always use tabs.", "Never use tabs.")
+    left, right = mark_words("Always use tabs.", "Never use tabs.")
     assert [(span.start, span.end, span.style) for span in left.spans] == [(0, 6, LEFT_STYLE)]
     assert [(span.start, span.end, span.style) for span in right.spans] == [(0, 5, RIGHT_STYLE)]
     assert "bold underline" in LEFT_STYLE
@@ -24,7 +24,7 @@ def test_differing_words_are_marked_without_colour_too() -> None:
 def test_very_many_marks_end_in_one() -> None:
     """Beyond a bound the rest is marked as a whole, from its first word to its last."""
     left = "\n".join(f"{n} old" if n % 2 else f"{n}" for n in range(490))
-    content, _ = marked(left, left.replace("old", "new"))
+    content, _ = mark_words(left, left.replace("old", "new"))
     assert len(content.spans) == 200
     assert content.spans[-1].end == len(left)
 
@@ -32,7 +32,7 @@ def test_very_many_marks_end_in_one() -> None:
 @given(before=LINES, after=LINES)
 def test_a_diff_has_both_texts(before: str, after: str) -> None:
     """With all context the lines are both texts with their numbers; equal texts have no lines."""
-    lines = unified(before, after, context=100)
+    lines = unify_lines(before, after, context=100)
     old = [(line.old, line.text) for line in lines if line.kind in ("same", "old")]
     new = [(line.new, line.text) for line in lines if line.kind in ("same", "new")]
     if before == after:
@@ -45,7 +45,7 @@ def test_a_diff_has_both_texts(before: str, after: str) -> None:
 def test_only_what_is_near_a_change_is_shown() -> None:
     """Lines far from any change become gaps that tell how many they are."""
     before = "\n".join(f"line {number}" for number in range(1, 41))
-    lines = unified(before, before.replace("line 20", "another"), context=1)
+    lines = unify_lines(before, before.replace("line 20", "another"), context=1)
     assert [(line.kind, line.text, line.old, line.new) for line in lines] == [
         ("gap", "18 unchanged", 0, 0),
         ("same", "line 19", 19, 19),

@@ -12,7 +12,7 @@ from textual.events import Paste
 from textual.widgets import Input, Select, TextArea
 
 from screens.widgets.fields import Flag
-from screens.widgets.form import MOST_IN_PLACE, FieldForm, FieldKind, FormField, parsed, problem, raw_of
+from screens.widgets.form import MOST_IN_PLACE, FieldForm, FieldKind, FormField, parse_value, problem, raw_of
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
 
 FIELDS = (
@@ -30,7 +30,7 @@ FIELDS = (
 def test_untouched_texts_come_back_exactly(kind: FieldKind, text: str) -> None:
     """What a widget begins with means the value it came from, hidden characters included."""
     field = FormField("f", "F", text, kind=kind)
-    assert parsed(field, raw_of(field)) == text
+    assert parse_value(field, raw_of(field)) == text
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_untouched_texts_come_back_exactly(kind: FieldKind, text: str) -> None:
 )
 def test_numbers_are_read(raw: str, value: float | None) -> None:
     """Whole numbers are ints, nothing is None, bounds belong to the range."""
-    assert parsed(FIELDS[2], raw) == value
-    assert isinstance(parsed(FIELDS[2], raw), type(value))
+    assert parse_value(FIELDS[2], raw) == value
+    assert isinstance(parse_value(FIELDS[2], raw), type(value))
 
 
 @pytest.mark.parametrize("raw", ["x", "nan", "inf", "-1", "101", "1,5", "\x00"])
@@ -50,7 +50,7 @@ def test_what_is_no_such_number_is_told(raw: str) -> None:
 
 def test_tags_are_read_once_each() -> None:
     """Blanks around tags, empty ones and repetitions do not count."""
-    assert parsed(FIELDS[4], " b, a,,b ,") == ("b", "a")
+    assert parse_value(FIELDS[4], " b, a,,b ,") == ("b", "a")
 
 
 def test_what_is_required_is_missed() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.widgets import TextArea
 
-from screens.widgets.merge import MergeEditor, Side, merged, parts_of
+from screens.widgets.merge import MergeEditor, Side, merge_parts, parts_of
 from tests.screens.widgets.staging import HOSTILE, Answers, seen
 
 TEXTS = st.text(st.sampled_from("ab \n."), max_size=30)
@@ -20,8 +20,8 @@ def test_one_side_of_everything_is_that_text(left: str, right: str) -> None:
     """All left is the left text and all right the right one; the same texts have nothing to choose."""
     parts = parts_of(left, right)
     count = sum(part.differs for part in parts)
-    assert merged(parts, ["left"] * count) == left
-    assert merged(parts, ["right"] * count) == right
+    assert merge_parts(parts, ["left"] * count) == left
+    assert merge_parts(parts, ["right"] * count) == right
     assert (count == 0) == (left == right)
 
 
@@ -34,7 +34,7 @@ def test_one_side_of_everything_is_that_text(left: str, right: str) -> None:
 )
 def test_each_difference_is_chosen_for_itself(choices: list[Side], text: str) -> None:
     """Sides can be mixed, and both can be taken with a space between."""
-    assert merged(parts_of(LEFT, RIGHT), choices) == text
+    assert merge_parts(parts_of(LEFT, RIGHT), choices) == text
 
 
 def test_several_lines_are_merged_by_lines() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from screens.widgets.plot import Plot, Series, glyphs, number_text, plot_lines, runs, thinned, time_labels
+from screens.widgets.plot import Plot, Series, glyphs, number_text, plot_lines, runs, thin_points, time_labels
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
 
 POINTS = st.lists(st.tuples(st.floats(), st.floats()), max_size=12)
@@ -36,7 +36,7 @@ def test_gaps_interrupt_a_line() -> None:
 def test_thinning_keeps_the_extremes(values: list[float], most: int) -> None:
     """Fewer points have the same least and largest value and the same ends, in order."""
     points = [(float(place), value) for place, value in enumerate(values)]
-    found = thinned(points, most)
+    found = thin_points(points, most)
     assert len(found) <= max(most, 4)
     assert sorted(found) == found
     assert points[0] == found[0]

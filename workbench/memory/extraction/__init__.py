@@ -1,1 +1,1 @@
-"""What an iteration's output tells: errors by the tools' formats, decisions, files, the outcome."""
+"""What an iteration's output reports: errors by the tools' formats, decisions, files, the outcome."""

@@ -80,7 +80,7 @@ def with_reason(sentence: str) -> DecisionEntry:
         return DecisionEntry(sentence.rstrip(" .;:"))
     because = reason[1].casefold().startswith(("because", "since", "due"))
     why = sentence[reason.end() if because else reason.start(1) :].strip().rstrip(".;:)")
-    told = sentence[: reason.start()].rstrip(" ,;:(–—-")
-    if len(told) < _SHORTEST or len(why) < 4:
+    decided = sentence[: reason.start()].rstrip(" ,;:(–—-")
+    if len(decided) < _SHORTEST or len(why) < 4:
         return DecisionEntry(sentence.rstrip(" .;:"))
-    return DecisionEntry(told, why)
+    return DecisionEntry(decided, why)

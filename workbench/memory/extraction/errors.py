@@ -20,7 +20,7 @@ from workbench.sessions.importers.transcripts import ToolUse
 from workbench.shell.wrappers import program_name
 
 MAX_SEEN: Final = 400
-"""Errors of one output that are looked at: a broken build tells thousands."""
+"""Errors of one output that are looked at: a broken build reports thousands."""
 
 PARSERS = (
     Parser("pytest", ("FAILED ", "ERROR ", "____ "), report=reports.read_pytest),
@@ -151,7 +151,7 @@ def _ordered(found: Sequence[FoundError]) -> list[FoundError]:
 
 
 def errors_of(use: ToolUseEvent, cwd: str = "") -> Iterator[FoundError]:
-    """Yield the errors that a call's answer tells."""
+    """Yield the errors in a call's answer."""
     if not use.result:
         return
     if use.rejected:

@@ -1,7 +1,7 @@
 """From the raw output of an iteration to what is worth keeping of it: bounded, free of secrets, in order.
 
 Secrets are taken out of every text before it is cut to its bound, so that no half of one survives the cut.
-Extraction reads the raw output and changes nothing of it: what tells stagnation was taken before.
+Extraction reads the raw output and changes nothing of it: the fingerprint of stagnation was taken before.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def outcome_of(raw: RawIterationOutput) -> IterationOutcome:
     """Return the outcome: the result's word, else a refusal of the provider, else how the stream ended."""
     result = raw.result
     if result is not None:
-        told = result.text[:_HEAD]
+        head = result.text[:_HEAD]
         if result.subtype == "success" and not result.is_error:
             return IterationOutcome.SUCCESS
-        if raw.limited or _LIMITED.search(told):
+        if raw.limited or _LIMITED.search(head):
             return IterationOutcome.RATE_LIMITED
-        if "timeout" in result.subtype or (result.is_error and _TIMED_OUT.search(told)):
+        if "timeout" in result.subtype or (result.is_error and _TIMED_OUT.search(head)):
             return IterationOutcome.TIMEOUT
         if result.subtype in _UNFINISHED:
             return IterationOutcome.PARTIAL
@@ -186,7 +186,7 @@ class Redactor:
 
 
 def extract(raw: RawIterationOutput, roots: Sequence[str]) -> ExtractionResult:
-    """Return what an iteration's output tells. `roots` are the absolute directories that are the project."""
+    """Return what an iteration's output reports. `roots` are the absolute directories of the project."""
     redactor = Redactor()
     dropped: Counter[str] = Counter()
     files = tuple(

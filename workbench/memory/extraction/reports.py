@@ -24,11 +24,11 @@ _GO_LINES = 60
 def read_pytest(text: str) -> Iterator[FoundError]:
     """Yield tests that failed: by the short summary, else by the sections, else by the verbose lines."""
     sections = _sections(text)
-    told = False
+    reported = False
     start = min((begin for _, begin, _, _, _ in sections), default=-1)
     summary = list(_FORMS["summary"].finditer(text))
     for match in summary:
-        told = True
+        reported = True
         _, path, name, said = match.groups()
         test = name.removeprefix("::").replace("::", ".")
         found = next((one for one in sections if one[0] in (test, path)), None)
@@ -36,12 +36,12 @@ def read_pytest(text: str) -> Iterator[FoundError]:
         places = order_places([*(found[4] if found else ()), (path, 0)])
         where = match.start() if start < 0 else start
         yield FoundError(message_of(test or path, why), ErrorType.TEST, where, match.end(), places)
-    if not told:
+    if not reported:
         for test, begin, end, why, seen in sections:
             if why:
                 yield FoundError(message_of(test, why), ErrorType.TEST, begin, end, order_places(list(seen)))
-                told = True
-    if not told:
+                reported = True
+    if not reported:
         for match in _FORMS["verbose"].finditer(text):
             test = match[2].removeprefix("::").replace("::", ".")
             message = message_of(test, "failed")
@@ -127,7 +127,7 @@ def read_bun(text: str) -> Iterator[FoundError]:
 
 
 def read_tap(text: str) -> Iterator[FoundError]:
-    """Yield tests that failed as the Test Anything Protocol tells them: node's runner, tap, bats."""
+    """Yield tests that failed in the Test Anything Protocol: node's runner, tap, bats."""
     for head in _FORMS["tap"].finditer(text):
         if "# todo" in head[1].casefold() or "# skip" in head[1].casefold():
             continue

@@ -144,19 +144,19 @@ def _node_type(name: str, said: str, places: tuple[ErrorPlace, ...]) -> ErrorTyp
 
 def read_rust_panics(text: str) -> Iterator[FoundError]:
     """Yield panics of Rust, in tests those of the test, and failed tests that did not panic."""
-    told: set[str] = set()
+    named: set[str] = set()
     for match in _FORMS["panicked"].finditer(text):
         thread, said, path, line = match.groups()
         end = match.end()
         if said is None:
             rest = next(lines_from(text, end + 1, 1), ("", end))
             said, end = rest
-        told.add(thread)
+        named.add(thread)
         kind = ErrorType.RUNTIME if thread in ("main", "<unnamed>") else ErrorType.TEST
         message = message_of("" if kind is ErrorType.RUNTIME else thread, said or "panicked")
         yield FoundError(message, kind, match.start(), end, order_places([(path, int(line))]))
     for match in _FORMS["cargo"].finditer(text):
-        if match[1] not in told:
+        if match[1] not in named:
             yield FoundError(message_of(match[1], "failed"), ErrorType.TEST, match.start(), match.end())
 
 

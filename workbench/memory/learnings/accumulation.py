@@ -232,7 +232,7 @@ def _no_telling(work: _Work, lesson: Lesson, text: str) -> str:
 
 def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
     """Return why a lesson is dropped, or ''."""
-    # What tools answered has words of its own only in the commands: nearly all of it must have been told.
+    # What tools answered has words of its own only in the commands: nearly all of it must have been injected.
     if echo_share(text, work.injections.prints) >= (TEMPLATE_ECHO if lesson.observed else ECHO):
         return "the workbench injected it itself"
     if instructs(lesson.text):
@@ -289,7 +289,7 @@ def _again(
     work: _Work, known: FeatureLearning, learning: FeatureLearning, *, given: bool | None = None
 ) -> None:
     """A learning was found out again: it counts unless the iteration was given it."""
-    from workbench.memory.learnings.ledger import hit
+    from workbench.memory.learnings.ledger import draft_hit
 
     if work.given(known.id) if given is None else given:
         work.out.left_out.append((learning.text, f"{known.id[:17]} had been given to it"))
@@ -298,7 +298,7 @@ def _again(
         work.out.left_out.append((learning.text, f"{known.id[:17]} is from the same session"))
         return
     iteration = work.record.iteration_number
-    work.write(hit(known, session_id=learning.session_id, iteration=iteration, why="found out again"))
+    work.write(draft_hit(known, session_id=learning.session_id, iteration=iteration, why="found out again"))
     work.out.hits.append(known.id)
 
 
@@ -335,10 +335,10 @@ def _judge_outcomes(work: _Work) -> None:
 
 
 def _against(work: _Work, learning: FeatureLearning, why: str) -> None:
-    from workbench.memory.learnings.ledger import contradicted
+    from workbench.memory.learnings.ledger import draft_contradiction
 
     if learning.id not in work.out.contradicted:
-        note = contradicted(
+        note = draft_contradiction(
             learning,
             session_id=work.raw.session,
             iteration=work.record.iteration_number,

@@ -27,7 +27,7 @@ from workbench.shell.wrappers import program_name
 WITHIN: Final = 8
 """So many calls after a failure may the one that works come."""
 
-MOST: Final = 110  # characters of a command that is worth telling
+MOST: Final = 110  # characters of a command that is worth learning
 _HEAD: Final = 600
 _READ: Final = 4_000  # characters of an answer that are looked at
 _NOT_CALLABLE: Final = re.compile(
@@ -77,7 +77,7 @@ class Tried:
 
     `runner` started the program `core`, whose words are without it; `directory` and `variables` were set in
     the line itself. `said` is the beginning of what it printed. Of what went
-    into a pipe the exit code tells nothing: `piped` says that it may have failed unseen.
+    into a pipe the exit code says nothing: `piped` says that it may have failed unseen.
     """
 
     line: str

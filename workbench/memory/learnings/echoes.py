@@ -124,7 +124,7 @@ class InjectionReader:
         self._known = Injections()
 
     def injections(self) -> Injections:
-        """Return what was injected until now; the same object, told further. Raises: StoreError."""
+        """Return what was injected until now; the same object, read further. Raises: StoreError."""
         for after, entry in self._journal.read(STREAM, self._offset):
             self._offset = after
             if entry.kind == INJECTED:

@@ -1,7 +1,7 @@
-"""The learnings that may be given, kept beside the journals: a plan does not fold them anew each time.
+"""The learnings that may be given, kept beside the journals: a plan does not fold them again each time.
 
 What is kept names the journals' revisions it was made from; it is read only while those are the same, and
-made anew without a word when it is damaged. Their words are indexed for matching as those of rules are.
+rebuilt silently when it is damaged. Their words are indexed for matching as those of rules are.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def load_kept(
     try:
         publish(GENERATION, lambda directory: _write(directory, made))
     except StoreError:
-        return made  # where nothing can be kept, each plan makes it anew
+        return made  # where nothing can be kept, each plan makes it again
     return made
 
 

@@ -120,12 +120,12 @@ class LearningLedger(Ledger[FeatureLearning]):
         )
 
 
-def hit(learning: FeatureLearning, *, session_id: str, iteration: int | None, why: str) -> EntryDraft:
+def draft_hit(learning: FeatureLearning, *, session_id: str, iteration: int | None, why: str) -> EntryDraft:
     """Draft that a session found a learning out by itself."""
     return _fact(HIT, learning, session_id, iteration, why)
 
 
-def contradicted(
+def draft_contradiction(
     learning: FeatureLearning, *, session_id: str, iteration: int | None, why: str
 ) -> EntryDraft:
     """Draft that an outcome spoke against a learning."""

@@ -94,7 +94,7 @@ def too_vague(text: str) -> str:
 class Lesson:
     """What an iteration seems to teach.
 
-    `reason` says why it is worth knowing (F31), `evidence` what was seen. `observed` tells what tools
+    `reason` says why it is worth knowing (F31), `evidence` what was seen. `observed` marks what tools
     answered from what somebody said: only outcomes count for and against learnings. `trigger` and `remedy`
     are as in `FeatureLearning`. `strength` is that of a correction.
     """

@@ -102,8 +102,8 @@ class PairCache:
 def _digest_texts(texts: Sequence[str]) -> str:
     digest = sha256()
     for text in texts:
-        told = text.encode("utf-8", "surrogatepass")
-        digest.update(len(told).to_bytes(4, "big") + told)
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(4, "big") + encoded)
     return digest.hexdigest()
 
 

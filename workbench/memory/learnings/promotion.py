@@ -38,9 +38,9 @@ def promote_learning(
     """
     why = reason or f"promoted from {learning.id[:SHORT]}: {learning.reason}"
     rule = Curator(store.rules(), by).add(as_rule(learning, fields), reason=why)
-    told = new_marks(f"promote {learning.id[:SHORT]} to {rule.id[:13]}", reason)
+    marks = new_marks(f"promote {learning.id[:SHORT]} to {rule.id[:13]}", reason)
     after = _gone(learning, rule.id, store.moment())
-    return Promotion(after, rule), StepDraft(told.title, (LEARNINGS.put_draft(after, told),), (after,))
+    return Promotion(after, rule), StepDraft(marks.title, (LEARNINGS.put_draft(after, marks),), (after,))
 
 
 def follow_promotions(
@@ -78,8 +78,8 @@ def _reinstate(store: LearningStore, rule_id: str, by: str) -> None:
         ledger = rules.ledger()
         rule = ledger.versions.get(rule_id)
         if rule is not None and ledger.current(rule_id) is None:
-            told = new_marks(f"promote again {rule_id[:13]}")
-            record(rules, [RULES.put_draft(rule, told)], by=by)
+            marks = new_marks(f"promote again {rule_id[:13]}")
+            record(rules, [RULES.put_draft(rule, marks)], by=by)
 
 
 def _gone(learning: FeatureLearning, rule_id: str, now: str) -> FeatureLearning:

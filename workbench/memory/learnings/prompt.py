@@ -74,9 +74,9 @@ class Known:
 
 def known_learnings(ledger: LearningLedger) -> Known:
     """Return what a ledger holds that may be given."""
-    from workbench.memory.learnings.review import contested  # compares texts, which plans do not
+    from workbench.memory.learnings.review import find_contested  # compares texts, which plans do not
 
-    return Known(tuple(ledger.live()), contested(ledger))
+    return Known(tuple(ledger.live()), find_contested(ledger))
 
 
 def candidates(
@@ -87,7 +87,7 @@ def candidates(
     tasks: Sequence[str] | None = None,
     relevance: Mapping[str, float] | None = None,
 ) -> Candidates:
-    """Return the learnings that may be given for a feature and tasks; None stands for any feature.
+    """Return the learnings that may be given for a feature and tasks; None is any feature.
 
     Those of a task are given to that task only (F25). `relevance` in [0, 1] by id scales the scores; those it
     does not name are left out. Reviewed first, then by score, ties by (-rank of the source, id).
@@ -179,7 +179,7 @@ def memory_prompt(
     """Return the best learnings for a feature and a task as text; '' where there are none or none fits.
 
     A learning longer than what is left is passed over for shorter ones after it. At most five that nobody
-    reviewed are told.
+    reviewed are in it.
     """
     tasks = () if task is None else (task,)
     claims = candidates(known_learnings(ledger), now, feature=feature, tasks=tasks)

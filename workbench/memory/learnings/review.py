@@ -167,7 +167,7 @@ def _side(one: FeatureLearning) -> ConflictSide:
     return ConflictSide(one.id, one.text, provenance(one), one.files[0] if one.files else "")
 
 
-def contested(ledger: LearningLedger) -> frozenset[str]:
+def find_contested(ledger: LearningLedger) -> frozenset[str]:
     """Return the ids of unreviewed learnings that contradict a live one and wait to be settled."""
     return frozenset(
         _doubted(ledger, one, other)
@@ -223,11 +223,11 @@ def _suggested(left: FeatureLearning, right: FeatureLearning, verdict: TextVerdi
 
 def suggestion(one: FeatureLearning, said: Sequence[Correction]) -> tuple[Why, str] | None:
     """Return why a correction waits as a suggested rule; None if it does not, or not since its review."""
-    new = [telling for telling in said if telling.at > one.reviewed_at]
+    new = [correction for correction in said if correction.at > one.reviewed_at]
     counted = tally(said)
     if one.kind is not LearningKind.CORRECTION or not new or not counted.why:
         return None
-    denied = next((telling.rule for telling in reversed(new) if telling.against), "")
+    denied = next((correction.rule for correction in reversed(new) if correction.against), "")
     if denied:
         return Why.CONFLICT, f"{counted.why}, but a rule says otherwise: {denied}"
     return Why.SUGGESTED, f"{counted.why}: a suggested rule; `promote` makes it one, `reject` ends it"
@@ -286,7 +286,7 @@ class JunkKind(StrEnum):
     DUPLICATE = "duplicate"
     CONTRADICTION = "contradiction"
     STALE = "stale"
-    ECHO = "echo"  # the workbench itself had told it before
+    ECHO = "echo"  # the workbench itself had injected it before
     VAGUE = "vague"
     SECRET = "secret"
 

@@ -20,7 +20,7 @@ from workbench.errors import UsageError
 from workbench.memory.learnings.echoes import is_echo, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
-from workbench.memory.learnings.ledger import LearningLedger, contradicted, hit
+from workbench.memory.learnings.ledger import LearningLedger, draft_contradiction, draft_hit
 from workbench.memory.learnings.lessons import sanitize_learning_text
 from workbench.memory.learnings.pairs import check_deduplication, comparable
 from workbench.memory.learnings.promotion import Promotion, follow_promotions, promote_learning
@@ -98,7 +98,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
     def _refuse_echo(self, text: str) -> None:
         if is_echo(text, read_injections(self.store.journal).prints):
             raise UsageError(
-                "that is what the workbench itself told, and no finding",
+                "that is what the workbench itself injected, and no finding",
                 hint="Learn what was seen to happen, in words of its own.",
             )
 
@@ -114,7 +114,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
             if read_injections(self.store.journal).before(there.id, "", wanted.session_id):
                 return there  # it was given it, in whatever words it says so now
             why = "an agent found it out again"
-            note = hit(there, session_id=wanted.session_id, iteration=wanted.iteration, why=why)
+            note = draft_hit(there, session_id=wanted.session_id, iteration=wanted.iteration, why=why)
             record(self.store, [note], by=self.by)
             return self.find(there.id)
         if isinstance(found, LearningConflict):
@@ -217,7 +217,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
         with self.store.lock(LOCK):
             ledger = self.store.ledger()
             learning = self._live(ledger, identifier)
-            note = hit(learning, session_id=session_id, iteration=None, why=why)
+            note = draft_hit(learning, session_id=session_id, iteration=None, why=why)
             record(self.store, [note], by=self.by)
         return self.find(learning.id)
 
@@ -226,7 +226,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
         with self.store.lock(LOCK):
             ledger = self.store.ledger()
             learning = self._live(ledger, identifier)
-            note = contradicted(learning, session_id=session_id, iteration=None, why=why)
+            note = draft_contradiction(learning, session_id=session_id, iteration=None, why=why)
             record(self.store, [note], by=self.by)
         return self.find(learning.id)
 

@@ -26,7 +26,7 @@ MOST_PROMPT: Final = 2_000
 """Characters of a prompt; a longer one is a specification or was pasted."""
 
 MOST_RULE: Final = 200
-"""Characters of a rule; a longer sentence tells a story."""
+"""Characters of a rule; a longer sentence is a story."""
 
 MOST_LINES: Final = 40
 """Lines of a prompt; one of more is a document."""

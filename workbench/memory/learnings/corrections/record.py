@@ -1,6 +1,6 @@
 """Corrections of users: who made one when, how often, and whether a rule should say it.
 
-A telling is a fact in the journal. It becomes a learning, and is suggested as a rule, once it says itself
+A correction is a fact in the journal. It becomes a learning, and is suggested as a rule, once it says itself
 that it always holds, or was said in two sessions or three times. A sentence that many prompts share was
 written once, and a prompt that a resumed session repeats was said once.
 """
@@ -31,7 +31,7 @@ class Strength(StrEnum):
 class Correction:
     """A correction that was said. `at` is when (ISO 8601), `prompt` its number in the session, from 1.
 
-    `key` is the rule as it was first said, shared by all tellings of it; `text` as it was said now, `quote`
+    `key` is the rule as it was first said, shared by all repetitions; `text` as it was said now, `quote`
     the sentence. `learning_id` is empty while nothing was learned of it. `rule` is the text of a rule in
     force that says so already, or, with `against`, that says otherwise. `template` is a digest of a sentence
     in a long prompt, else empty.
@@ -70,7 +70,7 @@ class Tally:
 
 
 def tally(said: Sequence[Correction]) -> Tally:
-    """Count tellings; copies of a prompt and sentences of a template count once."""
+    """Count corrections; copies of a prompt and sentences of a template count once."""
     apart: dict[tuple[str, ...], Correction] = {}
     for one in said:
         key = (
@@ -95,12 +95,12 @@ def template_of(prompt: str, sentence: str) -> str:
 
 
 def correction_body(one: Correction) -> dict[str, Any]:
-    """Return a telling as a journal body."""
+    """Return a correction as a journal body."""
     return {name: getattr(one, name) for name in Correction.__slots__}
 
 
 def read_correction(body: Mapping[str, Any]) -> Correction | None:
-    """Return the telling of a journal body, None for a malformed one (F36: nothing is guessed)."""
+    """Return the correction of a journal body, None for a malformed one (F36: nothing is guessed)."""
     import msgspec
 
     from workbench.records.conversion import convert

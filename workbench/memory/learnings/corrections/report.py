@@ -38,7 +38,7 @@ class CorrectionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CorrectionReport:
-    """A correction with all its tellings, oldest first. `learning_id` is empty where none was made."""
+    """A correction with all times it was made, oldest first. `learning_id` is empty where none was made."""
 
     text: str
     status: CorrectionStatus
@@ -143,7 +143,7 @@ _ORDER: Final = {status: place for place, status in enumerate(CorrectionStatus)}
 class CorrectionMatch:
     """What a correction meets: at most one of a rule, a learning that says it, a rejected one.
 
-    `before` are the tellings of it until now, `others` learnings that say otherwise, newest last.
+    `before` are the times it was made until now, `others` learnings that say otherwise, newest last.
     """
 
     said: Correction
@@ -154,14 +154,14 @@ class CorrectionMatch:
 
     @property
     def why(self) -> str:
-        """Why a rule should say it, counting this telling, or empty."""
+        """Why a rule should say it, counting this time, or empty."""
         return tally((*self.before, self.said)).why
 
 
 def match_correction(
     ledger: LearningLedger, said: Correction, rules: Sequence[str], others: Sequence[FeatureLearning]
 ) -> CorrectionMatch:
-    """Return what a correction meets among rules, learnings and tellings.
+    """Return what a correction meets among rules, learnings and earlier corrections.
 
     Learnings are `others`, those of its feature, and all corrections.
     """
