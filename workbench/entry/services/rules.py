@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -17,6 +18,7 @@ from workbench.records.rules import Rule
 if TYPE_CHECKING:
     from workbench.config import Config
     from workbench.entry.project import RedisCache
+    from workbench.entry.services.metrics import Measured
     from workbench.plan.matching import RuleMatcher
     from workbench.plan.workspace import Workspace
     from workbench.ports import Clock, Float32, Neighbours
@@ -68,6 +70,17 @@ def rule_fetcher(
         shared,
         missing=missing,
     )
+
+
+@contextmanager
+def measured_fetcher(project: OpenedProject, measurement: Measured) -> Iterator[RuleFetcher]:
+    """Give what fetches a project's rules and add to a measurement how often each level had the answer.
+
+    Raises: ConfigError for an invalid address of a Redis.
+    """
+    fetcher = rule_fetcher(project.workspace, project.config, project.clock)
+    yield fetcher
+    measurement.cache.update(fetcher.measured())
 
 
 def redis_fault(config: Config, clock: Clock, *, wait: float = 1.0) -> str:

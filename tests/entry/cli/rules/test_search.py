@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from workbench.entry.cli import exits
+from workbench.rules.fetching.cache import RuleFetcher
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
@@ -45,3 +46,45 @@ def test_what_it_prints(project: Any, run: Any) -> None:
     assert "(2 rules searched)" in nothing.err
     assert run("rules", "search", "x", "--mode", "magic").code == exits.USAGE
     assert run("rules", "search").code == exits.USAGE
+
+
+def test_the_rules_of_a_context_are_absolute_ones_and_those_found(project: Any, run: Any) -> None:
+    """Every absolute rule comes first, whatever the query; the others are default rules that it is about."""
+    run("rules", "add", "Never push to main without a review", "--authority", "absolute")
+    run("rules", "add", "Migrations of the database are reversible")
+    absolute = [
+        rule["id"]
+        for rule in run("rules", "list", "--limit", "50", "--json").json()["rules"]
+        if rule["authority"] == "absolute"
+    ]
+    asked = ("rules", "search", "reversible database migrations", "--with-absolute", "--threshold", "0.1")
+    answer = run(*asked, "--json").json()
+    assert [rule["id"] for rule in answer["absolute"]] == absolute
+    assert [one["rule"]["rule"] for one in answer["rules"]] == ["Migrations of the database are reversible"]
+    lines = run(*asked).out.splitlines()
+    assert [line.split()[0] for line in lines[:-1]] == ["always"] * len(absolute)
+    assert "reversible" in lines[-1]
+    elsewhere = run(*asked, "--file", "AGENTS.md", "--json").json()
+    assert (elsewhere["absolute"], elsewhere["rules"]) == ([], [])
+    assert "absolute" not in run("rules", "search", "x", "--json").json()
+
+
+def test_how_often_each_level_answered_is_in_the_statistics(project: Any, run: Any) -> None:
+    """A command is a process of its own: its first level has nothing, the store has the answer."""
+    page = run("rules", "list", "--limit", "1", "--json").json()
+    run("rules", "list", "--limit", "1", "--cursor", page["next_cursor"])
+    fresh = run("rules", "list", "--limit", "1", "--no-cache", "--json").json()
+    assert fresh["rules"] == page["rules"]
+    operations = {one["operation"]: one for one in run("stats", "--json").json()["operations"]}
+    ratios = operations["rules"]["hit_ratio"]
+    assert (ratios["rules.l1"], ratios["rules.l3"]) == (0, 1)
+
+
+def test_a_rebuild_clears_what_processes_share(
+    project: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a Redis may hold of the project's rules goes with the tables and indexes."""
+    cleared: list[str] = []
+    monkeypatch.setattr(RuleFetcher, "invalidate", lambda fetcher: cleared.append("all"))
+    assert run("rebuild").code == exits.OK
+    assert cleared == ["all"]

@@ -13,6 +13,7 @@ from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.sessions.transfer import import_sessions
 from workbench.entry.project import OpenedProject, give_consent
 from workbench.entry.services.index import follow_index, keep_vectors, rebuild_tables
+from workbench.entry.services.rules import measured_fetcher
 from workbench.errors import ModelError, ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
 from workbench.records.answers.project import IndexReport
@@ -177,6 +178,8 @@ def rebuild() -> None:
         after = _index_digest(opened)
         tables_before, tables_after, report = rebuild_tables(opened)
         follow_index(opened)
+        with measured_fetcher(opened, work.measurement) as fetcher:
+            fetcher.invalidate()
         vectors = _vectors(opened, renew=True)
     parts = {
         **{f"table {name}": (tables_before.get(name, ""), digest) for name, digest in tables_after.items()},

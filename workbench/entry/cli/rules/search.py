@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,12 +11,18 @@ from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.rules.filters import filter_options, read_filters
 from workbench.entry.cli.session import rule_session
-from workbench.entry.services.rules import ready_to_search
+from workbench.entry.services.rules import measured_fetcher, ready_to_search
 from workbench.rules.descriptions import origin
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.taxonomy import CLOSED, CUSTOM, PREDEFINED, TagUse, extra_problem, tag_uses, taxonomy
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.records.rules import Rule
+    from workbench.rules.fetching.facets import RuleFilter
+    from workbench.rules.matching.relevance import Mode
+    from workbench.rules.matching.search import RuleSearch
 
 _MODES = ("hybrid", "dense", "sparse")
 
@@ -26,6 +32,7 @@ _MODES = ("hybrid", "dense", "sparse")
         'workbench rules search "database migrations"',
         'workbench rules search "error handling" --scope path:src/app.py --limit 3',
         "workbench rules search --mode sparse --threshold 0 E1042 --json",
+        'workbench rules search --with-absolute --limit 5 "database migrations"',
     )
 )
 @click.argument("query", nargs=-1, required=True)
@@ -40,7 +47,15 @@ _MODES = ("hybrid", "dense", "sparse")
     type=click.FloatRange(0, 1),
     help="Minimum relevance; 0.5 is as likely relevant as not (rules.threshold).",
 )
-def search(query: Sequence[str], mode: str, limit: int, threshold: float | None, **filters: Any) -> None:
+@click.option("--with-absolute", is_flag=True, help="Every absolute rule first, then the default ones found.")
+def search(
+    query: Sequence[str],
+    mode: Mode,
+    limit: int,
+    threshold: float | None,
+    with_absolute: bool,
+    **filters: Any,
+) -> None:
     """Find rules by a query, best first, among those the filters let through.
 
     `dense` goes by meaning, `sparse` by words, `hybrid` by both. Without an embedding model all go by words.
@@ -54,8 +69,9 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
         from workbench.rules.matching.search import search_selected
 
         config = work.config.rules
-        rules = tuple(asked.of_file(work.book.rules, work.store.root))
-        words = work.book.words if len(rules) == len(work.book.rules) else index_words(rules)
+        whole = asked.file is None
+        rules = work.book.rules if whole else tuple(asked.of_file(work.book.rules, work.store.root))
+        words = work.book.words if whole else index_words(rules)
         with here.out.progress("Embedding rules") as line:
             ready = ready_to_search(RuleMatcher(), rules, words, text, mode, work.opened, line)
         selected = RuleFilter(
@@ -66,29 +82,42 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
             tuple(sorted(set(asked.tools))),
             tuple(sorted(set(asked.tags))),
         )
-        found = search_selected(
-            ready.index,
-            text,
-            selected,
-            ready.vector,
-            mode=mode,  # type: ignore[arg-type]
-            limit=limit,
-            least=config.threshold if threshold is None else threshold,
-            weights=(config.vector_weight, config.lexical_weight),
-        )
+        weights = (config.vector_weight, config.lexical_weight)
+        searches: list[RuleSearch] = []
+
+        def find(text: str, selected: RuleFilter, limit: int, least: float) -> Sequence[tuple[Rule, float]]:
+            asked_for = (ready.index, text, selected, ready.vector)
+            searches.append(search_selected(*asked_for, mode=mode, limit=limit, least=least, weights=weights))
+            return searches[-1].pairs()
+
+        least = config.threshold if threshold is None else threshold
+        absolute: tuple[Rule, ...] = ()
+        if with_absolute:
+            with measured_fetcher(work.opened, work.measurement) as fetcher:
+                context = fetcher.get_context_rules(find, text, selected, k=limit, score_threshold=least)
+            absolute = tuple(rule for rule in context.absolute if whole or rule in rules)
+        else:
+            find(text, selected, limit, least)
+    found = searches[-1]
     notes = list(dict.fromkeys((*ready.notes, *found.notes)))
     if here.flags.json:
         rows = [
             {"rule": one.rule, "score": one.score, "vector": one.vector, "words": one.words}
             for one in found.found
         ]
-        here.out.json({"rules": rows, "mode": found.mode, "notes": notes})
+        listed = {"absolute": absolute} if with_absolute else {}
+        here.out.json({**listed, "rules": rows, "mode": found.mode, "notes": notes})
         return
+    for rule in absolute:
+        place = here.out.style(visible_line(origin(rule)), "36")
+        here.out.painted(f"always  {place}  {here.out.style(shorten(rule.rule), '0')}")
     for one in found.found:
         place = here.out.style(visible_line(origin(one.rule)), "36")
         here.out.painted(f"{one.score:.3f}  {place}  {here.out.style(shorten(one.rule.rule), '0')}")
     if not found.found:
-        here.out.say(f"no rule is about that ({counted(len(rules), 'rule')} searched)")
+        here.out.say(
+            f"no {'default ' * with_absolute}rule is about that ({counted(len(rules), 'rule')} searched)"
+        )
     for note in notes:
         here.out.say(note)
 

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 @click.option("--limit", metavar="N", type=int, help="Maximum number shown, the most binding first.")
 @click.option("--cursor", metavar="TEXT", help="The page after this one: next_cursor of the page before.")
 @click.option("--as-of", "as_of", metavar="DATE", help="The rules as they were then (UTC; a date: its end).")
-def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: Any) -> None:
+@click.option("--no-cache", is_flag=True, help="Read the page from the store, and renew what caches have.")
+def list_(limit: int | None, cursor: str | None, as_of: str | None, no_cache: bool, **filters: Any) -> None:
     """List the rules in force, by file and line.
 
     With --limit or --cursor they come in pages: absolute ones first, then by priority, then by id.
@@ -51,16 +52,18 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: A
     here = current()
     asked = read_filters(**filters, extra_tags=here.settings().config.rules.tags)
     selection = _selection(asked)
-    paged = limit is not None or cursor is not None
+    paged = limit is not None or cursor is not None or no_cache
     most = 100 if limit is None else limit
     with past_session(moment(as_of)) if as_of else rule_session("rules") as work:
         if paged and not as_of and asked.file is None:
-            page = _through_caches(work, **selection, limit=most, cursor=cursor)
-        elif paged:
-            columns = column_rules(asked.of_file(work.book.rules, work.store.root))
-            page = get_rules(columns, **selection, limit=most, cursor=cursor)
+            page = _through_caches(work, **selection, limit=most, cursor=cursor, bypass_cache=no_cache)
         else:
-            columns = column_rules(asked.of_file(work.book.rules, work.store.root))
+            book = work.book.rules
+            columns = (
+                book.columns if asked.file is None else column_rules(asked.of_file(book, work.store.root))
+            )
+            if paged:
+                page = get_rules(columns, **selection, limit=most, cursor=cursor)
     if paged:
         found, total, following = list(page.rules), page.total_count, page.next_cursor
     else:
@@ -83,11 +86,10 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: A
 
 def _through_caches(work: RuleSession, **request: Any) -> RulePage:
     """Fetch a page as every long-lived face does, and note which level answered."""
-    from workbench.entry.services.rules import rule_fetcher
+    from workbench.entry.services.rules import measured_fetcher
 
-    fetcher = rule_fetcher(work.opened.workspace, work.config, work.opened.clock)
-    page = fetcher.get_rules(**request)
-    work.measurement.cache.update(fetcher.measured())
+    with measured_fetcher(work.opened, work.measurement) as fetcher:
+        page = fetcher.get_rules(**request)
     for note in fetcher.notes():
         work.here.out.say(note)
     return page
