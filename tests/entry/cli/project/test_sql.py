@@ -179,3 +179,18 @@ def test_examples_of_the_documentation_run(
     for question in questions:
         ran = run("sql", question, "--json")
         assert (ran.code, bool(ran.json())) == (exits.OK, True), question
+
+
+def test_tables_and_columns_are_explained(project: Any, run: Run) -> None:
+    """Both lists say what things mean, for people and for programs, of all tables or of one."""
+    lines = run("sql", "--tables").out.splitlines()
+    assert "episodes" in [line.split()[0] for line in lines]
+    assert len(lines) == len(run("sql", "--tables", "--json").json())
+    assert "timeout where nobody said that it ended." in run("sql", "--schema", "episode_sources").out
+    [table] = run("sql", "--schema", "rejected", "--json").json()
+    assert table["table"] == "rejected"
+    assert table["columns"][2] == {
+        "name": "position",
+        "type": "BIGINT",
+        "meaning": "Byte offset of its line in the journal.",
+    }
