@@ -132,7 +132,7 @@ def _featured(
     numbers = {sha: number for number, sha in enumerate(past)}
     edits = collect_edits((patches[sha] for sha in past if sha in patches), numbers)
     view = cast(RankingView, SimpleNamespace(history=history))
-    likeness = task_weights(view, prepare_query(intent).terms)[0].tolist()
+    likeness = task_weights(view.history, prepare_query(intent).terms)[0].tolist()
     touches = {path: find_touches(edits.get(path, ()), likeness) for path in found}
     rows = chunk_features(intent, [text for text, _, _ in found.values()])
     for (path, (text, _, _)), features in zip(found.items(), rows, strict=True):

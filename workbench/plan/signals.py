@@ -22,6 +22,7 @@ from workbench.project.layers import route
 from workbench.project.postings import inverse_document_frequency
 from workbench.records.plan import Intent, QueryType
 from workbench.records.project import Role
+from workbench.sessions.history import History
 from workbench.text.terms import parts, scope_of, stem
 
 Float32 = NDArray[np.float32]
@@ -155,14 +156,13 @@ def _points_to(view: RankingView, path: str) -> list[tuple[int, float]]:
     return []
 
 
-def task_weights(view: RankingView, terms: Mapping[str, float]) -> tuple[Float32, Float32]:
+def task_weights(history: History, terms: Mapping[str, float]) -> tuple[Float32, Float32]:
     """Return (similarity, association) of every past task to the query, float32 [tasks] each.
 
     similarity: BM25 of the messages, as a share of the query's own score; association: Σ idf(t) / (df(t) +
     2).
     """
-    messages = view.history.messages
-    size = view.history.size
+    messages, size = history.messages, history.size
     similarity = np.zeros(size, dtype=np.float32)
     association = np.zeros(size, dtype=np.float32)
     if not size:
@@ -189,8 +189,8 @@ def history_signals(view: RankingView, query: Query, semantic: Float32 | None = 
     count = view.index.count
     signals: dict[str, Float32] = {}
     age = np.exp2(-np.arange(view.history.size) / 1500.0).astype(np.float32)
-    whole, association = task_weights(view, query.terms)
-    head, _ = task_weights(view, query.head_terms)
+    whole, association = task_weights(view.history, query.terms)
+    head, _ = task_weights(view.history, query.head_terms)
     for name, similarity in (("affinity", whole), ("affinity_head", head)):
         signals[name] = _spread(view, _best(similarity) ** 2 * age)
     signals["affinity_best"] = _spread_max(view, head * age)

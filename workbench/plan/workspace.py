@@ -251,6 +251,10 @@ class Workspace:
         held = self._indexed.stored(self._index_limits())
         return None if held is None else (held.index, held.snapshot)
 
+    def stored_past(self) -> Past | None:
+        """Return the past as of the last sync of any process, None before."""
+        return self._past.stored()
+
     def session_stories(self) -> tuple[Completeness, int]:
         """Return how complete the stories of sessions are, and how many journal entries are malformed.
 

@@ -30,6 +30,7 @@ from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
 from workbench.records.answers.project import ImportedSessions, SessionFigures
 from workbench.records.episodes import Completeness, Episode, SessionRow
+from workbench.records.plan import Intent
 from workbench.sessions.episodes_fold import COMMITS, HOUR, STREAM
 from workbench.sessions.importers.exclusions import Withholder, path_filter
 from workbench.sessions.importers.importer import Importer, ImportReport, ImportRequest, ImportStore, Progress
@@ -396,7 +397,9 @@ def session_completeness(project: OpenedProject) -> Completeness:
         return tables.completeness(quiet_since=quiet_since(project))
 
 
-def find_file_history(project: OpenedProject, path: str, task: str = "", *, limit: int) -> FileHistory:
+def find_file_history(
+    project: OpenedProject, path: str, task: Intent | None = None, *, limit: int
+) -> FileHistory:
     """Return what is known of a file, and of its part in such a task if one is given. Raises: StoreError.
 
     Sweeping changes say nothing about two files that they touch.
@@ -404,10 +407,7 @@ def find_file_history(project: OpenedProject, path: str, task: str = "", *, limi
     from workbench.entry.project import AskedTask
     from workbench.sessions.history import MAX_FILES_PER_TASK
 
-    asked = AskedTask()
-    if task:
-        intent = parse_intent(task, project_id=project.project_id)
-        asked = AskedTask(intent.task_fingerprint, intent.entities.issue_refs)
+    asked = AskedTask() if task is None else AskedTask(task.task_fingerprint, task.entities.issue_refs)
     with project.tables() as tables:
         return tables.file_history(path, asked, most=MAX_FILES_PER_TASK, limit=limit)
 

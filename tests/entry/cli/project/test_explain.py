@@ -23,7 +23,9 @@ def test_a_file_is_explained(project: Any, run: Run) -> None:
     assert [(one["issues"], one["related"]) for one in found["sessions"]] == [(["#7"], True), ([], False)]
     assert found["edited"] == 2
     assert "pkg/store.py" in [one["path"] for one in found["companions"]]
+    assert [one["head"] for one in found["similar"]] == ["fix: login keeps the jwt token (#7)"]
     text = run("explain", "pkg/auth.py", "--task", "logins lose the token (#7)").out
+    assert "alike  fix: login keeps the jwt token (#7)" in text
     assert "1 related task marked *" in text
     assert "defines refresh_token:6, login:11" in text
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,14 @@ import click
 
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.output import shorten
+from workbench.entry.cli.sessions.traces import shown_time
 from workbench.errors import UsageError
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import FileArtifact, FileHistory, FileSession
+    from workbench.plan.similar_tasks import SimilarTask
 
 _TASK = 60  # characters
 _NAMED = 6  # files and symbols of a kind
@@ -44,25 +46,31 @@ def explain(file: str, task: str, limit: int) -> None:
 
     Also what it imports, defines and is tested by, and what changes together with it. Tasks are commits and
     agents' sessions. With --task those come first that name an issue of it or are of its fingerprint, and the
-    file's affinity to such tasks is shown. FILE may be gone: its past is not.
+    file's affinity to such tasks and the past tasks most like it are shown: what a plan calls "changed in
+    similar past tasks". FILE may be gone: its past is not.
     """
     from workbench.entry.project import open_workspace
     from workbench.entry.services.sessions import find_file_history
+    from workbench.plan.intent import parse_intent
+    from workbench.plan.similar_tasks import similar_tasks
 
     here = current()
     place = open_workspace(here.project, here.settings().config)
     path = _within(place.root, file)
-    found = find_file_history(place, path, task, limit=limit)
+    intent = parse_intent(task, project_id=place.project_id) if task else None
+    found = find_file_history(place, path, intent, limit=limit)
+    past = place.workspace.stored_past()
+    similar = similar_tasks(past, dict(intent.terms), path, limit) if past and intent else ()
     if found.facts is None and not found.events:
         raise UsageError(
             f"nothing is known of {visible_line(path)}",
             hint="Paths are relative to here or to the project; `workbench index` indexes new files.",
         )
     if here.flags.json:
-        here.out.json(found)
+        here.out.json({**asdict(found), "similar": similar})
         return
     here.out.painted(here.out.style(visible_line(path), "1"))
-    for line in _lines(found, task):
+    for line in _lines(found, similar, task):
         here.out.data(line)
 
 
@@ -75,13 +83,15 @@ def _within(root: Path, file: str) -> str:
     return file
 
 
-def _lines(found: FileHistory, task: str) -> Iterator[str]:
+def _lines(found: FileHistory, similar: Sequence[SimilarTask], task: str) -> Iterator[str]:
     if found.facts is None:
         yield "  not in the index: it is gone, excluded or new"
     else:
         yield from _facts(found.facts)
     if task:
         yield _for_task(found)
+    for near in similar:
+        yield f"  {shown_time(near.at)[:10]}  {near.similarity:4.0%} alike  {shorten(near.head, _TASK)}"
     yield f"history: edited by {counted(found.edited, 'task')}, read by {found.read:,}{_others(found)}"
     for one in found.sessions:
         yield _session(one)
@@ -124,8 +134,8 @@ def _for_task(found: FileHistory) -> str:
 
 def _session(one: FileSession) -> str:
     cause = ", ".join(filter(None, (one.commit_sha[:10], *one.issues, one.rationale)))
-    day = time.strftime("%Y-%m-%d", time.gmtime(one.started_at))
     weight = f" [{one.weight:.2f}]" if one.weight else ""
-    head = f"{'*' if one.related else ' '} {day}  {'~' if one.edited else '.'} {one.outcome:<8}"
+    marks = "*" if one.related else " ", "~" if one.edited else "."
+    head = f"{marks[0]} {shown_time(one.started_at)[:10]}  {marks[1]} {one.outcome:<8}"
     because = f"  ({visible_line(cause)})" if cause else ""
     return f"{head} {shorten(one.task_text, _TASK)}{because}{weight}"

@@ -96,7 +96,7 @@ def _rows(rows: Sequence[SessionRow], states: Sequence[str]) -> Iterator[tuple[s
     cells = [
         (
             visible_line(row.session_id),
-            _when(row.started_at),
+            shown_time(row.started_at),
             state,
             row.outcome if state != "open" else "-",
             f"{row.reads:,}r",
@@ -156,8 +156,8 @@ def _lines(episode: Episode, state: str) -> Iterator[tuple[str, str]]:
     yield "task", episode.task_text
     part = f", prompt {episode.prompt_index} of {episode.parent_session}" if episode.parent_session else ""
     yield "session", f"{episode.session_id} (from {episode.source}{part})"
-    ended = "" if episode.ended_at is None else f" to {_when(episode.ended_at)}"
-    yield "when", f"{_when(episode.started_at)}{ended}, {state}"
+    ended = "" if episode.ended_at is None else f" to {shown_time(episode.ended_at)}"
+    yield "when", f"{shown_time(episode.started_at)}{ended}, {state}"
     issues = f", {', '.join(episode.issue_refs)}" if episode.issue_refs else ""
     yield "kind", f"{episode.query_type}{issues}"
     yield "reads", counted(len(episode.reads), "file")
@@ -187,7 +187,7 @@ def _some(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _event_cells(event: Event) -> tuple[str, ...]:
     said = event.payload.get("outcome", "") if event.event_type is EventType.FEEDBACK else ""
     return (
-        _when(event.timestamp),
+        shown_time(event.timestamp),
         f"{event.event_type:<10}",
         visible_line(event.file_path or str(said) or "-"),
         visible_line(event.symbol),
@@ -195,7 +195,8 @@ def _event_cells(event: Event) -> tuple[str, ...]:
     )
 
 
-def _when(seconds: int) -> str:
+def shown_time(seconds: int) -> str:
+    """Return a time as text, the number itself where no calendar has it."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
