@@ -16,7 +16,7 @@ from textual.screen import Screen
 from screens.chrome import MIN_HEIGHT, MIN_WIDTH, CommandFooter, StatusLine, TooSmall, TopBar
 from screens.commands import BY_SECTION
 from screens.jobs import Job, JobOptions
-from screens.styles import style_of
+from screens.themes import style_of
 
 if TYPE_CHECKING:
     from screens.app import WorkbenchApp

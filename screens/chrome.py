@@ -18,7 +18,7 @@ from textual.widget import Widget
 from screens.commands import SECTIONS, Section, find_command, shown_key
 from screens.jobs import Job
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 
 _SECTION_GAP = 1
 

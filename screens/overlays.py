@@ -28,7 +28,7 @@ from screens.commands import (
     shown_keys,
     widget_bindings,
 )
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.dialogs import LegibleList
 
 _WIDEST: Final = 110

@@ -1,14 +1,19 @@
-"""The app's colours: two themes of its own, and text that can be read in every theme.
+"""The app's colours and styles: two themes of its own, and text that can be read in every theme.
 
 Whatever theme is chosen, the colours text is written in are moved towards black or white until each has a
 contrast of at least 4.5 to every ground it is written on (WCAG 2.2, 1.4.3). Widgets use these names only:
 `$text`, `$text-muted`, `$text-primary`, `$text-secondary`, `$text-accent`, `$text-success`, `$text-warning`,
 `$text-error`, `$foreground`, and the pairs `$block-cursor-…`, `$block-cursor-blurred-…`, `$mark-…`.
+
+The default styles of screens and widgets are in `styles.tcss`, a part a class, under its name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
 from textual.color import Color
@@ -142,3 +147,18 @@ def _luminance(color: Color) -> float:
         return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
     return 0.2126 * linear(color.r) + 0.7152 * linear(color.g) + 0.0722 * linear(color.b)
+
+
+_HEAD: Final = re.compile(r"^/\* (\w+) \*/$", re.MULTILINE)
+
+
+@cache
+def read_styles() -> dict[str, str]:
+    """Return {class: its styles}."""
+    _, *parts = _HEAD.split((files(__package__) / "styles.tcss").read_text(encoding="utf-8"))
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def style_of(name: str) -> str:
+    """Return the styles of a class. Raises: KeyError if it has none."""
+    return read_styles()[name]

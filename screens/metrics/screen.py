@@ -28,7 +28,7 @@ from screens.metrics.figures import (
     operation_cells,
 )
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.code import Details
 from screens.widgets.plot import Plot
 from screens.widgets.table import Column, ListRows, VirtualTable

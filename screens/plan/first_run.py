@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

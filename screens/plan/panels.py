@@ -20,7 +20,7 @@ from textual.strip import Strip
 from screens.commands import widget_bindings
 from screens.plan.candidates import FILES, IN, PackCandidate, ShownPlan, state
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.bars import Contribution, bar_lines, order_rows
 from screens.widgets.code import CodeView
 from screens.widgets.table_rows import line_strip

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from screens.replay.figures import BETTER, SAME, WORSE
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.replay import LESS_IS_BETTER, MeasureChange, RunComparison, TaskMeasureChange
 from workbench.text.counts import counted

@@ -29,7 +29,7 @@ from screens.replay.figures import (
 )
 from screens.replay.work import OpenedRun
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.plot import Plot
 from screens.widgets.table import ListRows, VirtualTable
 

@@ -27,7 +27,7 @@ from screens.replay.tasks import ORDERS, TaskLine, TasksPanel, arrange_tasks, ta
 from screens.replay.work import ListedRuns, OpenedRun
 from screens.safe_text import shown, shown_lines
 from screens.sitting import text_of, texts_of
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from workbench.records.replay import BASELINE
 from workbench.text.counts import counted

@@ -28,7 +28,7 @@ from screens.replay.rankings import (
     weighs,
 )
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.bars import FeatureBars
 from screens.widgets.table import ListRows, VirtualTable
 from workbench.records.replay import TaskRow

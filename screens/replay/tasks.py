@@ -16,7 +16,7 @@ from textual.widgets import Static
 from screens.filter_matching import Record, filter_rows
 from screens.replay.rankings import name
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.bars import bar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, ListRows, VirtualTable

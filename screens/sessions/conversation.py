@@ -19,7 +19,7 @@ from textual.style import Style
 
 from screens.commands import widget_bindings
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from workbench.sessions.conversation import AGENT, CALL, NOTE, RESULT, THOUGHT, USER, Turn
 from workbench.text.sanitize import visible
 

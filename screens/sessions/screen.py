@@ -29,7 +29,7 @@ from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, SORTS, SessionClo
 from screens.sessions.story import StoryLine, StoryPanel, story_lines
 from screens.sessions.work import KnownSessions, TracedSession
 from screens.sitting import text_of, texts_of
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable
 from screens.widgets.timeline import TimelineBar

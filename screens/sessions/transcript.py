@@ -20,7 +20,7 @@ from screens.sessions import pages
 from screens.sessions.conversation import ConversationView, lay_out_turns
 from screens.sessions.pages import OpenTranscript, Point, ShownPage
 from screens.sessions.rows import head
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.dialogs import CopyRequested
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from textual.widgets import Static
 
 from screens.commands import widget_bindings
 from screens.safe_text import MAX_LINE, shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.dialogs import DIALOG_CSS, CopyRequested
 from workbench.text.sanitize import safe_lines
 

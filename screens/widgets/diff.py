@@ -20,7 +20,7 @@ from textual.widgets import Static
 
 from screens.commands import widget_bindings
 from screens.safe_text import MAX_LINE, shown, shown_lines
-from screens.styles import style_of
+from screens.themes import style_of
 from workbench.text.counts import counted
 from workbench.text.sanitize import safe_lines
 from workbench.text.word_diff import line_pieces, word_spans

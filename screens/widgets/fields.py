@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from screens.commands import widget_bindings
-from screens.styles import style_of
+from screens.themes import style_of
 from workbench.text.sanitize import visible
 
 

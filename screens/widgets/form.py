@@ -22,7 +22,7 @@ from textual.widgets import Input, Select, Static, TextArea
 
 from screens.commands import widget_bindings
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.fields import Flag, SafeArea, SafeInput
 from workbench.text.sanitize import visible, visible_line
 

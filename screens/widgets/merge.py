@@ -22,7 +22,7 @@ from textual.widgets import Static, TextArea
 
 from screens.commands import widget_bindings
 from screens.safe_text import shown, shown_lines
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.dialogs import Validate
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
 from screens.widgets.fields import SafeArea

@@ -21,7 +21,7 @@ from textual.content import Content, Span
 from textual.widget import Widget
 
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from workbench.text.counts import draw_figure, new_figure
 
 Kind: TypeAlias = Literal["line", "bar", "scatter"]

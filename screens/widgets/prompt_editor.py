@@ -18,7 +18,7 @@ from textual.widgets import TextArea
 
 from screens.commands import widget_bindings
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.fields import SafeArea
 from workbench.text.sanitize import visible
 

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from screens.safe_text import shown
-from screens.styles import style_of
+from screens.themes import style_of
 from screens.widgets.plot import time_labels
 
 _HEIGHTS: Final = " ▁▂▃▄▅▆▇█"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from screens.styles import read_styles
+from screens.themes import read_styles
 
 ROOT = Path(__file__).parents[2] / "screens"
 

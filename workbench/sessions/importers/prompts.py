@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
+
+from workbench.text.expressions import read_expressions, read_words
+
+_FORMS: Final = read_expressions(__package__, "prompts.toml")
+_WORDS: Final = read_words(__package__, "prompts.toml")
+
 
 MIN_WORDS = 4  # of a command's arguments that make a task
 
-_TAGS = (
-    "system-reminder|local-command-caveat|local-command-stdout|local-command-stderr|bash-input|bash-stdout|"
-    "bash-stderr|task-notification|user-prompt-submit-hook|ide_opened_file|ide_selection|ide_diagnostics|"
-    "post-tool-use-hook|session-start-hook|new-diagnostics|teammate-message|environment_context|"
-    "user_instructions|user_shell_command|permissions instructions|collaboration_mode|"
-    "apps_instructions|skills_instructions|plugins_instructions|skill|subagent_notification|INSTRUCTIONS"
-)
-_OPENING = re.compile(rf"<({_TAGS})(?:\s[^>]*)?>", re.IGNORECASE)
-_INTERRUPTED = re.compile(r"\s*(?:\[Request interrupted by user[^\]]*\]|<turn_aborted>)", re.IGNORECASE)
-_COMMAND = re.compile(r"<command-(name|message|args|contents)>(.*?)</command-\1>", re.DOTALL)
 _SUMMARIES = (
     "This session is being continued from a previous conversation",
     "Another language model started to solve this problem",
@@ -33,19 +30,6 @@ _SPOKEN_FOR = (
     "PostToolUse:",
     "Warning: apply_patch was requested",
     "Your task is to create a detailed summary of the conversation",
-)
-_EDITOR = re.compile(
-    r"\A# Context from my IDE setup:.*?^#+ My request for Codex:\s*", re.DOTALL | re.MULTILINE
-)
-_PICTURE = re.compile(r"\[Image(?: #\d+|: [^\]\n]*)?\]|<image>.*?</image>|</?image[^>]*>", re.DOTALL)
-_POINTER = re.compile(r"^Read the output file to retrieve the result:.*$", re.MULTILINE)
-_BUILT_IN = frozenset(
-    "add-dir agents allowed-tools bashes bug clear color compact config context continue cost doctor exit "
-    "effort export fast feedback fork help hooks ide init install install-github-app keybindings login "
-    "logout "
-    "mcp memory model new output-style passes permissions plugin privacy-settings quit rate-limit-options "
-    "release-notes reload-plugins remote-control rename reset resume rewind sandbox settings skills stats "
-    "status statusline stickers tasks teleport terminal-setup theme todos upgrade usage vim".split()
 )
 
 
@@ -60,8 +44,8 @@ class UserText:
 
 def user_text(text: str) -> UserText:
     """Return what of a text is the user's own."""
-    if _INTERRUPTED.match(text):
-        rest = _INTERRUPTED.sub("", text, count=1).partition("</turn_aborted>")
+    if _FORMS["interrupted"].match(text):
+        rest = _FORMS["interrupted"].sub("", text, count=1).partition("</turn_aborted>")
         own = (rest[2] if rest[1] else "" if "<turn_aborted>" in text else rest[0]).strip()
         return UserText(own, "" if own else "interruption", interrupted=True)
     head = text.lstrip()[:200]
@@ -71,13 +55,13 @@ def user_text(text: str) -> UserText:
         return UserText(why_not="put in by the agent or a hook")
     if "<command-name>" in text:
         return _of_command(text)
-    own = _without_injections(_EDITOR.sub("", text))
+    own = _without_injections(_FORMS["editor"].sub("", text))
     if "<task-notification" in text:
-        own = _POINTER.sub("", own)
-    own = _PICTURE.sub("", own).strip()
+        own = _FORMS["pointer"].sub("", own)
+    own = _FORMS["picture"].sub("", own).strip()
     if own:
         return UserText(own)
-    return UserText(why_not="picture" if _PICTURE.search(text) else "put in by the agent or a hook")
+    return UserText(why_not="picture" if _FORMS["picture"].search(text) else "put in by the agent or a hook")
 
 
 def _without_injections(text: str) -> str:
@@ -85,7 +69,7 @@ def _without_injections(text: str) -> str:
     kept, at = [], 0
     unclosed: set[str] = set()
     folded = text.casefold() if text.isascii() else text
-    while (opening := _OPENING.search(text, at)) is not None:
+    while (opening := _FORMS["opening"].search(text, at)) is not None:
         name = opening[1].casefold()
         closing = f"</{name.split()[0] if name.startswith('permissions') else name}"
         end = -1 if name in unclosed else folded.find(closing, opening.end())
@@ -103,9 +87,13 @@ def _without_injections(text: str) -> str:
 
 
 def _of_command(text: str) -> UserText:
-    parts = {name: inner.strip() for name, inner in _COMMAND.findall(text)}
+    parts = {name: inner.strip() for name, inner in _FORMS["command"].findall(text)}
     name = parts.get("name", "").lstrip("/")
     arguments = _without_injections(parts.get("args", "")).strip()
-    if name in _BUILT_IN or len(re.findall(r"\w{2,}", arguments)) < MIN_WORDS or arguments.startswith("-"):
+    if (
+        name in _WORDS["built_in"]
+        or len(re.findall(r"\w{2,}", arguments)) < MIN_WORDS
+        or arguments.startswith("-")
+    ):
         return UserText(why_not="slash command")
     return UserText(arguments)
