@@ -96,7 +96,7 @@ class WorkbenchApp(Sitting):
     def on_mount(self) -> None:
         """Report what is wrong with the settings, then show the section that was left last."""
         if self._refused is not None:
-            self.tell(f"{self._refused.message}\n{self._refused.hint}", severity="error")
+            self.report(f"{self._refused.message}\n{self._refused.hint}", severity="error")
         self.jobs.later("app/open", _AFTER_THE_FRAME, self._open)
         self.mind_signals()
         if self._watcher is not None:  # an app that people use, not one of many in a test
@@ -164,7 +164,7 @@ class WorkbenchApp(Sitting):
         if key and isinstance(self.screen, SectionScreen):
             self.screen.go_to(key)
 
-    def tell(self, text: str, *, severity: SeverityLevel = "information") -> None:
+    def report(self, text: str, *, severity: SeverityLevel = "information") -> None:
         """Show a short note over the screen; the text is data."""
         toast(self, text, severity=severity)
 
@@ -173,7 +173,7 @@ class WorkbenchApp(Sitting):
         self._clipboard = text  # what ctrl+v pastes within the app
 
         def then(sentence: str) -> None:
-            self.tell(f"{what}: {sentence}")
+            self.report(f"{what}: {sentence}")
 
         self.jobs.start(self.screen, "Copying", partial(self._copied, text), then, quiet=True)
 
@@ -184,7 +184,7 @@ class WorkbenchApp(Sitting):
     def show_failure(self, job: Job, failure: Failure) -> None:
         """Show why a job did not end; the app goes on. The log has the details."""
         hint = f"\n{failure.hint}" if failure.hint else ""
-        self.tell(f"{job.name}: {failure.message}{hint}", severity="error")
+        self.report(f"{job.name}: {failure.message}{hint}", severity="error")
         self.log_of_actions.add(f"# {job.name}", failure.details or failure.message, failed=True)
 
     def undo_rule(self, job: Job, step: str = "") -> str:
@@ -330,7 +330,7 @@ class WorkbenchApp(Sitting):
     def _walk(self, here: SectionScreen, verb: str, done: str, work: Callable[[Job], str]) -> None:
         def then(title: str) -> None:
             sentence = f"{done}: {title.removeprefix(f'{verb}: ')}"
-            self.tell(sentence)
+            self.report(sentence)
             here.say(sentence)  # the line may name what was just undone, as if it held
             for arguments in here.step_commands(verb):
                 self.log_action(arguments, title)
@@ -344,7 +344,7 @@ class WorkbenchApp(Sitting):
         refused, self._refused_undo = self._refused_undo, None
         here = self.section
         if refused is None or not refused.older or here is None:
-            self.tell(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
+            self.report(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
             return
 
         def answered(yes: bool | None) -> None:

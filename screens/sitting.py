@@ -231,7 +231,7 @@ class Sitting(App[int]):
 
     # What the app gives.
 
-    def tell(self, text: str, *, severity: SeverityLevel = "information") -> None:
+    def report(self, text: str, *, severity: SeverityLevel = "information") -> None:
         """Show a short note over the screen; the text is data."""
         raise NotImplementedError
 
@@ -265,7 +265,7 @@ class Sitting(App[int]):
             return
         count = self.jobs.cancel()
         done = f"cancelling {counted(count, 'job')}" if count else "nothing is running"
-        self.tell(f"{done}; ctrl+c again leaves")
+        self.report(f"{done}; ctrl+c again leaves")
         self._interrupted = True
         self.set_timer(_AGAIN, partial(setattr, self, "_interrupted", False))
 

@@ -246,7 +246,7 @@ class PairDialogs:
             notice = (
                 "Nothing here can be settled automatically" if pairs else "There are no exact duplicates here"
             )
-            bench.tell(f"{notice}: mark pairs with space, then A settles them as suggested.")
+            bench.report(f"{notice}: mark pairs with space, then A settles them as suggested.")
             return
 
         def then(answer: bool | None) -> None:

@@ -220,7 +220,7 @@ class PairPanel(Vertical):
         pane.query_one(Static).update(pair_evidence(item))
         pane.scroll_home(animate=False)
 
-    def tell(self, item: QueuedPair, progress: tuple[int, int], place: tuple[int, int]) -> None:
+    def show_pair(self, item: QueuedPair, progress: tuple[int, int], place: tuple[int, int]) -> None:
         """Show where in the queue the pair is."""
         self.query_one(".pair--head", Static).update(pair_headline(item, progress, place))
 

@@ -160,7 +160,7 @@ class QueueScreen(SectionScreen):
             self.say(note)
 
     def _unsearched(self, failure: Failure) -> None:
-        self.bench.tell(f"Conflicts: {failure.message}\n{failure.hint}".strip(), severity="error")
+        self.bench.report(f"Conflicts: {failure.message}\n{failure.hint}".strip(), severity="error")
         self.bench.log_action(["rules", "conflicts", "list"], failure.message, failed=True)
         self._gave_up()
 
@@ -230,7 +230,7 @@ class QueueScreen(SectionScreen):
 
     def _tell_place(self, item: QueuedPair) -> None:
         place = (self._table.cursor + 1, len(self._order))
-        self.query_one(PairPanel).tell(item, self.queue.progress, place)
+        self.query_one(PairPanel).show_pair(item, self.queue.progress, place)
 
     def _focus(self) -> None:
         """Keep the focus on something that is there."""

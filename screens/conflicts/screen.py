@@ -174,7 +174,7 @@ class ConflictsScreen(QueueScreen):
         text = self._outcome_text(step, outcome)
         self.say(text)
         if len(step.choices) > 1:
-            self.bench.tell(text)
+            self.bench.report(text)
         self.bench.log_action(_command(step, outcome.done), text)
         self._walked = step.of
 
@@ -192,7 +192,7 @@ class ConflictsScreen(QueueScreen):
         """The pairs stay; the engine is asked again."""
         self.queue.drafts |= {one.pair.id: one.text for one in step.choices if one.action is Action.MERGE}
         self._give_back(step, failure.message, set())
-        self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")
+        self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="error")
         self.bench.log_action(_command(step, step.choices), failure.message, failed=True)
 
     def _give_back(self, step: PairStep, reason: str, done: set[str]) -> None:

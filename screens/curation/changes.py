@@ -144,12 +144,12 @@ class RecordChanges(ABC, Generic[RecordT]):
 
         def merged(changes: dict[str, Any] | None) -> None:
             if changes is None:
-                self._section.bench.tell(f"{told}. What you wrote is kept.", severity="warning")
+                self._section.bench.report(f"{told}. What you wrote is kept.", severity="warning")
             elif changes:
                 self.save(now, changes, form)
             else:
                 self._close(found.seen, form)
-                self._section.bench.tell("kept their version, your edit was discarded")
+                self._section.bench.report("kept their version, your edit was discarded")
                 self._section.mark_stale()
 
         merges = field_merges(self.fields.merged(found.changes), found.seen, now, found.changes)
@@ -195,10 +195,10 @@ class RecordChanges(ABC, Generic[RecordT]):
 
         `returned` is called where nothing was done, by refusal or because it was cancelled.
         """
-        tell = refused or self.tell_refused
+        show = refused or self.report_refused
 
         def failed(failure: Failure) -> None:
-            tell(failure.message, failure.hint)
+            show(failure.message, failure.hint)
             self._section.bench.log_action(command, failure.details or failure.message, failed=True)
             returned()
 
@@ -209,9 +209,9 @@ class RecordChanges(ABC, Generic[RecordT]):
 
         self.steps.submit(name, work, then, failed=failed, stopped=stopped)
 
-    def tell_refused(self, message: str, hint: str = "") -> None:
+    def report_refused(self, message: str, hint: str = "") -> None:
         """Say over the screen why nothing was done."""
-        self._section.bench.tell(f"{message}\n{hint}".strip(), severity="error")
+        self._section.bench.report(f"{message}\n{hint}".strip(), severity="error")
 
     def report(
         self, text: str, commands: Sequence[Sequence[str]], saved: Saved[RecordT] | None = None
@@ -219,7 +219,7 @@ class RecordChanges(ABC, Generic[RecordT]):
         """Say what was done and which files are out of date; have the cursor on the record."""
         outdated = () if saved is None else saved.outdated
         lines = [text, *(f"{file} is out of date: D shows what is to be written" for file in outdated)]
-        self._section.bench.tell("\n".join(lines))
+        self._section.bench.report("\n".join(lines))
         for command in commands:
             self._section.bench.log_action(command, text)
         if saved is not None and len(saved.records) == 1:

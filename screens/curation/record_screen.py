@@ -105,7 +105,7 @@ class RecordScreen(SectionScreen, Generic[RecordT, QueryT]):
         """Say why the records cannot be read; what is listed stays."""
         self.table.busy = ""
         text = f"the {self.noun}s cannot be read: {failure.message}\n{failure.hint}"
-        self.bench.tell(text, severity="error")
+        self.bench.report(text, severity="error")
         self.bench.log_action(self.list_command, failure.details or failure.message, failed=True)
 
     # Filter and order.

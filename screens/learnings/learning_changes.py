@@ -85,7 +85,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
         self, text: str, commands: Sequence[Sequence[str]], saved: Saved[FeatureLearning] | None = None
     ) -> None:
         """Say over the screen what was done; the cursor stays with what is next."""
-        self._screen.bench.tell(text)
+        self._screen.bench.report(text)
         self._note(text, commands)
 
     def _note(self, text: str, commands: Sequence[Sequence[str]]) -> None:
@@ -207,7 +207,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
 
             def refused(message: str, hint: str) -> None:
                 self._drafts[pair.id] = choice.text
-                self.tell_refused(f"{message}. Your text is kept: m continues with it.", hint)
+                self.report_refused(f"{message}. Your text is kept: m continues with it.", hint)
 
             def work(job: Job) -> SettledPairs:
                 return source.settle(engine, job, [choice])

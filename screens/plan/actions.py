@@ -128,7 +128,7 @@ class PlanActions(SectionScreen):
 
     def _not_indexed(self, failure: Failure) -> None:
         self._no_longer_indexing()
-        self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")
+        self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="error")
         self.bench.log_action(("index",), failure.message, failed=True)
 
     # The task and how it is planned.
@@ -297,7 +297,7 @@ class PlanActions(SectionScreen):
             )
             return
         self._handed_over(plan)
-        self.bench.tell(f"{written:,} characters of {form} written to {target}")
+        self.bench.report(f"{written:,} characters of {form} written to {target}")
         line = shlex.join(("workbench", *asked.arguments("--format", form)))
         self.bench.log_of_actions.add(f"{line} > {shlex.quote(str(target))}", f"{written:,} characters")
 
@@ -315,7 +315,7 @@ class PlanActions(SectionScreen):
     def _saved(self, asked: PlanQuery, plan: ShownPlan, session: str) -> None:
         self._handed_over(plan, session)
         self.bench.log_action(asked.arguments("--session", session), session)
-        self.bench.tell(
+        self.bench.report(
             f"Episode {session} is recorded.\nWhen the task is done: "
             f"workbench episode end {session} --outcome success"
         )

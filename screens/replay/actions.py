@@ -91,7 +91,7 @@ class ReplayActions(SectionScreen):
     def action_new(self) -> None:
         """Ask what to replay."""
         if self._replay is not None and not self._replay.over:
-            self.bench.tell("a replay is running: ctrl+c cancels it", severity="warning")
+            self.bench.report("a replay is running: ctrl+c cancels it", severity="warning")
             return
 
         def look(job: Job) -> tuple[tuple[SystemChoice, ...], int]:
@@ -165,7 +165,7 @@ class ReplayActions(SectionScreen):
             return
         outcome = gates_sentence(ended.gates) if ended.gates else ""
         self.bench.log_action(words, outcome or "done")
-        self.bench.tell(f"replayed: {outcome}" if outcome else "replayed")
+        self.bench.report(f"replayed: {outcome}" if outcome else "replayed")
         if ended.gates:
             self.place.gates[ended.name] = ended.gates
         self.load()
@@ -183,7 +183,7 @@ class ReplayActions(SectionScreen):
     def _failed(self, words: list[str], failure: Failure) -> None:
         self._over()
         self.bench.log_action(words, failure.message, failed=True)
-        self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")
+        self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="error")
 
     def _stopped(self, words: list[str]) -> None:
         """List what the cancelled replay has kept."""
@@ -202,7 +202,7 @@ class ReplayActions(SectionScreen):
             at = names.index(panel.current.name) if panel.current.name in names else len(names)
             marked = names[at : at + 2][::-1]
         if len(marked) != 2:
-            self.bench.tell("mark two runs with space, then c compares them", severity="warning")
+            self.bench.report("mark two runs with space, then c compares them", severity="warning")
             return
         self._compare(marked[0], marked[1], "", "")
 
@@ -243,7 +243,7 @@ class ReplayActions(SectionScreen):
         def then(gates: tuple[Gate, ...]) -> None:
             self.place.gates[name] = gates
             self.bench.log_action(["runs", "show", name, "--gate"], gates_sentence(gates))
-            self.bench.tell(gates_sentence(gates))
+            self.bench.report(gates_sentence(gates))
             if self.opened is not None and self.opened.name == name:
                 self.query_one(RunPanel).show_gates(gates)
 
@@ -287,7 +287,7 @@ class ReplayActions(SectionScreen):
         def then(path: Path) -> None:
             self.written = path
             self.bench.log_action(["runs", "show", name, option, str(path)], str(path))
-            self.bench.tell(f"{what} written to {path}\nY copies the path")
+            self.bench.report(f"{what} written to {path}\nY copies the path")
             self.say(str(path))
 
         self.ask(
@@ -319,6 +319,6 @@ class ReplayActions(SectionScreen):
     def action_copy_report(self) -> None:
         """Copy the path of what was written last."""
         if self.written is None:
-            self.bench.tell("nothing was written yet: H writes a report", severity="warning")
+            self.bench.report("nothing was written yet: H writes a report", severity="warning")
         else:
             self.bench.copy(str(self.written), "the path")

@@ -128,7 +128,7 @@ class ReplayScreen(ReplayActions):
     def on_runs_panel_opened(self, message: RunsPanel.Opened) -> None:
         """Open a run."""
         if message.line.fault:
-            self.bench.tell(message.line.fault, severity="warning")
+            self.bench.report(message.line.fault, severity="warning")
         else:
             self.open_run(message.line.name, RUN)
 
@@ -150,7 +150,7 @@ class ReplayScreen(ReplayActions):
 
     def _not_opened(self, failure: Failure) -> None:
         self._not_busy()
-        self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")
+        self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="error")
         self.show_view(RUNS)
 
     def _run_opened(self, opened: OpenedRun, view: str) -> None:

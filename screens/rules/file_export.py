@@ -187,7 +187,7 @@ class ExportRules(Dialog[bool]):
             section.bench.log_action(
                 ["rules", "export", *command, *(["--home"] if done.home else [])], outcome
             )
-            section.bench.tell("\n".join((outcome, *done.notes[:4])))
+            section.bench.report("\n".join((outcome, *done.notes[:4])))
             self.dismiss(True)
 
         section.ask(

@@ -213,7 +213,7 @@ class ImportFiles(Dialog[bool]):
 
         def then(count: int) -> None:
             outcome = f"{counted(count, 'rule')} changed"
-            section.bench.tell(f"imported: {outcome}; u takes it back")
+            section.bench.report(f"imported: {outcome}; u takes it back")
             section.bench.log_action(["rules", "import", *found.paths], outcome)
             self.dismiss(True)
 

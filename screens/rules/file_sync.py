@@ -278,7 +278,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             refused = _refusals(outcome)
             files = sum(item.changed for item in outcome.written)
             outcome_text = f"{counted(files, 'file')} written" if files else "no file was written"
-            section.bench.tell(
+            section.bench.report(
                 "\n".join([outcome_text, *refused]), severity="warning" if refused else "information"
             )
             section.bench.log_action(["rules", "drift", "--merge"], outcome_text)
@@ -301,7 +301,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         def then(nothing: None) -> None:
             self._changed = True
             section.bench.log_action(command, outcome_text)
-            section.bench.tell(f"{outcome_text}; f2 writes the files, u takes it back")
+            section.bench.report(f"{outcome_text}; f2 writes the files, u takes it back")
             self._look()
 
         section.ask(name, work, then, group="drift", failed=self.fail, writes=True)

@@ -123,13 +123,13 @@ class RuleChanges(RecordChanges[Rule]):
             kept = f"\nWhat you wrote is kept in {outcome.kept}." if outcome.kept else ""
             if outcome.kept:
                 self._drafts[rule.id] = outcome.kept
-            self.tell_refused(f"{outcome.reason}{kept}", outcome.hint)
+            self.report_refused(f"{outcome.reason}{kept}", outcome.hint)
         elif isinstance(outcome, Edited) or start != rule.rule:
             text = outcome.text if isinstance(outcome, Edited) else start
             self._unsaved[rule.id] = text
             self.save(rule, {"rule": text})
         else:
-            self._screen.bench.tell("nothing was changed")
+            self._screen.bench.report("nothing was changed")
 
     def edit_file(self, rule: Rule) -> None:
         """Open the file of a rule, at its line, in the person's editor."""
@@ -137,11 +137,11 @@ class RuleChanges(RecordChanges[Rule]):
 
         def then(path: Path | None) -> None:
             if path is None or where is None:
-                self._screen.bench.tell("the file of this rule is not there", severity="warning")
+                self._screen.bench.report("the file of this rule is not there", severity="warning")
                 return
             wrong = open_externally(self._screen.app, path, where.line)
             if wrong:
-                self.tell_refused(wrong)
+                self.report_refused(wrong)
             else:
                 self._screen.mark_stale()
 

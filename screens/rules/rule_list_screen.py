@@ -168,7 +168,7 @@ class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
         if before is None or before.book.rules is not loaded.book.rules:
             self._bases.clear()
         if before is None and loaded.warnings:
-            self.bench.tell(loaded.odd, severity="warning")
+            self.bench.report(loaded.odd, severity="warning")
         self.say(loaded.summary)
         if self.query_one(SearchBar).text:
             self._search()
@@ -257,7 +257,7 @@ class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
 
         def failed(failure: Failure) -> None:
             bar.say(failure.message)
-            self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
+            self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
 
         self.ask("Searching", work, then, group="search", failed=failed)
 

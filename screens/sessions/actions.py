@@ -221,7 +221,7 @@ class SessionActions(SectionScreen):
         self.judged = self.judged.did(verdicts)
         for one in verdicts:
             self.bench.log_action(work.feedback_arguments(one), f"was {one.before}")
-        self.bench.tell(f"{work.feedback_title(tuple(verdicts))} (u undoes it)")
+        self.bench.report(f"{work.feedback_title(tuple(verdicts))} (u undoes it)")
         self.table.set_marks(())
         self.mark_stale()
 

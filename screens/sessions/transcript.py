@@ -144,11 +144,11 @@ class TranscriptScreen(ModalScreen[None]):
             self.missing = f"{failure.message} {failure.hint}"
             self.view.say(self.missing)
         else:
-            self.bench.tell(f"{failure.message}\n{failure.hint}", severity="error")
+            self.bench.report(f"{failure.message}\n{failure.hint}", severity="error")
 
     def _show(self, shown_page: ShownPage | None) -> None:
         if shown_page is None:
-            self.bench.tell("there is no more")
+            self.bench.report("there is no more")
             return
         self.page = shown_page.page
         if not shown_page.page.turns:
@@ -224,7 +224,7 @@ class TranscriptScreen(ModalScreen[None]):
         )
         if found is None:
             still = step > 0 and not made.prompts.complete
-            self.bench.tell(
+            self.bench.report(
                 "still looking for later prompts" if still else "there is no other prompt in this direction"
             )
             return
