@@ -130,11 +130,10 @@ class AppEngine:
     @contextmanager
     def learnings(self, progress: Progress | None = None) -> Iterator[LearningService]:
         """Hold the service that curates learnings in the name of the app. Raises: WorkbenchError."""
-        from workbench.memory.learnings.learningstore import store_of
-        from workbench.memory.learnings.service import LearningService
+        from workbench.entry.services.learnings import learning_service
 
         with self.workspace(progress) as opened:
-            yield LearningService(store_of(opened.workspace.rule_store()), BY)
+            yield learning_service(opened, BY)
 
     def revisions(self) -> Mapping[str, str]:
         """Return {stream: revision} of all journals; it differs when another process wrote something.

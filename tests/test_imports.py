@@ -60,6 +60,16 @@ def test_light_things_import_nothing_heavy(code: str) -> None:
     assert imported(code) & HEAVY == set()
 
 
+def test_the_package_imports_nothing_until_something_is_named() -> None:
+    """`import workbench` is one module; opening a project loads no heavy library, nor do records."""
+    assert {name for name in modules("import workbench") if name.startswith("workbench")} == {"workbench"}
+    assert {name for name in imported("import workbench") if name in HEAVY | {"msgspec", "click"}} == set()
+    code = "import workbench; workbench.open_project('.'); workbench.Rule; workbench.PlanResponse"
+    assert imported(code) & (HEAVY | {"click"}) == set()
+    listing = "from workbench import *; assert open_project and Project and WorkbenchError"
+    assert imported(listing) & HEAVY == set()
+
+
 def test_help_imports_no_command() -> None:
     """The list of commands comes from the registry; no command's module is loaded for it."""
     code = RUN_CLI.format(arguments=["--help"]) + (

@@ -22,6 +22,7 @@ from itertools import islice
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -218,14 +219,17 @@ def _usable_stderr() -> Iterator[None]:
 def _importing_safely() -> Iterator[None]:
     """Start Python as with -P: otherwise it looks for modules in the current directory first.
 
-    The program to start and its flags are chosen by the standard library, which leaves the environment.
+    The program to start and its flags are chosen by the standard library, which leaves the environment. It
+    has the new process run the main module, too: a script without a guard would do all it does once more.
     """
     with _STARTING:
-        held = os.environ.get(_SAFE)
+        held, main = os.environ.get(_SAFE), sys.modules["__main__"]
         os.environ[_SAFE] = "1"
+        sys.modules["__main__"] = ModuleType("__main__")
         try:
             yield
         finally:
+            sys.modules["__main__"] = main
             if held is None:
                 del os.environ[_SAFE]
             else:

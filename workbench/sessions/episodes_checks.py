@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from workbench.errors import UsageError
-from workbench.records.episodes import ChangeKind, EventType, Outcome
-from workbench.records.plan import QueryType
+from workbench.records.episodes import ChangeKind
 from workbench.suggest import did_you_mean
 from workbench.text.redact import redact, redact_values
 from workbench.text.sanitize import visible_line
@@ -27,7 +27,7 @@ MAX_WHOLE: Final = 2**53
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@#/+-]{0,199}")
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 
-V = TypeVar("V", Outcome, EventType, ChangeKind, QueryType)
+V = TypeVar("V", bound=StrEnum)
 
 
 def session_id(given: str) -> str:

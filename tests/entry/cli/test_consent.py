@@ -12,7 +12,7 @@ import pytest
 from tests.entry.cli.conftest import Run
 from workbench.entry import project as places
 from workbench.entry.cli import exits, main
-from workbench.entry.cli.frame import find_project
+from workbench.entry.services.opening import find_project
 
 
 @pytest.fixture

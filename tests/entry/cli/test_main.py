@@ -14,8 +14,9 @@ import pytest
 
 from workbench import __version__
 from workbench.entry.cli import exits, main
-from workbench.entry.cli.frame import Command, Group, Lazy, find_project
+from workbench.entry.cli.frame import Command, Group, Lazy
 from workbench.entry.cli.reference import every_command, reference
+from workbench.entry.services.opening import find_project
 from workbench.errors import ParseError, ProjectError, StaleProject, StoreError
 
 ALL = list(every_command())

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.output import Output, wants_color
-from workbench.errors import ProjectError
+from workbench.entry.services.opening import find_project
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -81,44 +80,6 @@ class Invocation:
                 self._noted.add(warning)
                 self.out.warn(warning)
         return settings
-
-
-def find_project(given: str = "", start: Path | None = None) -> Path:
-    """Return the directory given, else the nearest upwards with `.git`, else with `.workbench`, else here.
-
-    State that is somebody else's, or that is in the home directory or in one that everybody writes to, is no
-    sign of a project for what is below.
-    Raises: ProjectError if the given directory does not exist.
-    """
-    if given:
-        path = Path(given).expanduser()
-        if not path.is_dir():
-            raise ProjectError(f"{given} is not a directory", hint="--project takes the project's root.")
-        return path.resolve()
-    try:
-        here = (start or Path.cwd()).resolve()
-    except FileNotFoundError:
-        raise ProjectError(
-            "The current directory no longer exists", hint="Change to one that does, or pass --project."
-        ) from None
-    places = (here, *here.parents)
-    repository = next((place for place in places if (place / ".git").exists()), None)
-    if repository is not None:  # counts before any state, which may be in a directory far above
-        return repository
-    if (here / ".workbench").exists():
-        return here
-    return next((place for place in here.parents if _has_state(place)), here)
-
-
-def _has_state(place: Path) -> bool:
-    """Whether a directory outside of any repository holds the state of what is below, too."""
-    try:
-        state, around = (place / ".workbench").lstat(), place.stat()
-    except OSError:
-        return False
-    own = not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
-    shared = around.st_mode & stat.S_IWOTH or place in (Path.home(), Path(place.anchor))
-    return stat.S_ISDIR(state.st_mode) and own and not shared
 
 
 def current() -> Invocation:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, embedding_options, git_version, language_state
 from workbench.entry.services.project_health import broken, ok, project_questions
 from workbench.errors import WorkbenchError
-from workbench.records.answers.project import DoctorFinding, State
+from workbench.records.answers.project import DoctorFinding, DoctorReport, State
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -50,6 +50,11 @@ def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[
             yield broken(name, error)
         except OSError as error:
             yield DoctorFinding(name, State.BROKEN, str(error), "Check the disk and its permissions.")
+
+
+def doctor_report(findings: Sequence[DoctorFinding]) -> DoctorReport:
+    """Return findings as they are published."""
+    return DoctorReport(all(one.state is not State.BROKEN for one in findings), tuple(findings))
 
 
 def _python() -> Iterator[DoctorFinding]:

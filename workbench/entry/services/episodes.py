@@ -10,6 +10,7 @@ from typing import Final
 
 from workbench.config import Config
 from workbench.entry.project import find_state
+from workbench.entry.services.opening import ProjectHost
 from workbench.records.plan import Intent, QueryType
 from workbench.sessions.episodes import EpisodeService, EpisodeStore
 from workbench.sessions.episodes_fold import HOUR, RECORDING_LOCK, STREAM
@@ -36,6 +37,11 @@ def episode_service(
         ),
         by,
     )
+
+
+def recording_of(host: ProjectHost) -> EpisodeService:
+    """Return where sessions of a project that is kept open are recorded; it waits for nobody's turn."""
+    return episode_service(host.root, host.project.config, host.by, host.project.environment)
 
 
 def _is_excluded(patterns: Sequence[str], path: str) -> bool:

@@ -16,8 +16,9 @@ from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.planner import Ranking, missing_parts
 from workbench.plan.planner import rank as rank_files
+from workbench.plan.response import rank_response
 from workbench.plan.workspace import Progress, Workspace
-from workbench.records.answers.plan import PlanResponse
+from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.rules import MatchedRule, MatchResponse, RejectedRule
 from workbench.records.plan import PlanRequest, QueryType
 from workbench.records.rules import Rule
@@ -85,6 +86,11 @@ def rank_for(
     measurement.candidates = len(made.files)
     measurement.degraded = missing_parts(workspace, planner)
     return made
+
+
+def ranked_files(made: Ranking, top: int | None = None) -> RankResponse:
+    """Return the first files of a ranking as they are published, all of them without `top`."""
+    return rank_response(made.files[:top])
 
 
 def match_for(

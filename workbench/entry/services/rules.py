@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject, find_state
-from workbench.errors import ModelError
+from workbench.entry.services.opening import Operation, ProjectHost, report
+from workbench.errors import ModelError, UsageError
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:
     from workbench.config import Config
     from workbench.entry.project import RedisCache
     from workbench.entry.services.metrics import Measured
+    from workbench.lists.tables import Page
     from workbench.plan.matching import RuleMatcher
     from workbench.plan.workspace import Workspace
     from workbench.ports import Clock, Float32, Neighbours
     from workbench.rules.conflicts.queue import Meaning
+    from workbench.rules.curation.curator import Curator
     from workbench.rules.fetching.cache import RuleFetcher
     from workbench.rules.matching.lexical import RuleWords
     from workbench.rules.matching.search import RuleIndex
@@ -31,6 +34,51 @@ if TYPE_CHECKING:
 LACKING = "cache.redis_url is set and Redis is not used: install context-workbench[redis]"
 
 Progress = Callable[[int, int], None]
+
+
+def rule_curator(project: OpenedProject, by: str) -> Curator:
+    """Return the service that changes a project's rules in the name of a face."""
+    from workbench.rules.curation.curator import Curator
+
+    return Curator(project.workspace.rule_store(), by, project.workspace.rule_files)
+
+
+@contextmanager
+def curate_rules(host: ProjectHost, operation: str) -> Iterator[Curator]:
+    """Hold the rules of a project that is kept open, synced with their files. Raises: WorkbenchError."""
+    with host.operation(operation) as work:
+        sync_rules(work)
+        yield rule_curator(work.project, host.by)
+
+
+def rule_page(
+    host: ProjectHost, text: str, sort: str, *, limit: int, cursor: str | None = None
+) -> Page[Rule]:
+    """Return so many rules in force of a project that is kept open, from where a cursor says.
+
+    `text` is a filter. Raises: UsageError for what is no filter, column or cursor; StoreError.
+    """
+    from workbench.lists.filters import parse
+    from workbench.lists.rules import RULES
+    from workbench.lists.tables import ListQuery
+
+    wanted = parse(text, RULES.fields)
+    if wanted.problems:
+        raise UsageError(
+            wanted.problems[0].message, hint=f"Fields: {', '.join(one.name for one in RULES.fields)}."
+        )
+    query = ListQuery(wanted, RULES.sort(sort) if sort else None)
+    with host.operation("rules") as work:
+        sync_rules(work)
+        return work.project.rule_list.page(query, cursor, limit)
+
+
+def sync_rules(work: Operation) -> None:
+    """Sync the rules with their files; what is odd about them is reported."""
+    book, notes = work.project.workspace.sync_rules()
+    work.measurement.candidates = len(book.rules)
+    for note in (*notes, *book.warnings):
+        report(note)
 
 
 def load_stored_rules(

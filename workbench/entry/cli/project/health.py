@@ -89,8 +89,8 @@ def doctor() -> int:
     step follows both.
     """
     from workbench.config import Config
-    from workbench.entry.services.doctor import examine
-    from workbench.records.answers.project import DoctorFinding, DoctorReport, State
+    from workbench.entry.services.doctor import doctor_report, examine
+    from workbench.records.answers.project import DoctorFinding, State
 
     here = current()
     findings: list[DoctorFinding] = []
@@ -122,7 +122,7 @@ def doctor() -> int:
         show(finding)
     broken = sum(finding.state is State.BROKEN for finding in findings)
     if here.flags.json:
-        here.out.json(DoctorReport(not broken, tuple(findings)))
+        here.out.json(doctor_report(findings))
     elif broken:
         here.out.say(f"{broken} broken")
     return 1 if broken else 0

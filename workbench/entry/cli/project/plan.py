@@ -15,11 +15,11 @@ from workbench.entry.cli.rules.context import AGENT, context_fields, context_opt
 from workbench.entry.cli.session import Session, episode_service_of, session
 from workbench.entry.os.background import in_background, prepare_in_background
 from workbench.entry.os.terminal import fold
-from workbench.entry.services.plan import plan_for, rank_for, record_pack
+from workbench.entry.services.plan import plan_for, rank_for, ranked_files, record_pack
 from workbench.errors import StoreError, UsageError
 from workbench.plan.planner import is_unprepared
 from workbench.plan.ranking import needed_chances
-from workbench.plan.response import rank_response, top_reasons, why_text
+from workbench.plan.response import top_reasons, why_text
 from workbench.records.plan import PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
 
@@ -196,7 +196,7 @@ def rank(
         )
     prepare_if(work, is_unprepared(work.opened.planner, made))
     if here.flags.json:
-        here.out.json(rank_response(made.files[:top]))
+        here.out.json(ranked_files(made, top))
         return
     for line in ranking_lines(made.files[:top], needed_chances(made.model, made.files)):
         here.out.data(fold(line, _PATH_COLUMN))

@@ -11,10 +11,11 @@ import click
 from workbench.entry.cli.arguments import find_live
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.rules.diff import diff_lines
-from workbench.entry.cli.rules.intake import read_rules, read_text, whole_rule
+from workbench.entry.cli.rules.intake import read_rules, read_text
 from workbench.entry.cli.rules.show import rule_line
 from workbench.entry.cli.session import RuleSession, report_files, rule_session
 from workbench.entry.os.editor import edit_text, has_editor
+from workbench.entry.services.rule_edits import whole_rule
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import changed_fields
@@ -116,7 +117,7 @@ def add(
                 )
             lines, notes = read_rules(here, lines_file, tags), []
             lines = [replace(line, home=line.home or home, file=line.file or file or "") for line in lines]
-        rules = [whole_rule(work, line) for line in lines]
+        rules = [whole_rule(work.store, line) for line in lines]
         added = work.service.add_all(rules, reason=reason, places=[line.place for line in lines])
     for note in notes:
         here.out.warn(note)

@@ -1,0 +1,39 @@
+"""A client of the public face, as somebody would write it: its types are those that mypy --strict sees."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import workbench
+from workbench import PlanResponse, Project, RankResponse, Rule, WorkbenchError, open_project
+
+
+def context_for(path: str, task: str) -> str:
+    """Return what to hand to an agent."""
+    with open_project(path, settings={"plan.budget": 2000}) as project:
+        response = project.plan(
+            task, budget=1500, pinned=["README.md"], agent="claude", facts={"os": "linux"}
+        )
+        assert_type(response, PlanResponse)
+        assert_type(response.budget_report.estimated_used, int)
+        return response.context.text
+
+
+def absolute_rules(project: Project) -> list[Rule]:
+    """Return the rules that hold always."""
+    project.rules.add("Never force-push.", authority="absolute", check={"command": "git push --force"})
+    return list(project.rules.list("authority:absolute").rows)
+
+
+def names(found: RankResponse) -> tuple[str, ...]:
+    """Return the paths of a ranking."""
+    return tuple(one.path for one in found.files)
+
+
+def refused(project: Project) -> str:
+    """Return why a plan cannot be made, and what to do."""
+    try:
+        project.plan("", budget=0)
+    except WorkbenchError as error:
+        return f"{error.message}: {error.hint}"
+    return workbench.__version__

@@ -1,0 +1,112 @@
+"""The learnings of a project from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from workbench.entry.services.opening import ProjectHost
+
+if TYPE_CHECKING:
+    from workbench.curation.records import RecordChange
+    from workbench.records.learnings import FeatureLearning
+
+
+class ProjectLearnings:
+    """What past work in a project taught, and what you learned in all: observations, never instructions.
+
+    Every change is one step, on disk before the call returns, that `undo` takes back. The beginning of an id
+    names a learning.
+    """
+
+    def __init__(self, host: ProjectHost) -> None:
+        """Take what keeps the project open; `project.learnings` is one."""
+        self._host = host
+
+    def all(self, *, gone: bool = False) -> tuple[FeatureLearning, ...]:
+        """Return the learnings that hold, or with `gone` all there ever were, by id. Raises: StoreError."""
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory") as service:
+            return service.learnings(gone=gone)
+
+    def get(self, identifier: str) -> FeatureLearning:
+        """Return a learning, whether it holds or not. Raises: UsageError for none or several."""
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory") as service:
+            return service.find(identifier)
+
+    def add(
+        self,
+        text: str,
+        *,
+        feature: str,
+        reason: str,
+        task_id: str | None = None,
+        files: Sequence[str] = (),
+        home: bool = False,
+    ) -> FeatureLearning:
+        """Add a learning that a person words; it is reviewed as it comes.
+
+        `feature` is what it is about, `reason` why it is one; `home` makes it your own in all projects.
+        Raises: UsageError for what is known already or is unsound; StoreError.
+        """
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory-edit") as service:
+            return service.add(
+                text, feature=feature, reason=reason, task_id=task_id, files=files, personal=home
+            )
+
+    def accept(self, *identifiers: str, reason: str = "") -> tuple[FeatureLearning, ...]:
+        """Mark learnings as reviewed, not as true. Raises: UsageError for an unknown one; StoreError."""
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory-edit") as service:
+            return service.accept(identifiers, reason=reason)
+
+    def reject(self, *identifiers: str, reason: str = "") -> tuple[FeatureLearning, ...]:
+        """Take out what is wrong or worthless; the same is not learned again. Raises: as `accept`."""
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory-edit") as service:
+            return service.reject(identifiers, reason=reason)
+
+    def retire(self, *identifiers: str, reason: str = "") -> tuple[FeatureLearning, ...]:
+        """Take out what was right once. Raises: as `accept`."""
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory-edit") as service:
+            return service.retire(identifiers, reason=reason)
+
+    def restore(self, *identifiers: str, reason: str = "") -> tuple[FeatureLearning, ...]:
+        """Bring back what was taken out, as it was. Raises: as `accept`."""
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory-edit") as service:
+            return service.restore(identifiers, reason=reason)
+
+    def history(self, identifier: str = "") -> tuple[RecordChange[FeatureLearning], ...]:
+        """Return every change of a learning, or of all, oldest first. Raises: UsageError for none."""
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory") as service:
+            return service.history(identifier)
+
+    def undo(self, step: str = "") -> str:
+        """Take back the last step, or the one with this id; return its title.
+
+        Raises: UsageError if there is none; BuiltUpon if its learnings were changed since; StoreError.
+        """
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory-edit") as service:
+            return service.undo(step).title
+
+    def redo(self) -> str:
+        """Do the last undone step again; return its title. Raises: as `undo`."""
+        from workbench.entry.services.learnings import curate_learnings
+
+        with curate_learnings(self._host, "memory-edit") as service:
+            return service.redo().title

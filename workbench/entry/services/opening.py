@@ -1,0 +1,140 @@
+"""Which project a directory is in, and a project that a long-lived face keeps open."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from workbench.errors import ProjectError, UsageError
+
+if TYPE_CHECKING:
+    from workbench.entry.project import OpenedProject
+    from workbench.entry.services.metrics import Measured
+
+Progress = Callable[[str, int, int], None]
+
+
+def find_project(given: str = "", start: Path | None = None) -> Path:
+    """Return the directory given, else the nearest upwards with `.git`, else with `.workbench`, else here.
+
+    State that is somebody else's, or that is in the home directory or in one that everybody writes to, is no
+    sign of a project for what is below.
+    Raises: ProjectError if the given directory does not exist.
+    """
+    if given:
+        path = Path(given).expanduser()
+        if not path.is_dir():
+            raise ProjectError(f"{given} is not a directory", hint="--project takes the project's root.")
+        return path.resolve()
+    try:
+        here = (start or Path.cwd()).resolve()
+    except FileNotFoundError:
+        raise ProjectError(
+            "The current directory no longer exists", hint="Change to one that does, or pass --project."
+        ) from None
+    places = (here, *here.parents)
+    repository = next((place for place in places if (place / ".git").exists()), None)
+    if repository is not None:  # counts before any state, which may be in a directory far above
+        return repository
+    if (here / ".workbench").exists():
+        return here
+    return next((place for place in here.parents if _has_state(place)), here)
+
+
+def _has_state(place: Path) -> bool:
+    """Whether a directory outside of any repository holds the state of what is below, too."""
+    try:
+        state, around = (place / ".workbench").lstat(), place.stat()
+    except OSError:
+        return False
+    own = not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
+    shared = around.st_mode & stat.S_IWOTH or place in (Path.home(), Path(place.anchor))
+    return stat.S_ISDIR(state.st_mode) and own and not shared
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A project while something is asked of it, and the measurement of that."""
+
+    project: OpenedProject
+    measurement: Measured
+
+
+class ProjectHost:
+    """A project that is kept open: one question at a time, each measured; others wait for their turn.
+
+    `by` is the face that acts. `progress` is called while something takes long, in the thread that asks, with
+    a stage and how much of how much is done (0: unknown).
+    """
+
+    def __init__(self, project: OpenedProject, by: str, progress: Progress | None = None) -> None:
+        """Take a project that was opened."""
+        self.root = project.root
+        self.by = by
+        self.progress = progress
+        self._project: OpenedProject | None = project
+        self._turn = RLock()
+
+    @property
+    def project(self) -> OpenedProject:
+        """The project. Raises: UsageError once it is closed."""
+        if self._project is None:
+            raise UsageError(f"the project {self.root} is closed", hint="Open it again.")
+        return self._project
+
+    def close(self) -> None:
+        """Free what is held, once nobody asks any more."""
+        with self._turn:
+            self._project = None
+
+    @contextmanager
+    def operation(self, name: str) -> Iterator[Operation]:
+        """Hold the project for an operation that is recorded under a name. Raises: WorkbenchError.
+
+        What could not be recorded of it is reported to the log.
+        """
+        from workbench.entry.services.metrics import measure
+
+        with self.turn() as project, measure(project, name, self.by) as measurement:
+            yield Operation(project, measurement)
+        if measurement.note:
+            report(measurement.note)
+
+    @contextmanager
+    def turn(self) -> Iterator[OpenedProject]:
+        """Hold the project for what is no operation and not measured. Raises: UsageError if closed."""
+        with self._turn:
+            yield self.project
+
+
+def host_project(
+    path: Path, settings: Mapping[str, object], by: str, progress: Progress | None = None
+) -> ProjectHost:
+    """Open the project that a directory is in; `settings` {`section.key`: value} come before all others.
+
+    Its state is found and nothing is read of its files. Raises: ProjectError for what is no directory and for
+    a bare repository; ConfigError; Unasked; StoreError.
+    """
+    from workbench.config import load
+    from workbench.entry.project import open_workspace
+
+    if not path.is_dir():
+        raise ProjectError(f"{path} is not a directory", hint="Give one in the project.")
+    root = find_project(start=path)
+    loaded = load(project=root, flags=settings)
+    for warning in loaded.warnings:
+        report(warning)
+    return ProjectHost(open_workspace(root, loaded.config), by, progress)
+
+
+def report(sentence: str) -> None:
+    """Log what a person should know and no answer holds, as a warning of the logger `workbench`."""
+    import logging  # which no command needs
+
+    logging.getLogger("workbench").warning("%s", sentence)
