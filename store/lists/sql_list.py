@@ -48,6 +48,7 @@ SELECT number, {row} {source}
 WHERE rowid IN (SELECT rowid {source} WHERE number IN (SELECT number FROM staged)) AND {visible}
 """
 SELECT_NUMBER: Final = "SELECT number {source} WHERE number = {number} AND id = {id} AND {visible}"
+SELECT_NUMBERS: Final = "SELECT number {source} WHERE id IN (SELECT id FROM staged) AND {visible}"
 SELECT_COUNTS: Final = """
 WITH matched AS MATERIALIZED ({matched}), counted AS ({each})
 SELECT field, value, times, place FROM (
@@ -164,6 +165,19 @@ class SqlList(Generic[RowT]):
             lambda connection: _execute(connection, statement, parameters.values).fetchall()
         )
         return found[0][0] if found else None
+
+    def numbers(self, identifiers: Sequence[str]) -> Int64:
+        """Return the numbers of records' rows, int64 [n] in no order; those without one are left out."""
+        columns = self._columns
+        statement = SELECT_NUMBERS.format(source=columns.source, visible=columns.visible)
+        ids = {"id": ("str", identifiers)}
+
+        def work(connection: DuckDBPyConnection) -> Int64:
+            with registered(connection, ids):
+                found: Int64 = _execute(connection, statement, self._given()).fetchnumpy()["number"]
+                return found
+
+        return self._tables.read(work)
 
     def record(self, identifier: str) -> RowT | None:
         """Return the row of a record, None if there is none."""

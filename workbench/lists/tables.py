@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from workbench.errors import UsageError
-from workbench.lists.filters import Field, Filter
+from workbench.lists.filters import Field, Filter, parse
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -55,6 +55,15 @@ class ListType:
                 f"{self.noun}s have no order {name!r}", hint=did_you_mean(name, self.sorts, there)
             )
         return name, (name in self.largest_first) is not text.startswith("-")
+
+    def query(self, text: str, sort: str = "") -> ListQuery:
+        """Read a filter and a column to sort by, as a command line has them. Raises: UsageError."""
+        wanted = parse(text, self.fields)
+        if wanted.problems:
+            first = wanted.problems[0]
+            hint = "Text is looked for as it is in quotation marks: '\"a: b\"'."
+            raise UsageError(f"{text[first.start : first.end]!r}: {first.message}", hint=hint)
+        return ListQuery(wanted, self.sort(sort) if sort else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +151,10 @@ class ListTable(Protocol[RowT_co]):
 
     def find(self, identifier: str) -> int | None:
         """Return the number of the row of a record, None if there is none."""
+        ...
+
+    def numbers(self, identifiers: Sequence[str]) -> Int64:
+        """Return the numbers of records' rows, int64 [n] in no order; those without one are left out."""
         ...
 
     def record(self, identifier: str) -> RowT_co | None:

@@ -141,6 +141,7 @@ class LearningSession:
     """What a command about learnings works with."""
 
     here: Invocation
+    opened: OpenedProject
     measurement: Measured
     store: LearningStore
     service: LearningService
@@ -156,4 +157,4 @@ def learning_session(operation: str) -> Iterator[LearningSession]:
     opened = open_workspace(here.project, here.settings().config)
     with _measured(here, opened, operation) as measurement:
         store = store_of(opened.workspace.rule_store())
-        yield LearningSession(here, measurement, store, LearningService(store, "cli"))
+        yield LearningSession(here, opened, measurement, store, LearningService(store, "cli"))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.curation.records import RecordChange
 from workbench.entry.cli.curation import SHOWN_STEPS, ChangeRow, ChangeView, at_text, show_steps
 from workbench.entry.cli.frame import command
+from workbench.entry.cli.listing import list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import LearningSession, learning_session
+from workbench.lists.filters import Facet
+from workbench.lists.learnings import LEARNINGS
+from workbench.lists.tables import MOST_ROWS
 from workbench.memory.learnings.corrections.report import (
     CorrectionReport,
     CorrectionStatus,
@@ -24,6 +30,9 @@ from workbench.memory.learnings.review import ConflictFound, ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
+
+if TYPE_CHECKING:
+    from workbench.lists.tables import ListQuery
 
 _STATES = [state.value for state in LearningState]
 WIDTH = 96  # characters of a learning in a list
@@ -40,31 +49,80 @@ _COLORS = {
     examples=(
         "workbench memory list",
         "workbench memory list --feature auth --unreviewed",
+        "workbench memory list 'port !staging hits:>=2' --sort confidence",
         "workbench memory list --all --state rejected",
         'workbench memory list --json | jq -r ".learnings[].text"',
     ),
 )
+@list_options(LEARNINGS)
 @click.option("--feature", metavar="NAME", help="Only those of a feature.")
 @click.option("--task", metavar="ID", help="Only those of a task.")
 @click.option("--kind", type=click.Choice([kind.value for kind in LearningKind]), help="Only this kind.")
 @click.option("--source", type=click.Choice([one.value for one in LearningSource]), help="Only from there.")
 @click.option("--state", type=click.Choice(_STATES), help="Only in this state (with --all).")
 @click.option("--unreviewed", is_flag=True, help="Only those that nobody reviewed.")
-@click.option("--grep", "text", metavar="TEXT", default="", help="Only those that say it, in any case.")
+@click.option("--grep", metavar="TEXT", default="", help="Only those that say it, in any case.")
 @click.option("--all", "gone", is_flag=True, help="Those that were rejected, retired, merged and so on, too.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
-def list_(
+def list_(text: Sequence[str], sort: str, cursor: str | None, limit: int, grep: str, **options: Any) -> None:
+    """List learnings, reviewed ones first, newest first.
+
+    FILTER is that of the app (see docs/memory.md); better matches of its words come first. With it, --sort or
+    --cursor live ones come first, then the newest, in pages.
+    """
+    if text or sort or cursor is not None:
+        _list_page(LEARNINGS.query(" ".join(text), sort), cursor, limit, grep, **options)
+    else:
+        _list_all(limit, grep, **options)
+
+
+def _list_page(
+    query: ListQuery,
+    cursor: str | None,
+    limit: int,
+    grep: str,
+    *,
+    unreviewed: bool,
+    gone: bool,
+    **facets: str | None,
+) -> None:
+    """Print a page of the list that every face shows, of the learnings that the options let through."""
+    terms = [
+        Facet(name, (value,))
+        for name, value in facets.items()
+        if value is not None and value != LearningState.LIVE
+    ]
+    terms += [Facet("reviewed", ("no",))] if unreviewed else []
+    terms += [Facet("text", (grep,))] if grep else []
+    live = facets["state"] == LearningState.LIVE or (facets["state"] is None and not gone)
+    terms += [Facet("live", ("yes",))] if live else []
+    query = replace(query, filter=replace(query.filter, terms=(*query.filter.terms, *terms)))
+    with learning_session("memory") as work:
+        page = work.opened.learning_list.page(query, cursor, min(limit, MOST_ROWS))
+        work.measurement.candidates = page.total
+    found, out, now = [row.learning for row in page.rows], work.here.out, work.store.now()
+    if work.here.flags.json:
+        out.json({"total_count": page.total, "learnings": found, "next_cursor": page.cursor})
+        return
+    for one in found:
+        out.painted(line_of(out, one, now))
+    more = f"; go on with --cursor {page.cursor}" if page.cursor else ""
+    shown = f"{len(found):,} of {counted(page.total, 'learning')}{more}"
+    out.say(shown if found else "no learning matches")
+
+
+def _list_all(
+    limit: int,
+    text: str,
+    *,
     feature: str | None,
     task: str | None,
     kind: str | None,
     source: str | None,
     state: str | None,
     unreviewed: bool,
-    text: str,
     gone: bool,
-    limit: int,
 ) -> None:
-    """List learnings, reviewed ones first, newest first."""
     with learning_session("memory") as work:
         found = [
             one

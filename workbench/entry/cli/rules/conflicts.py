@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 import click
@@ -10,12 +10,15 @@ import click
 from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
 from workbench.entry.cli.curation import ACTIONS, at_text, check_asked, settle_conflicts, settling_options
 from workbench.entry.cli.frame import Group, command
+from workbench.entry.cli.listing import list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
+from workbench.lists.conflicts import CONFLICTS
+from workbench.lists.tables import MOST_ROWS
 from workbench.records.conflicts import Action, Conflict, ConflictKind
 from workbench.records.rules import Rule, rule_file
-from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
+from workbench.rules.conflicts.queue import Queue, conflict_queue, conflict_rows, find_in_queue
 from workbench.rules.curation.curator import Curator
 from workbench.rules.descriptions import origin
 from workbench.text.counts import counted
@@ -38,36 +41,60 @@ def conflicts() -> None:
     examples=(
         "workbench rules conflicts list",
         "workbench rules conflicts list --kind contradictory --limit 10",
+        "workbench rules conflicts list 'deploy file:CLAUDE.md' --sort newest",
         "workbench rules conflicts list --settled",
         'workbench rules conflicts list --json | jq -r ".conflicts[].why"',
     ),
 )
+@list_options(CONFLICTS)
 @click.option("--kind", type=click.Choice([kind.value for kind in ConflictKind]), help="Only this kind.")
 @click.option("--file", metavar="PATH", help="Only conflicts with a rule of this file.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
 @click.option("--settled", is_flag=True, help="List settled conflicts instead, newest first.")
 @click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
-def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning: bool) -> None:
-    """List conflicts that wait for a decision, surest first, with a suggested resolution."""
+def list_(
+    text: Sequence[str],
+    sort: str,
+    cursor: str | None,
+    kind: str | None,
+    file: str | None,
+    limit: int,
+    settled: bool,
+    meaning: bool,
+) -> None:
+    """List conflicts that wait for a decision, surest first, with the suggested way out.
+
+    FILTER is that of the app (see docs/rules.md); better matches of its words come first.
+    """
+    query = CONFLICTS.query(" ".join(text), sort)
     with session("conflicts") as work:
         queue, rules = _queue(work, meaning=meaning)
         work.measurement.candidates = len(queue.open)
+        found = [
+            conflict
+            for conflict in queue.open
+            if (kind is None or conflict.kind == kind)
+            and (file is None or file in (rule_file(rules[conflict.left]), rule_file(rules[conflict.right])))
+        ]
+        total, following = len(found), None
+        if (text or sort or cursor is not None) and not settled:
+            work.opened.keep_conflicts("rule", conflict_rows(queue.open, rules))
+            listed = work.opened.conflict_list
+            within = listed.numbers([one.id for one in found])
+            page = listed.page(query, cursor, min(limit, MOST_ROWS), within=within)
+            by_id = {one.id: one for one in found}
+            found, total, following = [by_id[row.id] for row in page.rows], page.total, page.cursor
     out = work.here.out
     if settled:
         _show_settled(work, queue, limit)
         return
-    found = [
-        conflict
-        for conflict in queue.open
-        if (kind is None or conflict.kind == kind)
-        and (file is None or file in (rule_file(rules[conflict.left]), rule_file(rules[conflict.right])))
-    ]
     if work.here.flags.json:
         shown = found[:limit]
         parts = dict.fromkeys(one for conflict in shown for one in (conflict.left, conflict.right))
         out.json(
             {
-                "total_count": len(found),
+                "total_count": total,
+                "next_cursor": following,
                 "rule_count": len(rules),
                 "conflicts": shown,
                 "rules": [rules[one] for one in parts],
@@ -85,7 +112,10 @@ def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning
             f"    {out.style(origin(left), '36')}  {out.style(shorten(left.rule, 100), '0')}\n"
             f"    {out.style(origin(right), '36')}  {out.style(shorten(right.rule, 100), '0')}"
         )
-    out.say(_summary(found, limit, len(rules)))
+    if following is None:
+        out.say(_summary(found, limit, len(rules)))
+    else:
+        out.say(f"{len(found):,} of {counted(total, 'conflict')}; go on with --cursor {following}")
     for note in queue.notes:
         out.say(note)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.entry.cli.arguments import PREFIX, find_among, find_any, moment
 from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.listing import list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.rules.context import AGENT, context_fields, context_options
 from workbench.entry.cli.rules.filters import FilterOptions, filter_options, read_filters
 from workbench.entry.cli.session import RuleSession, Session, past_session, rule_session, session
+from workbench.errors import UsageError
+from workbench.lists.rules import RULES
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import used
@@ -22,6 +25,8 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
+    from workbench.lists.tables import ListQuery
+    from workbench.rules.fetching.facets import RuleColumns
     from workbench.rules.fetching.queries import RulePage
 
 
@@ -31,44 +36,48 @@ if TYPE_CHECKING:
         "workbench rules list",
         "workbench rules list --authority absolute --tag language:python",
         "workbench rules list --scope path:src/app.py --tool claude",
+        "workbench rules list 'tag:python priority:>=80 !draft' --sort used",
         "workbench rules list --as-of 2026-01-31",
         "workbench rules list --limit 100 --json | jq -r .next_cursor",
     ),
 )
+@list_options(RULES)
 @filter_options
 @click.option("--enabled/--disabled", default=None, help="Only rules that are switched on, or off.")
 @click.option("--limit", metavar="N", type=int, help="Maximum number shown, the most binding first.")
-@click.option("--cursor", metavar="TEXT", help="The page after this one: next_cursor of the page before.")
 @click.option("--as-of", "as_of", metavar="DATE", help="The rules as they were then (UTC; a date: its end).")
 @click.option("--no-cache", is_flag=True, help="Read the page from the store, and renew what caches have.")
-def list_(limit: int | None, cursor: str | None, as_of: str | None, no_cache: bool, **filters: Any) -> None:
+def list_(
+    text: Sequence[str],
+    sort: str,
+    limit: int | None,
+    cursor: str | None,
+    as_of: str | None,
+    no_cache: bool,
+    **filters: Any,
+) -> None:
     """List the rules in force, by file and line.
 
-    With --limit or --cursor they come in pages: absolute ones first, then by priority, then by id.
+    FILTER is that of the app (see docs/rules.md); better matches of its words come first. With it, and with
+    --sort, the rules come in pages of 100 unless --limit says otherwise. With --limit or --cursor alone:
+    absolute ones first, then by priority, then by id.
     """
-    from workbench.rules.fetching.facets import column_rules
-    from workbench.rules.fetching.queries import every, fetch, get_rules, rule_filter
-
     here = current()
     asked = read_filters(**filters, extra_tags=here.settings().config.rules.tags)
-    selection = _selection(asked)
-    paged = limit is not None or cursor is not None or no_cache
-    most = 100 if limit is None else limit
+    query = RULES.query(" ".join(text), sort) if text or sort else None
+    if query is not None and as_of:
+        raise UsageError("a FILTER and --sort are of the rules as they are now", hint="Leave --as-of out.")
     with past_session(moment(as_of)) if as_of else rule_session("rules") as work:
-        if paged and not as_of and asked.file is None:
-            page = _through_caches(work, **selection, limit=most, cursor=cursor, bypass_cache=no_cache)
+        if query is not None:
+            found, total, following = _matching(work, query, asked, 100 if limit is None else limit, cursor)
+        elif limit is not None or cursor is not None or no_cache:
+            through = _through_caches if not as_of and asked.file is None else _through_columns
+            most = 100 if limit is None else limit
+            page = through(work, asked, limit=most, cursor=cursor, bypass_cache=no_cache)
+            found, total, following = page.rules, page.total_count, page.next_cursor
         else:
-            book = work.book.rules
-            columns = (
-                book.columns if asked.file is None else column_rules(asked.of_file(book, work.store.root))
-            )
-            if paged:
-                page = get_rules(columns, **selection, limit=most, cursor=cursor)
-    if paged:
-        found, total, following = list(page.rules), page.total_count, page.next_cursor
-    else:
-        found = sorted(every(lambda request: fetch(columns, request), rule_filter(**selection)), key=place)
-        total, following = len(found), None
+            found = sorted(_let_through(work, asked), key=place)
+            total, following = len(found), None
     warnings = [] if as_of else list(work.book.warnings)
     if here.flags.json:
         here.out.json({"rules": found, "total_count": total, "next_cursor": following, "warnings": warnings})
@@ -76,7 +85,7 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, no_cache: bo
     for rule in found:
         here.out.painted(rule_line(here.out, rule))
     if not found:
-        here.out.say(_none(work, asked, bool(as_of)))
+        here.out.say(_none(work, asked, bool(as_of), query is not None))
     elif len(found) < total:
         more = f"; go on with --cursor {following}" if following else ""
         here.out.say(f"{len(found):,} of {counted(total, 'rule')}{more}")
@@ -84,12 +93,53 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, no_cache: bo
         here.out.warn(warning)
 
 
-def _through_caches(work: RuleSession, **request: Any) -> RulePage:
+def _matching(
+    work: RuleSession, query: ListQuery, asked: FilterOptions, limit: int, cursor: str | None
+) -> tuple[Sequence[Rule], int, str | None]:
+    """Return a page of the list that every face shows, of the rules that the options let through.
+
+    Beside the rules: how many there are on all pages, and the cursor of the next one.
+    """
+    rules, within = work.opened.rule_list, None
+    if asked != FilterOptions():
+        within = rules.numbers([rule.id for rule in _let_through(work, asked)])
+    page = rules.page(query, cursor, limit, within=within)
+    return page.rows, page.total, page.cursor
+
+
+def _let_through(work: RuleSession, asked: FilterOptions) -> Iterator[Rule]:
+    """Yield all rules that the options let through."""
+    from workbench.rules.fetching.queries import every, fetch, rule_filter
+
+    columns = _columns(work, asked)
+    return every(lambda request: fetch(columns, request), rule_filter(**_selection(asked)))
+
+
+def _through_columns(
+    work: RuleSession, asked: FilterOptions, *, limit: int, cursor: str | None, bypass_cache: bool
+) -> RulePage:
+    """Fetch a page of the past or of a file, which no cache has."""
+    from workbench.rules.fetching.queries import get_rules
+
+    del bypass_cache
+    return get_rules(_columns(work, asked), limit=limit, cursor=cursor, **_selection(asked))
+
+
+def _columns(work: RuleSession, asked: FilterOptions) -> RuleColumns:
+    from workbench.rules.fetching.facets import column_rules
+
+    book = work.book.rules
+    return book.columns if asked.file is None else column_rules(asked.of_file(book, work.store.root))
+
+
+def _through_caches(
+    work: RuleSession, asked: FilterOptions, *, limit: int, cursor: str | None, bypass_cache: bool
+) -> RulePage:
     """Fetch a page as every long-lived face does, and note which level answered."""
     from workbench.entry.services.rules import measured_fetcher
 
     with measured_fetcher(work.opened, work.measurement) as fetcher:
-        page = fetcher.get_rules(**request)
+        page = fetcher.get_rules(limit=limit, cursor=cursor, bypass_cache=bypass_cache, **_selection(asked))
     for note in fetcher.notes():
         work.here.out.say(note)
     return page
@@ -106,10 +156,10 @@ def _selection(asked: FilterOptions) -> dict[str, Any]:
     }
 
 
-def _none(work: RuleSession, asked: FilterOptions, past: bool) -> str:
+def _none(work: RuleSession, asked: FilterOptions, past: bool, filtered: bool) -> str:
     if past:
         return "no rule was in force then" if not work.book.rules else "no rule of then is like that"
-    if work.book.rules and asked != FilterOptions():
+    if work.book.rules and (filtered or asked != FilterOptions()):
         return f"no rule is like that ({counted(len(work.book.rules), 'rule')} in force)"
     return "no rules: there is no CLAUDE.md, AGENTS.md or other rule file here, and none was added"
 

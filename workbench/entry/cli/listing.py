@@ -1,0 +1,32 @@
+"""The options that commands which list records share: a filter, an order, and where to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from workbench.lists.tables import ListType
+
+Command = Callable[..., Any]
+
+
+def list_options(listed: ListType) -> Callable[[Command], Command]:
+    """Return what gives a command FILTER as `text`, `--sort` and `--cursor` for a type of record."""
+    options = (
+        click.argument("text", nargs=-1, metavar="[FILTER]..."),
+        click.option(
+            "--sort", default="", metavar="COLUMN", help=f"{', '.join(listed.sorts)}; -COLUMN the other way."
+        ),
+        click.option(
+            "--cursor", metavar="TEXT", help="The page after this one: next_cursor of the page before."
+        ),
+    )
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
