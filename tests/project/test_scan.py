@@ -15,7 +15,7 @@ from store.git_repository import find_repository, lister
 from workbench.errors import ProjectError
 from workbench.project.admission import content_refusal, preference, refusal
 from workbench.project.directories import walk_lister
-from workbench.project.scan import ScanLimits, decode, read_text, scan, stat_file
+from workbench.project.scan import ScanLimits, decode, read_bytes, scan, stat_file
 from workbench.records.project import FileStat, Skipped
 from workbench.records.worktree import Listing
 
@@ -166,9 +166,9 @@ def test_links_are_never_followed(tmp_path: Path) -> None:
 
     assert [entry.path for entry in found.files] == ["real/a.py"]
     assert found.skipped_counts == {"symlink": 4}
-    assert read_text(root, "out/secret.txt") == Skipped("out/secret.txt", "symlink")
-    assert read_text(root, "alias.py") == Skipped("alias.py", "symlink")
-    assert read_text(root, "self") == Skipped("self", "symlink")
+    assert read_bytes(root, "out/secret.txt") == Skipped("out/secret.txt", "symlink")
+    assert read_bytes(root, "alias.py") == Skipped("alias.py", "symlink")
+    assert read_bytes(root, "self") == Skipped("self", "symlink")
 
 
 def test_a_directory_that_became_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_names_that_leave_the_project_are_refused(tmp_path: Path) -> None:
     found = scan(tmp_path, lambda only: Listing(("../x", "/etc/passwd", "a/../../x")))
 
     assert found.skipped_counts == {"unsafe name": 3}
-    assert read_text(tmp_path, "../x") == Skipped("../x", "unsafe name")
+    assert read_bytes(tmp_path, "../x") == Skipped("../x", "unsafe name")
 
 
 def test_special_files_do_not_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +199,7 @@ def test_special_files_do_not_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
     assert scan(tmp_path).skipped_counts == {"special": 2}
-    assert read_text(tmp_path, "pipe") == Skipped("pipe", "special")
+    assert read_bytes(tmp_path, "pipe") == Skipped("pipe", "special")
 
 
 def test_an_ignore_file_that_is_a_pipe_or_a_link_is_none(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_unreadable_things_are_recorded(tmp_path: Path) -> None:
 
     assert [entry.path for entry in found.files] == ["closed.py", "ok.py"]
     assert found.skipped == (Skipped("closed", "unreadable"),)
-    assert read_text(tmp_path, "closed.py") == Skipped("closed.py", "unreadable")
+    assert read_bytes(tmp_path, "closed.py") == Skipped("closed.py", "unreadable")
     (tmp_path / "closed").chmod(0o700)
 
 
@@ -258,8 +258,8 @@ def test_large_files_are_watched_but_not_read(tmp_path: Path) -> None:
     assert [entry.path for entry in found.files] == ["ok.py"]
     assert [entry.size for entry in found.large] == [200 << 20]
     assert found.skipped == (Skipped("huge.txt", "large"),)
-    assert read_text(tmp_path, "huge.txt") == Skipped("huge.txt", "large")
-    assert read_text(tmp_path, "ok.py", cap=1) == Skipped("ok.py", "large")
+    assert read_bytes(tmp_path, "huge.txt") == Skipped("huge.txt", "large")
+    assert read_bytes(tmp_path, "ok.py", cap=1) == Skipped("ok.py", "large")
 
 
 def test_deleted_files_are_missing(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_names_that_are_not_utf8_survive(tmp_path: Path) -> None:
     (entry,) = scan(tmp_path).files
 
     assert entry.path == "caf\udce9\x1b[31m.py"
-    assert read_text(tmp_path, entry.path) == b"x = 1\n"
+    assert read_bytes(tmp_path, entry.path) == b"x = 1\n"
 
 
 def test_the_cap_keeps_code_before_prose_before_data_and_shallow_before_deep(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from workbench.plan.intent import parse_intent
 from workbench.records.episodes import ChangeKind, FileChange
 from workbench.replay.systems import Situation, load_models, parse_systems, rank
 from workbench.replay.timeline import KnownTask, RepositoryTimeline, known_commit
-from workbench.sessions.episode_ledger import past_task
+from workbench.sessions.episode_ledger import task_of
+from workbench.sessions.episodes_fold import imported_episode
 from workbench.sessions.history import PastTask
 from workbench.sessions.importers.git import commit_episode
 
@@ -133,7 +134,7 @@ def test_a_commit_is_known_as_plans_know_it(work: Any) -> None:
             known = known_commit(commit)
             assert body is not None
             assert known is not None
-            assert known.task == past_task({**body, "source": "git"})
+            assert known.task == task_of(imported_episode({**body, "source": "git"}))
 
 
 @pytest.mark.parametrize("options", [("--bare",), ("--depth", "2")])

@@ -16,11 +16,11 @@ from workbench.sessions.episode_ledger import (
     fold,
     newest,
     pack_ledger,
-    past_task,
     recall,
+    task_of,
     unpack_ledger,
 )
-from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED, STREAM
+from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED, STREAM, imported_episode
 
 
 def body(session: str, at: int = 1, **other: Any) -> dict[str, Any]:
@@ -173,8 +173,8 @@ def test_extreme_values_are_bounded() -> None:
 
 def test_a_past_task_knows_whether_it_was_a_fix() -> None:
     """The kind an importer found is what counts."""
-    assert past_task(body("a")).fix
-    assert not past_task(body("a", query_type="feature")).fix
+    assert task_of(imported_episode(body("a"))).fix
+    assert not task_of(imported_episode(body("a", query_type="feature"))).fix
 
 
 def test_damaged_bytes_are_an_error() -> None:

@@ -6,7 +6,8 @@ from functools import partial
 
 from workbench.plan.intent import parse_intent
 from workbench.records.episodes import ChangeKind, Commit, FileChange
-from workbench.sessions.episode_ledger import past_task
+from workbench.sessions.episode_ledger import task_of
+from workbench.sessions.episodes_fold import imported_episode
 from workbench.sessions.importers.git import (
     MAX_CHANGES,
     MAX_TEXT,
@@ -32,7 +33,7 @@ def test_a_commit_is_an_episode_a_plan_can_read() -> None:
     assert found["session_id"] == f"git:{'f' * 40}"
     assert found["query_type"] == "bugfix"
     assert found["task_fingerprint"] == UNDERSTAND(str(found["task_text"])).task_fingerprint
-    task = past_task(found)
+    task = task_of(imported_episode(found))
     assert task.changes == FILES
     assert set(task.issue_refs) == {"#12", "#13"}
     assert (task.at, task.fix) == (1_700_000_000, True)

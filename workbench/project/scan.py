@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.errors import GitError, ProjectError
-from workbench.project.admission import content_refusal, preference, refusal
+from workbench.project.admission import preference, refusal
 from workbench.project.directories import walk_lister
 from workbench.records.project import FileStat, Skipped
 from workbench.records.worktree import Listing
@@ -143,19 +143,6 @@ def stat_file(root: Path | str, path: str) -> FileStat | str:
     if stat.S_ISREG(found.st_mode):
         return FileStat(path, found.st_size, found.st_mtime_ns)
     return "symlink" if stat.S_ISLNK(found.st_mode) else "special"
-
-
-def read_text(root: Path | str, path: str, cap: int = 1 << 20) -> bytes | Skipped:
-    """Return a file's bytes if it is text that people wrote, else why not.
-
-    Reasons: those of `stat_file`, `large`, and those of `content_refusal`. Neither the file nor a
-    directory on the way may be a symbolic link.
-    """
-    data = read_bytes(root, path, cap)
-    if isinstance(data, Skipped):
-        return data
-    reason = content_refusal(path, data)
-    return data if reason is None else Skipped(path, reason)
 
 
 def read_bytes(root: Path | str, path: str, cap: int = 1 << 20) -> bytes | Skipped:

@@ -63,11 +63,6 @@ class RunSummary:
     sources: Mapping[str, int] = field(default_factory=dict)
 
 
-def identify_run(run: ReplayRun) -> ReplayRun:
-    """Return the run under the id that follows from its content."""
-    return replace(run, id=_digest(_lines(run)))
-
-
 def encode_run(run: ReplayRun) -> tuple[str, bytes]:
     """Return a run's id and its file. The same run gives the same bytes."""
     lines = list(_lines(run))

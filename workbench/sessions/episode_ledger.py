@@ -7,9 +7,8 @@ the journal was read at once or in pieces, by one process or by several.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
@@ -27,7 +26,6 @@ from workbench.sessions.episodes_fold import (
     STARTED,
     completeness,
     follow,
-    imported_episode,
     names,
     printable,
     story,
@@ -88,11 +86,6 @@ class _Saved(msgspec.Struct):
     alive: dict[str, tuple[int, int, int]]
     tasks: dict[str, _Row]
     live: dict[str, tuple[int, str]]
-
-
-def past_task(body: Mapping[str, Any]) -> PastTask:
-    """Read an imported episode. Raises KeyError, ValueError, TypeError or AttributeError if malformed."""
-    return task_of(imported_episode(body))
 
 
 def task_of(episode: Episode) -> PastTask:
