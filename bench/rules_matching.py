@@ -4,14 +4,17 @@ DATA holds `intents/clinc150.jsonl` {text, intent, split} (CLINC150). A rule is 
 its train messages; the held-back messages ask, against the rules of all intents. What is fitted (`--fit`
 writes `workbench/models/data/rules-match-v1.json`) has seen the intents whose hash is even and the fit half
 of the project's own benchmark; figures are of the messages of the other intents, with 95 % intervals.
-`--attempts` prints what else was tried, on the fit half.
+`--attempts` prints what else was tried, on the fit half; `--bm25s` what that library's scores would bring in
+place of the words' own, fitted alike.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -31,12 +34,14 @@ from bench.rules_cases import (
 )
 from bench.rules_fit import background, fit_cases, hybrids, refit, write_model
 from bench.rules_speed import imported
-from store.lexical import build_index
+from store.lexical import K1, build_index, index_terms
 from workbench.replay.datasets import Split
 from workbench.replay.metrics import auroc
 from workbench.replay.statistics import bootstrap, micro_f1_difference, micro_f1_interval, paired_permutation
 from workbench.rules.matching.calibration import MatchModel, load_match_model
+from workbench.rules.matching.lexical import RuleWords, _parts
 from workbench.rules.matching.relevance import Mode, relevance_of, similarities
+from workbench.text.postings import Postings
 
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -271,6 +276,63 @@ def attempts(intents: Intents, embed: Embedding) -> None:
         print(f"  {name:24} {'   '.join(cells)}")
 
 
+BM25S_WORDS: Final = {"even": (0.6, 0.9, 1.2, 1.5, 1.8, 2.2), "others": (1.0, 2.0), "steepness": (2.0, 3.0)}
+
+
+def with_bm25s(case: Case) -> Case:
+    """Return the case with words weighed by bm25s, a rule's parts as its document."""
+    index = index_terms([list(Counter(_parts(rule)).elements()) for rule in case.rules])
+    held = np.diff(index.starts)
+    idf = np.log1p((len(case.rules) - held + 0.5) / (held + 0.5))
+    ones = np.ones(len(index.documents), np.int32)
+    lengths = np.zeros(len(case.rules), np.int32)
+    postings = Postings(index.terms, index.starts, index.documents, ones, lengths)
+    weights = (index.values / np.repeat(idf, held) * (1 + K1)).astype(np.float32)
+    words = RuleWords(postings, case.index.words.texts, weights)
+    return replace(case, index=replace(case.index, words=words))
+
+
+def instead_of_words(intents: Intents, embed: Embedding) -> None:
+    """Print figures with bm25s's scores in place of the words' own, its numbers chosen on the fit half."""
+    names = intents.names(fit=True)
+    fit = [sampled(intents, names, 60, examples, 1, embed) for examples in EXAMPLES]
+    fit = [with_bm25s(case) for case in (*fit, benchmark_case(BENCHMARK, Split.FIT, embed))]
+    shipped, chosen, most = load_match_model(), load_match_model(), 0.0
+    for values in product(*BM25S_WORDS.values()):
+        words = replace(shipped.words, **dict(zip(BM25S_WORDS, values, strict=True)))
+        model = replace(shipped, words=words)
+        found = 0.0
+        for case in fit:
+            scores = hybrids(case, model, "hybrid")
+            best = scores.max(axis=1)
+            found += first(case, scores, 1).mean() + auroc(best[case.inside], best[~case.inside])
+        if found > most:
+            chosen, most = model, found
+    sources = [[with_bm25s(case) for case in one] for one in fit_cases(intents, BENCHMARK, embed)]
+    chosen = refit(chosen, sources)
+    test = set(intents.names(fit=False))
+    cases = {f"CLINC150, k = {examples}": held_back(intents, examples, embed) for examples in EXAMPLES}
+    for name, case in cases.items():
+        seen = np.array([not row.any() or case.rules[int(row.argmax())].id in test for row in case.right])
+        cases[name], _ = part(case, seen, {})
+    cases |= {f"own benchmark, {split}": benchmark_case(BENCHMARK, split, embed) for split in Split}
+    print("\n## bm25s in place of the words: recall@1, AUROC, F1 at 0.5 of all answers\n")
+    for name, case in cases.items():
+        for mode in ("sparse", "hybrid"):
+            ranks = []
+            for label, one, model in (("words", case, shipped), ("bm25s", with_bm25s(case), chosen)):
+                scores = ours(mode, model)(one)
+                best, given = scores.max(axis=1), scores >= THRESHOLD
+                sets = (given & case.right, given & ~case.right, ~given & case.right)
+                counts = np.stack([found.sum(1) for found in sets], 1)
+                ranks.append(first(case, scores, 1))
+                area = auroc(best[case.inside], best[~case.inside])
+                print(f"  {name:24} {mode:6} {label}  {ranks[-1].mean():.3f}  {area:.3f}  {_f1(counts):.3f}")
+            p = paired_permutation(ranks[0].tolist(), ranks[1].tolist())
+            ahead = ranks[0].mean() - ranks[1].mean()
+            print(f"  {'':24} {mode:6} words - bm25s: recall@1 {ahead:+.3f}, p = {p:.3f}")
+
+
 def _reindexed(case: Case, model: MatchModel) -> Case:
     """Return the case with words weighed as a variant of the model has it."""
     from workbench.rules.matching.lexical import index_words
@@ -312,12 +374,16 @@ def main() -> None:
     parser.add_argument("data", type=Path, metavar="DATA")
     parser.add_argument("--fit", action="store_true", help="fit the calibration and write it, then measure")
     parser.add_argument("--attempts", action="store_true", help="print variants on the fit half instead")
+    parser.add_argument("--bm25s", action="store_true", help="measure bm25s in place of the words instead")
     parser.add_argument("--rules", type=Path, metavar="DIR", help="rule files that no message is about")
     options = parser.parse_args()
     intents, embed = read_intents(options.data), embedding()
     print(f"embedding model {embed.model}")
     if options.attempts:
         attempts(intents, embed)
+        return
+    if options.bm25s:
+        instead_of_words(intents, embed)
         return
     if options.fit:
         sources = fit_cases(intents, BENCHMARK if BENCHMARK.is_dir() else None, embed)

@@ -1,6 +1,6 @@
 """What does a search cost, exactly and through the graph? `python -m bench.search [SIZE …]` prints a table.
 
-Rules have three texts each (what they say and two examples), past tasks and learnings one; their vectors lie
+Rules have two texts each (what they say and an example), past tasks and learnings one; their vectors lie
 around topics, as those of texts do. Beside a search stands what it presupposes: building, loading, storing
 the index. Recall is the share of exact search's ten that the graph finds. The last lines say after how many
 searches a graph has paid, for a process that only loads it, and for whoever builds it as well.
@@ -27,7 +27,7 @@ TOPICS: Final = 200
 QUERIES: Final = 200
 NEAREST: Final = 10
 SIZES: Final = (1_000, 10_000, 100_000)
-KINDS: Final = {"rules": 3, "past tasks": 1, "learnings": 1}
+KINDS: Final = {"past tasks or learnings": 1, "rules": 2}
 """How many texts a record of each kind is found by."""
 
 COLUMNS: Final = (

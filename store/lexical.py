@@ -7,8 +7,8 @@ those of `workbench.text.terms`, kept as sorted 64-bit hashes, which needs no vo
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from store.vectors import IndexAbout, write_about
 from workbench.errors import StoreError
+from workbench.text.postings import find_columns, term_hash
 from workbench.text.terms import iter_terms
 from workbench.text.vectors import best
 
@@ -32,36 +33,33 @@ METHOD: Final = "bm25s"
 WHOLE: Final = "="
 """What the terms of whole compound names start with (`workbench.text.terms`)."""
 
-_ARRAYS: Final = ("terms", "starts", "documents", "scores", "size")
+_ARRAYS: Final = ("terms", "starts", "documents", "values", "size")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Bm25Index:
-    """BM25 as Lucene has it: `idf · tf / (tf + k1·(1 - b + b·length/mean))`, each query term counted once."""
+    """BM25 as Lucene has it: `idf · tf / (tf + k1·(1 - b + b·length/mean))`, each query term counted once.
 
-    def __init__(
-        self,
-        terms: NDArray[np.uint64],
-        starts: Int64,
-        documents: NDArray[np.int32],
-        scores: Float32,
-        size: Int64,
-    ) -> None:
-        self._terms = terms
-        self._starts = starts
-        self._documents = documents
-        self._scores = scores
-        self._size = size
+    `terms` are sorted hashes; the documents that hold term `i`, and what it brings each, are from `starts[i]`
+    to `starts[i + 1]` in `documents` and `values`. `size` [1] is the number of documents.
+    """
+
+    terms: NDArray[np.uint64]
+    starts: Int64
+    documents: NDArray[np.int32]
+    values: Float32
+    size: Int64
 
     def __len__(self) -> int:
-        return int(self._size[0])
+        return int(self.size[0])
 
     def scores(self, query: str) -> Float32:
         """Return BM25 scores float32 [n], 0 where no term matches."""
         total = np.zeros(len(self), np.float32)
         for column in self._columns(query):
             if column >= 0:
-                span = slice(self._starts[column], self._starts[column + 1])
-                total[self._documents[span]] += self._scores[span]
+                span = slice(self.starts[column], self.starts[column + 1])
+                total[self.documents[span]] += self.values[span]
         return total
 
     def search(self, query: str, k: int, allowed: Int64 | None = None) -> tuple[Int64, Float32]:
@@ -90,15 +88,15 @@ class Bm25Index:
         weights = [self._idf(column) for column in self._columns_of(names)]
         for column, weight in zip(self._columns_of(names), weights, strict=True):
             if column >= 0:
-                span = slice(self._starts[column], self._starts[column + 1])
+                span = slice(self.starts[column], self.starts[column + 1])
                 rarity = weight / self._idf(-1)
-                total[self._documents[span]] += rarity * weight / sum(weights)
+                total[self.documents[span]] += rarity * weight / sum(weights)
         return total
 
     def save(self, directory: Path, records: str) -> None:
         """Write into a directory; `records` names what the texts are. Raises: OSError."""
         for name in _ARRAYS:
-            np.save(directory / f"{name}.npy", getattr(self, f"_{name}"), allow_pickle=False)
+            np.save(directory / f"{name}.npy", getattr(self, name), allow_pickle=False)
         write_about(directory, IndexAbout(records, len(self), METHOD))
 
     def _columns(self, query: str) -> list[int]:
@@ -106,14 +104,10 @@ class Bm25Index:
         return self._columns_of(list(dict.fromkeys(iter_terms(query))))
 
     def _columns_of(self, terms: Sequence[str]) -> list[int]:
-        hashes = np.array([_hash(term) for term in terms], np.uint64)
-        if not len(self._terms):
-            return [-1] * len(hashes)
-        columns = np.minimum(np.searchsorted(self._terms, hashes), len(self._terms) - 1)
-        return [int(column) for column in np.where(self._terms[columns] == hashes, columns, -1)]
+        return list(find_columns(self.terms, terms).tolist())
 
     def _idf(self, column: int) -> float:
-        held = int(self._starts[column + 1] - self._starts[column]) if column >= 0 else 0
+        held = int(self.starts[column + 1] - self.starts[column]) if column >= 0 else 0
         return float(np.log1p((len(self) - held + 0.5) / (held + 0.5)))
 
 
@@ -124,9 +118,9 @@ def build_index(texts: Iterable[str]) -> Bm25Index:
 
 def index_terms(documents: Sequence[Sequence[str]]) -> Bm25Index:
     """Index documents given as their terms, repeats included."""
-    vocabulary = {term: _hash(term) for terms in documents for term in terms}
+    vocabulary = {term: term_hash(term) for terms in documents for term in terms}
     hashes = np.unique(np.fromiter(vocabulary.values(), np.uint64, len(vocabulary)))
-    column = {term: int(np.searchsorted(hashes, value)) for term, value in vocabulary.items()}
+    column = dict(zip(vocabulary, find_columns(hashes, vocabulary).tolist(), strict=True))
     if not len(hashes):
         empty = np.zeros(1, np.int64)
         nothing = np.empty(0, np.int32)
@@ -163,8 +157,3 @@ def load_index(directory: Path) -> Bm25Index:
 
 def _is_name(term: str) -> bool:
     return term.startswith(WHOLE) and not term[len(WHOLE)].isdigit()
-
-
-def _hash(term: str) -> int:
-    digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")

@@ -86,8 +86,7 @@ def assert_same_content(left: ProjectIndex, right: ProjectIndex) -> None:
         assert getattr(left, name).dtype == getattr(right, name).dtype
     for field in FIELDS:
         ours, theirs = left.segments[0].fields[field], right.segments[0].fields[field]
-        assert ours.terms() == theirs.terms()
-        for name in ("offsets", "starts", "docs", "counts", "lengths"):
+        for name in ("terms", "starts", "docs", "counts", "lengths"):
             np.testing.assert_array_equal(
                 getattr(ours, name), getattr(theirs, name), err_msg=f"{field}.{name}"
             )

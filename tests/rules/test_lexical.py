@@ -102,20 +102,21 @@ def test_arrays_bring_the_index_back(rules: list[Rule]) -> None:
     words = index_words(rules)
     again = words_from(words_arrays(words))
     assert words == again
-    assert words != replace(again, count=again.count + 1)
+    assert words != replace(again, texts=again.texts + 1)
 
 
 def test_damaged_arrays_are_refused(rule: Make) -> None:
     """Arrays that do not fit together are an error, never a wrong match."""
     arrays = words_arrays(index_words([rule("a", "Use tabs."), rule("b", "Use spaces.")]))
     for name, value in (
-        ("starts", arrays["starts"][:-1]),
-        ("rules", arrays["rules"][:-1]),
-        ("rules", np.full(len(arrays["rules"]), 9, np.int32)),
-        ("starts", arrays["starts"][::-1]),
+        ("rules.starts", arrays["rules.starts"][:-1]),
+        ("rules.docs", arrays["rules.docs"][:-1]),
+        ("rules.docs", np.full(len(arrays["rules.docs"]), 9, np.int32)),
+        ("rules.starts", arrays["rules.starts"][::-1]),
+        ("weights", arrays["weights"][:-1]),
         ("texts", np.asarray(0)),
     ):
-        with pytest.raises(ValueError, match="rules' words"):
+        with pytest.raises(ValueError, match=r"rules' words|rules do not add up"):
             words_from({**arrays, name: value})
     with pytest.raises(KeyError):
         words_from({})

@@ -258,7 +258,7 @@ def test_after_an_edit_only_what_changed_is_read(store: RuleStore, monkeypatch: 
     read: list[str] = []
     parts = lexical._parts
 
-    def noted(rule: Rule) -> dict[str, float]:
+    def noted(rule: Rule) -> dict[str, int]:
         read.append(rule.id)
         return parts(rule)
 

@@ -87,7 +87,7 @@ def test_a_saved_history_opens_equal(tmp_path_factory: pytest.TempPathFactory, t
     assert (opened.paths, opened.issues) == (history.paths, history.issues)
     for name in ("times", "sizes", "fixes", "tasks", "files", "edits", "trust"):
         np.testing.assert_array_equal(getattr(opened, name), getattr(history, name))
-    assert opened.messages.terms() == history.messages.terms()
+    assert opened.messages == history.messages
 
 
 def test_a_renamed_file_keeps_its_past() -> None:

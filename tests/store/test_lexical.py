@@ -146,7 +146,7 @@ def test_stored_index_gives_the_same_bytes(tmp_path: Path) -> None:
         assert opened.bound(query) == index.bound(query)
 
 
-@pytest.mark.parametrize("name", ["terms", "starts", "documents", "scores", "size"])
+@pytest.mark.parametrize("name", ["terms", "starts", "documents", "values", "size"])
 @pytest.mark.parametrize("cut", [0, 20, -4])
 def test_damaged_index_is_a_store_error(tmp_path: Path, name: str, cut: int) -> None:
     """A file cut anywhere is an error that says what to do."""

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from workbench.plan.intent import query_terms
 from workbench.plan.view import HALF_LIVES, ROLES, RankingView, file_stem, total
 from workbench.project.layers import route
-from workbench.project.postings import inverse_document_frequency
 from workbench.records.plan import Intent, QueryType
 from workbench.records.project import Role
 from workbench.sessions.history import History
+from workbench.text.postings import inverse_document_frequency
 from workbench.text.terms import parts, scope_of, stem
 
 Float32 = NDArray[np.float32]

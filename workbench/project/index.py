@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.project.arrays import open_arrays
-from workbench.project.postings import Postings, inverse_document_frequency, unpack_postings
 from workbench.records.conversion import decode_msgpack
 from workbench.records.project import Role, Symbol
+from workbench.text.postings import Postings, inverse_document_frequency, unpack_postings
 from workbench.text.tokens import estimated_tokens
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def decode_record(record: bytes) -> tuple[tuple[Symbol, ...], tuple[str, ...]]:
     return decode_msgpack(record, tuple[tuple[Symbol, ...], tuple[str, ...]])
 
 
-FORMAT = 3
+FORMAT = 4
 FILE = "index.arrays"
 
 COLUMNS = ("size", "lines", "edges", "tests")

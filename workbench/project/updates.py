@@ -22,9 +22,9 @@ from workbench.project.index import (
     ProjectIndex,
     encode_record,
 )
-from workbench.project.postings import PostingsBuilder, merge_postings, pack_postings
 from workbench.project.relations import map_tests, resolve_imports
 from workbench.records.project import FileFacts, Role
+from workbench.text.postings import PostingsBuilder, merge_postings, pack_postings
 from workbench.text.terms import count_terms
 
 Relations = tuple[Int32, Int32]

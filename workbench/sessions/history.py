@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.project.arrays import open_arrays, write_arrays
-from workbench.project.postings import Postings, build_postings, pack_postings, unpack_postings
 from workbench.records.episodes import Episode, FileChange, Outcome
 from workbench.sessions.episodes_fold import COMMITS
+from workbench.text.postings import Postings, build_postings, pack_postings, unpack_postings
 
 MAX_FILES_PER_TASK = 60  # sweeping changes (reformatting, licence years) teach nothing about tasks
 
