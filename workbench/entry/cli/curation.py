@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -16,14 +16,12 @@ from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import CurationStep, RecordChange
 from workbench.curation.service import CurationService
-from workbench.entry.cli.frame import Invocation
+from workbench.entry.cli.frame import Function, Invocation, with_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 SHOWN_STEPS = 20
 ACTIONS = [action.value.replace("_", "-") for action in Action]
@@ -119,7 +117,7 @@ def show_walked(
 
 def settling_options(text_help: str, scope_help: str) -> Callable[[Function], Function]:
     """Return what gives a command the options that say how conflicts are settled."""
-    options = (
+    return with_options(
         click.option("--action", type=click.Choice(ACTIONS), help="What to do with the two."),
         click.option("--suggested", is_flag=True, help="Do what is suggested."),
         click.option("--text", default="", help=text_help),
@@ -129,13 +127,6 @@ def settling_options(text_help: str, scope_help: str) -> Callable[[Function], Fu
         click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help=scope_help),
         click.option("--reason", default="", metavar="TEXT", help="Why, for the history."),
     )
-
-    def decorate(function: Function) -> Function:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
 
 
 def check_asked(action: str | None, suggested: bool) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -24,6 +24,8 @@ from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.config import Settings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _META = "workbench.flags"
 _OPENING_WORDS = re.compile(r"-[^\s=]*\s")  # dashes and then words, where an option ends or takes a value
@@ -268,6 +270,17 @@ def format_examples(examples: tuple[str, ...], formatter: click.HelpFormatter) -
 def command(*, examples: tuple[str, ...], **kwargs: Any) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a function a command with global options and examples; the decorator every command uses."""
     return click.command(cls=Command, examples=examples, **kwargs)
+
+
+def with_options(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Return what gives a command several options, listed in this order."""
+
+    def decorate(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
 
 
 def is_debugging(arguments: list[str]) -> bool:

@@ -8,16 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import click
 
 from workbench.entry.cli import exits
-from workbench.entry.cli.frame import Invocation
+from workbench.entry.cli.frame import Function, Invocation
 from workbench.errors import UsageError
 from workbench.text.counts import counted
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 _LISTED = 20  # malformed lines that are named
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import click
 
+from workbench.entry.cli.frame import Function, with_options
 from workbench.lists.tables import ListType
 
-Command = Callable[..., Any]
 
-
-def list_options(listed: ListType) -> Callable[[Command], Command]:
+def list_options(listed: ListType) -> Callable[[Function], Function]:
     """Return what gives a command FILTER as `text`, `--sort` and `--cursor` for a type of record."""
-    options = (
+    return with_options(
         click.argument("text", nargs=-1, metavar="[FILTER]..."),
         click.option(
             "--sort", default="", metavar="COLUMN", help=f"{', '.join(listed.sorts)}; -COLUMN the other way."
@@ -23,10 +21,3 @@ def list_options(listed: ListType) -> Callable[[Command], Command]:
             "--cursor", metavar="TEXT", help="The page after this one: next_cursor of the page before."
         ),
     )
-
-    def add(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add

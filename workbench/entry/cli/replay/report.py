@@ -5,23 +5,20 @@ Shared by `workbench --replay`, which has just made a run, and `workbench runs s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from workbench.config import Config
 from workbench.entry.cli import exits
-from workbench.entry.cli.frame import Invocation
+from workbench.entry.cli.frame import Invocation, with_options
 from workbench.entry.os.terminal import terminal_columns
 from workbench.entry.services.runs import load_run, write_parquet
 from workbench.errors import UsageError
 from workbench.records.replay import Gap, ReplayRun, run_to_json
 from workbench.replay.gates import Gate, GateEvidence, evaluate, gates_sentence, gates_text, stopping_gates
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +30,23 @@ class RunOutputs:
     rows: Path | None = None
 
 
-def run_options(function: Function) -> Function:
-    """Add the options of `RunOutputs` to a command."""
-    for option in (
-        click.option(
-            "--rows",
-            metavar="FILE",
-            type=click.Path(),
-            help="Write one Parquet row per task and system.",
-        ),
-        click.option(
-            "--report", metavar="FILE", type=click.Path(), help="Write an HTML page to look into each task."
-        ),
-        click.option(
-            "--gate",
-            is_flag=True,
-            help="Judge the gates (settings `gates`); exit 4 if one fails.",
-        ),
-    ):
-        function = option(function)
-    return function
+run_options = with_options(
+    click.option(
+        "--gate",
+        is_flag=True,
+        help="Judge the gates (settings `gates`); exit 4 if one fails.",
+    ),
+    click.option(
+        "--report", metavar="FILE", type=click.Path(), help="Write an HTML page to look into each task."
+    ),
+    click.option(
+        "--rows",
+        metavar="FILE",
+        type=click.Path(),
+        help="Write one Parquet row per task and system.",
+    ),
+)
+"""The options of `RunOutputs`."""
 
 
 def run_outputs(gate: bool, report: str | None, rows: str | None) -> RunOutputs:

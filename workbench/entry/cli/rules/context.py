@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
-from workbench.entry.cli.frame import Invocation
+from workbench.entry.cli.frame import Invocation, with_options
 from workbench.errors import UsageError
 from workbench.text.sanitize import visible_line
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 AGENT = click.option(
     "--tool",
@@ -21,7 +19,7 @@ AGENT = click.option(
     help="The agent it is for, claude or codex: rules for one agent hold for that alone.",
 )
 
-_OPTIONS = (
+context_options = with_options(
     click.option(
         "--context", "contexts", multiple=True, metavar="NAME", help="A context in force. Repeatable."
     ),
@@ -41,13 +39,7 @@ _OPTIONS = (
         help="The session that asks: its scenario and step hold, and use is recorded for it.",
     ),
 )
-
-
-def context_options(function: Function) -> Function:
-    """Give a command the options of `context_fields`, apart from the agent."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""The options of `context_fields`, apart from the agent."""
 
 
 def context_fields(

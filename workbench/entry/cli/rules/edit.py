@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from workbench.entry.cli.arguments import find_live
-from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.frame import command, current, with_options
 from workbench.entry.cli.rules.diff import diff_lines
 from workbench.entry.cli.rules.intake import read_rules, read_text
 from workbench.entry.cli.rules.show import rule_line
@@ -23,9 +23,7 @@ from workbench.rules.fields import Line, checked
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-_FIELD_OPTIONS = (
+field_options = with_options(
     click.option(
         "--scope",
         metavar="SCOPE",
@@ -64,13 +62,7 @@ _FIELD_OPTIONS = (
     click.option("--name", metavar="TEXT", help="A short name (default: from the text)."),
     click.option("--reason", metavar="TEXT", default="", help="Why, for the history."),
 )
-
-
-def field_options(function: Function) -> Function:
-    """Give a command an option for each field of a rule that people decide."""
-    for option in reversed(_FIELD_OPTIONS):
-        function = option(function)
-    return function
+"""An option for each field of a rule that people decide."""
 
 
 @command(

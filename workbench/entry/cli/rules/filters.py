@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
+from workbench.entry.cli.frame import with_options
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.taxonomy import check_tag, choose, taxonomy
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class FilterOptions:
         return [rule for rule, where in known if not names.isdisjoint((where.file, *where.names))]
 
 
-_OPTIONS = (
+filter_options = with_options(
     click.option(
         "--scope",
         metavar="NAME",
@@ -59,13 +57,7 @@ _OPTIONS = (
     click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only rules with one of these tags."),
     click.option("--file", metavar="PATH", help="Only rules of this file."),
 )
-
-
-def filter_options(function: Function) -> Function:
-    """Give a command the options of `wanted`: scope, category, authority, tools, tags, file."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""The options of `read_filters`: scope, category, authority, tools, tags, file."""
 
 
 def read_filters(
