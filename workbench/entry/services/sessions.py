@@ -23,7 +23,7 @@ from workbench.entry.project import (
     work_trees,
 )
 from workbench.errors import GitError, UsageError
-from workbench.lists.filters import Facet, Filter, parse
+from workbench.lists.filters import Facet, Filter
 from workbench.lists.sessions import SESSIONS, resolve_since
 from workbench.lists.tables import MOST_ROWS, ListQuery, Page
 from workbench.plan.intent import parse_intent
@@ -359,10 +359,10 @@ def sessions_touching(project: OpenedProject, part: str) -> frozenset[str]:
 
 def session_query(text: str, sort: str = "") -> ListQuery:
     """Read a filter of sessions and a column to sort by. Raises: UsageError for what is neither."""
-    wanted = parse(text, SESSIONS.fields)
-    if problems := resolve_since(wanted, datetime.now()).problems:
-        raise UsageError(problems[0].message, hint="`workbench episode list --help` has examples.")
-    return ListQuery(wanted, SESSIONS.sort(sort) if sort else None)
+    query = SESSIONS.query(text, sort)
+    if problems := resolve_since(query.filter, datetime.now()).problems:
+        raise UsageError(problems[0].message, hint="A span counts back from now, a date is taken as it is.")
+    return query
 
 
 def session_page(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.listing import list_options
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.session import episode_service_of
 from workbench.lists.sessions import SESSIONS
@@ -35,14 +36,10 @@ _COLORS = {"success": "32", "partial": "33", "failed": "31", "unknown": "2"}
         "workbench episode list --commits --limit 100 --json",
     ),
 )
-@click.argument("text", nargs=-1, metavar="[FILTER]...")
-@click.option(
-    "--sort", default="", metavar="COLUMN", help=f"{', '.join(SESSIONS.sorts)}; -COLUMN the other way."
-)
+@list_options(SESSIONS)
 @click.option(
     "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="Maximum number shown."
 )
-@click.option("--cursor", metavar="TEXT", help="next_cursor of the page before.")
 @click.option("--open", "only_open", is_flag=True, help="Only sessions that have not ended.")
 @click.option("--commits", is_flag=True, help="Commits of the repository as well.")
 def list_(
