@@ -114,7 +114,7 @@ def counts(project: str, found: FirstLook, width: int = _WIDTH, *, brief: bool =
     names = _FEW_NAMES if brief else _NAMES
     purpose = f"It decides what a coding agent should read for a task in {project}."
     lines = [
-        *([] if brief else _wrapped(purpose, width)),
+        *([] if brief else _wrap_lines(purpose, width)),
         *gap,
         shown("To know this project it reads:", "$text-muted"),
         *(_row(label, count, note, width) for label, count, note in facts(found, names)),
@@ -174,7 +174,7 @@ def _row(label: str, count: str, note: str, width: int) -> Content:
     )
 
 
-def _wrapped(text: str, width: int) -> list[Content]:
+def _wrap_lines(text: str, width: int) -> list[Content]:
     return [shown(line) for line in wrap(visible_line(text), max(width, 12))]
 
 

@@ -35,7 +35,7 @@ def present_plan(
     model = plan.ranking.model
     by_id = {rule.id: rule for rule in rules}
     inside = [*_passages(plan, counter, style), *_files(plan, counter, style)]
-    outside = sorted(_dropped(plan, ranked, by_id, learned), key=lambda one: not one.excluded)
+    outside = sorted(_list_dropped(plan, ranked, by_id, learned), key=lambda one: not one.excluded)
     return ShownPlan(
         task=plan.intent.task.raw,
         response=plan.response,
@@ -106,7 +106,7 @@ def _numbers(offer: ViewOffer) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _dropped(
+def _list_dropped(
     plan: Plan, ranked: Mapping[str, RankedFile], rules: Mapping[str, Rule], learned: Mapping[str, str]
 ) -> Iterator[PackCandidate]:
     """Yield what is out, each once. What packing dropped comes first and has ids, the rest has names."""

@@ -80,7 +80,7 @@ def summary(done: Mapping[str, Any]) -> str:
         f"touched      {counted(done['edits'], 'edit')}, {counted(done['reads'], 'read')}",
         f"understood   {understood['share_of_lines']:.2%} of {understood['lines']:,} lines, "
         f"{understood['share_of_events']:.2%} of {understood['events']:,} events",
-        f"masked       {_masked(done['masked'])}",
+        f"masked       {_count_masked(done['masked'])}",
         f"archived     {counted(done['archive']['files'], 'file')}",
     ]
     lines += _section("skipped", done["skipped"])
@@ -90,7 +90,7 @@ def summary(done: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _masked(counts: Mapping[str, int]) -> str:
+def _count_masked(counts: Mapping[str, int]) -> str:
     if not counts:
         return "no secrets in prompts"
     kinds = ", ".join(f"{count:,} {visible_line(kind)}" for kind, count in counts.items())

@@ -69,15 +69,15 @@ def edit_externally(
     try:
         found = _aside(app, lambda: edit_file(path))
     except SuspendNotSupported:
-        return _failed(path, text, "this terminal cannot be handed to an editor", "Edit in place instead.")
+        return _failure(path, text, "this terminal cannot be handed to an editor", "Edit in place instead.")
     except WorkbenchError as error:
-        return _failed(path, text, error.message, error.hint)
+        return _failure(path, text, error.message, error.hint)
     if found == text.strip():
         _remove(path)
         return Unchanged()
     wrong = _garbage(found) or validate(found)
     if wrong:
-        return _failed(path, text, wrong, "Edit again to go on with the draft.")
+        return _failure(path, text, wrong, "Edit again to go on with the draft.")
     _remove(path)
     return Edited(found)
 
@@ -125,7 +125,7 @@ def _garbage(text: str) -> str:
     return "the text came back as binary data" if "\0" in text else ""
 
 
-def _failed(path: Path, text: str, reason: str, hint: str) -> Failed:
+def _failure(path: Path, text: str, reason: str, hint: str) -> Failed:
     try:
         data = path.read_bytes().strip()
     except OSError:

@@ -231,7 +231,7 @@ class FieldForm(VerticalScroll):
 
     def _raw(self, place: int) -> Raw:
         field = self._record[place]
-        return _held(self.query_one(f"#field-{place}")) if in_place(field) else raw_of(field)
+        return _value_of(self.query_one(f"#field-{place}")) if in_place(field) else raw_of(field)
 
 
 def _row(place: int, field: FormField) -> Widget:
@@ -272,7 +272,7 @@ def _widget(place: int, field: FormField) -> Widget:
     return SafeInput(str(raw), select_on_focus=False, compact=True, id=name)
 
 
-def _held(widget: Widget) -> Raw:
+def _value_of(widget: Widget) -> Raw:
     if isinstance(widget, Flag):
         return widget.value
     if isinstance(widget, Select):

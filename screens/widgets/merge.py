@@ -202,7 +202,7 @@ class MergeEditor(ModalScreen[str | None]):
     def _mark(self) -> None:
         for side in ("left", "right"):
             pane = self.query_one(f"#merge-{side}", VerticalScroll)
-            pane.query_one(Static).update(_marked(self._parts, side, self._here))
+            pane.query_one(Static).update(_mark_side(self._parts, side, self._here))
             pane.scroll_to(y=max(_line(self._parts, side, self._here) - 2, 0), animate=False)
         count = len(self._choices)
         state = "no differences"
@@ -225,7 +225,7 @@ def _chosen(part: Part, side: Side) -> str:
     return f"{part.left}{'' if apart else ' '}{part.right}"
 
 
-def _marked(parts: Sequence[Part], side: str, here: int) -> Content:
+def _mark_side(parts: Sequence[Part], side: str, here: int) -> Content:
     """Return a side with its differences marked, the one of number `here` more than the others."""
     style = LEFT_STYLE if side == "left" else RIGHT_STYLE
     pieces: list[Content] = []

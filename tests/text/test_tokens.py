@@ -40,12 +40,6 @@ def test_an_unknown_tokenizer_is_refused_with_the_known_ones() -> None:
         token_counter("p50k")
 
 
-def test_count_many_is_count_for_each() -> None:
-    """Counting many texts gives each one's count, in order."""
-    counter = token_counter()
-    assert counter.count_many(["hello", "", "hello world"]) == [1, 0, 2]
-
-
 def test_lone_surrogates_are_counted() -> None:
     """Text that cannot be encoded is counted with replacement characters, by every tokenizer."""
     for name in tokens.TOKENIZERS:

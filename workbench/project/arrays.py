@@ -43,7 +43,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any] | bytes]) -> None
     header = msgspec.msgpack.encode(entries)
     lengths = len(header).to_bytes(8, "little") + zlib.crc32(header).to_bytes(8, "little")
     with path.open("wb") as file:
-        file.write(_padded(_MAGIC + lengths + header))
+        file.write(_pad(_MAGIC + lengths + header))
         for column in columns.values():
             data = column.astype(column.dtype.newbyteorder("<"), copy=False)
             file.write(data.data.cast("B") if data.size else b"")
@@ -81,5 +81,5 @@ def _column(
     return content[offset:end].view(dtype).reshape(shape)
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     return data + bytes(-len(data) % _ALIGN)

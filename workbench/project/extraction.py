@@ -76,7 +76,9 @@ def extract_all(
     result = Extraction()
     top = os.fspath(root)
     done = 0
-    with closing(_batches(partial(extract_file, top, cap), partial(_killed, top), paths, workers)) as batches:
+    with closing(
+        _batches(partial(extract_file, top, cap), partial(_fatal_file, top), paths, workers)
+    ) as batches:
         for batch in batches:
             for path, item in zip(paths[done : done + len(batch)], batch, strict=True):
                 _sort_in(result, path, item, take)
@@ -116,7 +118,7 @@ def _batches(
     yield from spread(extract, paths, workers=worker_count(workers), batch=_BATCH, failed=killed)
 
 
-def _killed(root: str, path: str) -> Extracted | Skipped:
+def _fatal_file(root: str, path: str) -> Extracted | Skipped:
     """Return what to say of a file that ended the process reading it."""
     found = stat_file(root, path)
     reason = Skipped(path, "its parser died")

@@ -289,7 +289,7 @@ def gemfile(path: str, text: str) -> Manifest:
             kind = (
                 "dev" if re.search(r":(?:development|test)|[\"'](?:development|test)", where) else "runtime"
             )
-            found.append(Dependency(gem.group(1), _quoted(gem.group(2)), kind))
+            found.append(Dependency(gem.group(1), _quoted_words(gem.group(2)), kind))
         elif line.strip() == "end" and groups:
             groups.pop()
     return manifest_of(path, "ruby", "", "", found)
@@ -300,14 +300,16 @@ def gemspec(path: str, text: str) -> Manifest:
     name = _GEMSPEC_NAME.search(text)
     found = [
         Dependency(
-            match["name"], _quoted(match["rest"]), "dev" if match["kind"] == "development_" else "runtime"
+            match["name"],
+            _quoted_words(match["rest"]),
+            "dev" if match["kind"] == "development_" else "runtime",
         )
         for match in _GEMSPEC.finditer(text)
     ]
     return manifest_of(path, "ruby", name.group(1) if name else "", "", found)
 
 
-def _quoted(text: str) -> str:
+def _quoted_words(text: str) -> str:
     return ", ".join(re.findall(r"[\"']([^\"']+)[\"']", text))
 
 

@@ -153,7 +153,7 @@ def map_tests(paths: Sequence[str], roles: Sequence[Role], edges: Int32) -> Int3
             found = _named_source(path, paths, sources)
             if found is not None:
                 pairs.add((position, found))
-    pairs.update(_imported(paths, roles, edges))
+    pairs.update(_map_imports(paths, roles, edges))
     return np.asarray(sorted(pairs), dtype=np.int32).reshape(-1, 2)
 
 
@@ -203,13 +203,13 @@ def _distance(base: list[str], path: str) -> tuple[int, int, int, int]:
     """Lower for sources whose folders, conventional ones aside, mirror those of the test."""
     aside = int(not _ASIDE.isdisjoint(path.split("/")[:-1]))
     other = _folders(path)
-    trailing = _shared(base[::-1], other[::-1])
-    leading = _shared(base, other)
+    trailing = _count_shared(base[::-1], other[::-1])
+    leading = _count_shared(base, other)
     header = path.endswith((".h", ".hpp", ".hh", ".d.ts", ".pyi"))
     return -2 * max(trailing, leading) - min(trailing, leading), aside, int(header), len(other)
 
 
-def _shared(first: list[str], second: list[str]) -> int:
+def _count_shared(first: list[str], second: list[str]) -> int:
     count = 0
     for left, right in zip(first, second, strict=False):
         if left != right:
@@ -222,7 +222,7 @@ def _names_file(path: str) -> bool:
     return not path.endswith(".go")
 
 
-def _imported(paths: Sequence[str], roles: Sequence[Role], edges: Int32) -> set[tuple[int, int]]:
+def _map_imports(paths: Sequence[str], roles: Sequence[Role], edges: Int32) -> set[tuple[int, int]]:
     """Pairs of tests and the sources they import; hubs, and Go's imports of whole packages, are left out."""
     tests = sum(role is Role.TEST for role in roles)
     imported: dict[int, list[int]] = {}

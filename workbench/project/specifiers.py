@@ -163,7 +163,7 @@ def _rust(data: bytes, is_code: IsCode | None) -> list[str]:
     ]
     for match in _RUST_USE.finditer(data):
         if is_code is None or is_code(_keyword(match)):
-            paths = _expanded(match.group(1).decode("utf-8", "replace"))
+            paths = _expand(match.group(1).decode("utf-8", "replace"))
             if data[match.start() : match.start() + 1] in (b" ", b"\t"):
                 # Inside an inline module, mostly `mod tests`, `super` is the file itself.
                 paths = [f"self{path[5:]}" if path.startswith("super") else path for path in paths]
@@ -171,7 +171,7 @@ def _rust(data: bytes, is_code: IsCode | None) -> list[str]:
     return found
 
 
-def _expanded(tree: str) -> list[str]:
+def _expand(tree: str) -> list[str]:
     """Expand a use tree: `a::{b, c::{d, self}}` gives a::b, a::c::d and a::c."""
     text = "".join(re.sub(r"\bas\s+\w+|//[^\n]*|/\*.*?\*/", "", tree, flags=re.DOTALL).split())
     found: list[str] = []

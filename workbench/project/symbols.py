@@ -131,11 +131,11 @@ def _by_grammar(language: str, data: bytes) -> Extracted:
     symbols = tuple(sorted(found.symbols, key=lambda symbol: (symbol.line, -symbol.end_line)))[:MAX_SYMBOLS]
     if root.has_error:
         by_pattern = pattern_symbols(language, data[:MAX_PATTERN_BYTES])
-        symbols = _completed(symbols, by_pattern, _margins(language, data))
+        symbols = _complete(symbols, by_pattern, _margins(language, data))
     return symbols, import_specifiers(language, data, _code_test(root))
 
 
-def _completed(
+def _complete(
     symbols: tuple[Symbol, ...], by_pattern: tuple[Symbol, ...], margins: frozenset[int]
 ) -> tuple[Symbol, ...]:
     """Add what patterns find where the grammar found nothing, or take their word if it found next to nothing.
@@ -146,7 +146,7 @@ def _completed(
     if len(by_pattern) > 2 * len(symbols):
         return by_pattern
     heads = {symbol.line: symbol for symbol in by_pattern if symbol.line in margins}
-    symbols = tuple(_shortened(symbol, heads) for symbol in symbols)
+    symbols = tuple(_shorten(symbol, heads) for symbol in symbols)
     starts = [symbol.line for symbol in symbols]
     furthest = list(accumulate((symbol.end_line for symbol in symbols), max))
     added = []
@@ -158,7 +158,7 @@ def _completed(
     return tuple(merged[:MAX_SYMBOLS])
 
 
-def _shortened(symbol: Symbol, heads: dict[int, Symbol]) -> Symbol:
+def _shorten(symbol: Symbol, heads: dict[int, Symbol]) -> Symbol:
     """A function at the margin that seems to contain another one ends where its pattern says."""
     own = heads.get(symbol.line)
     if symbol.kind != "function" or own is None or own.end_line >= symbol.end_line:

@@ -126,14 +126,14 @@ def update_index(
         size=size,
         lines=lines,
         alive=alive,
-        segments=_merged_tail((*segments, _segment((*kept, *added), facts, rows)) if len(rows) else segments),
+        segments=_merge_tail((*segments, _segment((*kept, *added), facts, rows)) if len(rows) else segments),
         positions=_living(grown, gone) if gone else grown.positions,
     )
     if not gone and keeps_relations(index, changed):
         return fresh
-    described = _described(fresh, rows, facts)
+    described = _describe(fresh, rows, facts)
     if relations is None:
-        return _related(described)
+        return _relate(described)
     return replace(described, edges=relations[0], tests=relations[1])
 
 
@@ -170,7 +170,7 @@ def _living(index: ProjectIndex, gone: Sequence[int]) -> dict[str, int]:
     return {path: position for path, position in index.positions.items() if position not in left}
 
 
-def _described(index: ProjectIndex, rows: Int32, facts: Sequence[tuple[FileFacts, int]]) -> ProjectIndex:
+def _describe(index: ProjectIndex, rows: Int32, facts: Sequence[tuple[FileFacts, int]]) -> ProjectIndex:
     """Return the index with what changed files say of themselves in its columns."""
     imports, languages = list(index.imports), list(index.languages)
     for row, (fact, _) in zip(rows.tolist(), facts, strict=True):
@@ -178,7 +178,7 @@ def _described(index: ProjectIndex, rows: Int32, facts: Sequence[tuple[FileFacts
     return replace(index, imports=tuple(imports), languages=tuple(languages))
 
 
-def _related(index: ProjectIndex) -> ProjectIndex:
+def _relate(index: ProjectIndex) -> ProjectIndex:
     """Return the index with imports and tests of all living files resolved again."""
     living = sorted(index.positions.values())
     columns = np.asarray(living, dtype=np.int32)
@@ -207,15 +207,15 @@ def _without(segment: IndexSegment, positions: set[int]) -> IndexSegment:
     return replace(segment, rows=np.where(dead, np.int32(-1), segment.rows), whole=False)
 
 
-def _merged_tail(segments: tuple[IndexSegment, ...]) -> tuple[IndexSegment, ...]:
+def _merge_tail(segments: tuple[IndexSegment, ...]) -> tuple[IndexSegment, ...]:
     if len(segments) <= _MOST_SEGMENTS:
         return segments
     base, *tail = segments
     rows = np.concatenate([segment.rows[segment.rows >= 0] for segment in tail])
-    return base, _merged(tail, rows)
+    return base, _merge(tail, rows)
 
 
-def _merged(segments: Sequence[IndexSegment], rows: Int32) -> IndexSegment:
+def _merge(segments: Sequence[IndexSegment], rows: Int32) -> IndexSegment:
     """Return what segments say of the files at `rows`, in that order, as one segment."""
     order = np.full(int(rows.max(initial=-1)) + 2, -1, dtype=np.int32)
     order[rows] = np.arange(len(rows), dtype=np.int32)
@@ -241,7 +241,7 @@ def compact(index: ProjectIndex) -> ProjectIndex:
     old = np.asarray([index.positions[path] for path in order], dtype=np.int32)
     moved = np.full(index.count, -1, dtype=np.int32)
     moved[old] = np.arange(len(order), dtype=np.int32)
-    whole = _merged(index.segments, old)
+    whole = _merge(index.segments, old)
     places = old.tolist()
     return ProjectIndex(
         paths=tuple(order),
@@ -251,8 +251,8 @@ def compact(index: ProjectIndex) -> ProjectIndex:
         lines=index.lines[old],
         alive=np.ones(len(order), dtype=np.bool_),
         segments=(replace(whole, rows=np.arange(len(order), dtype=np.int32)),),
-        edges=_renumbered(index.edges, moved),
-        tests=_renumbered(index.tests, moved),
+        edges=_renumber(index.edges, moved),
+        tests=_renumber(index.tests, moved),
         positions={path: position for position, path in enumerate(order)},
         imports=tuple(index.imports[place] for place in places),
     )
@@ -263,7 +263,7 @@ def is_compact(index: ProjectIndex) -> bool:
     return len(index.segments) == 1 and index.segments[0].whole and bool(index.alive.all())
 
 
-def _renumbered(pairs: Int32, moved: Int32) -> NDArray[np.int32]:
+def _renumber(pairs: Int32, moved: Int32) -> NDArray[np.int32]:
     found = moved[pairs].reshape(-1, 2)
     return found[np.lexsort((found[:, 1], found[:, 0]))]
 

@@ -216,7 +216,7 @@ class IndexKeeper:
         for whoever indexes the files as well.
         """
         found = replace(held, snapshot=report.snapshot)
-        if not report.added and not report.removed and _learned(held.snapshot, report.snapshot):
+        if not report.added and not report.removed and _is_worth_keeping(held.snapshot, report.snapshot):
             self._keep_seen(found)
         return found
 
@@ -315,7 +315,7 @@ def _made_for(limits: IndexLimits) -> list[object]:
     return [__version__, limits.max_files, limits.max_bytes, list(limits.excluded)]
 
 
-def _learned(before: Snapshot, after: Snapshot) -> bool:
+def _is_worth_keeping(before: Snapshot, after: Snapshot) -> bool:
     """Whether a check verified so much again that the next process should not have to do it again."""
     if before is after:
         return False

@@ -9,7 +9,7 @@ adds counts up must count the final text once more.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -48,10 +48,6 @@ class TokenCounter:
             return count(text)
         except UnicodeEncodeError:
             return count(_SURROGATE.sub("\ufffd", text))
-
-    def count_many(self, texts: Iterable[str]) -> list[int]:
-        """Return the number of tokens of each text."""
-        return [self.count(text) for text in texts]
 
 
 def utf8_bound(text: str) -> int:

@@ -130,8 +130,8 @@ def find_errors(text: str) -> list[FoundError]:
             if not any(start <= found.start < end for start, end in spans):
                 taken.append(found)
             if len(taken) >= MAX_SEEN:
-                return _ordered(taken)
-    return _ordered(taken)
+                return _order(taken)
+    return _order(taken)
 
 
 @cache
@@ -145,7 +145,7 @@ def _signs() -> Any:  # noqa: ANN401 - re2 has no types
     return re2.compile("|".join(map(re2.escape, _SIGNS)).encode(), options=options)
 
 
-def _ordered(found: Sequence[FoundError]) -> list[FoundError]:
+def _order(found: Sequence[FoundError]) -> list[FoundError]:
     kept = {(one.message, one.places[:1]): one for one in sorted(found, key=lambda one: -one.start)}
     return sorted(kept.values(), key=lambda one: (one.start, one.message))
 

@@ -98,7 +98,7 @@ def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
     for use in raw.tool_uses:
         if use.name.casefold() in _EDITS:
             runs.append(None)
-        elif (one := _tried(use, raw.cwd)) is not None:
+        elif (one := _read_run(use, raw.cwd)) is not None:
             runs.append(one)
         elif not use.rejected and not only_reads(use, raw.cwd):
             runs.append(None)  # whatever it did, it may have changed a file
@@ -114,12 +114,12 @@ def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
                 seen.add(one.line)
                 yield _lesson(one, other, why)
                 break
-        if one.line not in seen and (other := _prepared(runs[at : at + 1 + WITHIN])) is not None:
+        if one.line not in seen and (other := _find_preparation(runs[at : at + 1 + WITHIN])) is not None:
             seen.add(one.line)
             yield _needs(one, other)
 
 
-def _prepared(runs: Sequence[Tried | None]) -> Tried | None:
+def _find_preparation(runs: Sequence[Tried | None]) -> Tried | None:
     """Return what made the first command work: the one thing done before it was run again, and worked."""
     failed, between = runs[0], list[Tried]()
     for one in runs[1:]:
@@ -145,12 +145,12 @@ def _not_callable(said: str) -> re.Match[str] | None:
 def tried_commands(raw: RawIterationOutput) -> Iterator[Tried]:
     """Yield the commands that were run one at a time, in order."""
     for use in raw.tool_uses:
-        one = _tried(use, raw.cwd)
+        one = _read_run(use, raw.cwd)
         if one is not None:
             yield one
 
 
-def _tried(use: ToolUseEvent, cwd: str) -> Tried | None:
+def _read_run(use: ToolUseEvent, cwd: str) -> Tried | None:
     if use.rejected or use.result is None:
         return None
     given = next((use.input[key] for key in ("command", "cmd") if isinstance(use.input.get(key), str)), "")
@@ -165,7 +165,7 @@ def _tried(use: ToolUseEvent, cwd: str) -> Tried | None:
     found = _VARIABLES.search(given)
     variables = "" if found is None else " ".join(found[1].split())
     directory = _relative(outer[0].directory, cwd)
-    shown = " ".join(filter(None, (variables, _shown(outer[0].words))))
+    shown = " ".join(filter(None, (variables, _quote_words(outer[0].words))))
     line = _REDIRECTED.sub("", f"cd {directory} && {shown}" if directory else shown)
     if not core or len(line) > MOST or _OWN_PATH.search(line):
         return None
@@ -235,7 +235,7 @@ def _first_words(said: str) -> str:
     return "" if found is None else _OWN_PATH.sub("…", " ".join(found.message.split()))
 
 
-def _shown(words: Sequence[str]) -> str:
+def _quote_words(words: Sequence[str]) -> str:
     return " ".join(word if _WORD.fullmatch(word) else shlex.quote(word) for word in words)
 
 

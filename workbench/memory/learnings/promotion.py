@@ -39,7 +39,7 @@ def promote_learning(
     why = reason or f"promoted from {learning.id[:SHORT]}: {learning.reason}"
     rule = Curator(store.rules(), by).add(as_rule(learning, fields), reason=why)
     marks = new_marks(f"promote {learning.id[:SHORT]} to {rule.id[:13]}", reason)
-    after = _gone(learning, rule.id, store.moment())
+    after = _mark_promoted(learning, rule.id, store.moment())
     return Promotion(after, rule), StepDraft(marks.title, (LEARNINGS.put_draft(after, marks),), (after,))
 
 
@@ -82,5 +82,5 @@ def _reinstate(store: LearningStore, rule_id: str, by: str) -> None:
             record(rules, [RULES.put_draft(rule, marks)], by=by)
 
 
-def _gone(learning: FeatureLearning, rule_id: str, now: str) -> FeatureLearning:
+def _mark_promoted(learning: FeatureLearning, rule_id: str, now: str) -> FeatureLearning:
     return replace(learning, state=LearningState.PROMOTED, successor=rule_id, updated_at=now)

@@ -96,7 +96,7 @@ def candidates(
     found: list[Candidate] = []
     left_out: list[tuple[str, str]] = []
     for one in known.live:
-        reason = _refused(one, feature, named, known.waiting)
+        reason = _refusal(one, feature, named, known.waiting)
         if not reason and relevance is not None and one.id not in relevance:
             reason = "it is not about this task"
         if reason:
@@ -132,7 +132,7 @@ def worth_of(learning: FeatureLearning, now: float, tasks: frozenset[str] = froz
     return min(1.0, learning.confidence * fresh + own)
 
 
-def _refused(
+def _refusal(
     one: FeatureLearning, feature: str | None, tasks: frozenset[str], waiting: frozenset[str]
 ) -> str:
     """Return why a learning may not be given, or ''."""

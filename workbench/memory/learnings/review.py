@@ -109,7 +109,7 @@ def queue_of(
         known = found.get(one.id)
         if reason is not None and (known is None or _ORDER[reason[0]] < _ORDER[known.why]):
             found[one.id] = ReviewItem(one, *reason)
-    items = [_detailed(item, ledger, now, heard.get(item.learning.id, ())) for item in found.values()]
+    items = [_add_evidence(item, ledger, now, heard.get(item.learning.id, ())) for item in found.values()]
     items.sort(key=lambda item: item.learning.id)
     items.sort(key=lambda item: item.learning.timestamp, reverse=True)
     items.sort(key=lambda item: (_ORDER[item.why], -item.learning.hit_count))
@@ -132,7 +132,7 @@ def conflicts_of(ledger: LearningLedger, find: Finder = find_duplicates) -> tupl
     for identifier, (mine, theirs, judgement) in judged.items():
         if identifier not in ledger.settled:
             left, right = (mine, theirs) if first[mine.id] < first[theirs.id] else (theirs, mine)
-            found.append(_found(identifier, left, right, judgement))
+            found.append(_conflict_of(identifier, left, right, judgement))
     found.sort(key=lambda one: (one.verdict is not TextVerdict.CONFLICT, -one.score, one.id))
     return tuple(found)
 
@@ -170,7 +170,7 @@ def _side(one: FeatureLearning) -> ConflictSide:
 def find_contested(ledger: LearningLedger) -> frozenset[str]:
     """Return the ids of unreviewed learnings that contradict a live one and wait to be settled."""
     return frozenset(
-        _doubted(ledger, one, other)
+        _doubtful_one(ledger, one, other)
         for one in ledger.records.values()
         if one.live and not one.reviewed
         for other in one.conflicts_with
@@ -189,7 +189,7 @@ def provenance(learning: FeatureLearning) -> str:
     return ", ".join(parts)
 
 
-def _doubted(ledger: LearningLedger, one: FeatureLearning, other: str) -> str:
+def _doubtful_one(ledger: LearningLedger, one: FeatureLearning, other: str) -> str:
     """Return which of two is held back: the newer one, but of a user's own two words the older."""
     before = ledger.records[other]
     both = one.kind is before.kind is LearningKind.CORRECTION and not before.reviewed
@@ -201,15 +201,15 @@ def _open(ledger: LearningLedger, one: str, other: str) -> bool:
     return there is not None and there.live and conflict_id(one, other) not in ledger.settled
 
 
-def _found(
+def _conflict_of(
     identifier: str, left: FeatureLearning, right: FeatureLearning, judgement: TextJudgement
 ) -> ConflictFound:
     verdict = judgement.verdict if judgement.verdict is not TextVerdict.UNIQUE else TextVerdict.CONFLICT
-    action, why = _suggested(left, right, verdict)
+    action, why = _suggest(left, right, verdict)
     return ConflictFound(identifier, verdict, left, right, judgement.score, judgement.evidence, action, why)
 
 
-def _suggested(left: FeatureLearning, right: FeatureLearning, verdict: TextVerdict) -> tuple[Action, str]:
+def _suggest(left: FeatureLearning, right: FeatureLearning, verdict: TextVerdict) -> tuple[Action, str]:
     if verdict is TextVerdict.DUPLICATE:
         return Action.MERGE, "both say the same"
     if left.reviewed is not right.reviewed:
@@ -233,7 +233,7 @@ def suggestion(one: FeatureLearning, said: Sequence[Correction]) -> tuple[Why, s
     return Why.SUGGESTED, f"{counted.why}: a suggested rule; `promote` makes it one, `reject` ends it"
 
 
-def _quoted(said: Correction) -> Evidence:
+def _quote(said: Correction) -> Evidence:
     where = f"session {said.session_id[:8]}, " if said.session_id else ""
     return Evidence("said", 1.0, f'"{said.quote}" ({where}prompt {said.prompt}, {said.at[:10]})')
 
@@ -259,9 +259,11 @@ def _waits(
     return None
 
 
-def _detailed(item: ReviewItem, ledger: LearningLedger, now: float, said: Sequence[Correction]) -> ReviewItem:
+def _add_evidence(
+    item: ReviewItem, ledger: LearningLedger, now: float, said: Sequence[Correction]
+) -> ReviewItem:
     one = item.learning
-    evidence = (*item.evidence, *map(_quoted, said))
+    evidence = (*item.evidence, *map(_quote, said))
     if one.evidence and not said:
         evidence = (*evidence, Evidence("seen", 1.0, one.evidence))
     return replace(

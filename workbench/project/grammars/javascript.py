@@ -141,7 +141,7 @@ class _Reader:
             if value.type == "identifier":
                 self.exports.add(self._found.text(value))
             else:
-                self._value(_unwrapped(value), node, "default", scope)
+                self._value(_unwrap(value), node, "default", scope)
         elif node.child_by_field_name("source") is None:
             for clause in node.named_children:
                 if clause.type == "export_clause":
@@ -182,7 +182,7 @@ class _Reader:
             and self._name(value, "function") == "require"
         ):
             return  # an import
-        self._value(None if value is None else _unwrapped(value), whole, self._found.text(name), scope)
+        self._value(None if value is None else _unwrap(value), whole, self._found.text(name), scope)
 
     def _value(self, value: Node | None, whole: Node, name: str, scope: _Scope) -> None:
         """A value bound to a name: a function, a class, an object with functions, or a constant."""
@@ -235,7 +235,7 @@ class _Reader:
         if left is None or right is None or left.type != "member_expression":
             return
         target = self._found.text(left)
-        value = _unwrapped(right) if right.type != "call_expression" else right
+        value = _unwrap(right) if right.type != "call_expression" else right
         owner, _, name = target.rpartition(".")
         if value.type == "assignment_expression":  # `module.exports = exports.x = …`
             self._assignment(value, statement)
@@ -316,7 +316,7 @@ def _is_public(member: Node, name: str) -> bool:
     return not (first is not None and first.type == "accessibility_modifier" and first.text == b"private")
 
 
-def _unwrapped(node: Node) -> Node:
+def _unwrap(node: Node) -> Node:
     """Return the value inside parentheses, casts, `await`, and wrapping calls such as `memo(() => …)`."""
     for _ in range(6):
         inner: Node | None = None

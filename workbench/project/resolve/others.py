@@ -125,7 +125,7 @@ def _php(specifier: str) -> list[str]:
     return ["/".join(parts[start:]) + ".php" for start in range(max(1, len(parts) - 1))]
 
 
-def _dotted(suffix: str, *, index: str = "") -> Callable[[str], list[str]]:
+def _dotted_endings(suffix: str, *, index: str = "") -> Callable[[str], list[str]]:
     def endings(specifier: str) -> list[str]:
         path = specifier.replace("::", ".").replace(".", "/")
         return [path + suffix, *([f"{path}/{index}"] if index else [])]
@@ -169,13 +169,13 @@ def _template(specifier: str) -> list[str]:
 
 ENDINGS: dict[str, Callable[[str], list[str]]] = {
     "php": _php,
-    "lua": _dotted(".lua", index="init.lua"),
+    "lua": _dotted_endings(".lua", index="init.lua"),
     "elixir": _elixir,
     "dart": _dart,
     "protobuf": _plain,
     "thrift": _plain,
-    "haskell": _dotted(".hs"),
-    "perl": _dotted(".pm"),
+    "haskell": _dotted_endings(".hs"),
+    "perl": _dotted_endings(".pm"),
     "css": _scss,
     "scss": _scss,
     "html": _template,

@@ -78,20 +78,20 @@ def _modules(tree: PathTree) -> dict[str, list[tuple[int, _Root]]]:
             root = root.rpartition("/")[0]
         names: dict[str, _Root] = {}
         if package:
-            names[_dotted(stem, root)] = (root, True)
+            names[_module_name(stem, root)] = (root, True)
         if folder not in packages:
-            names.setdefault(_dotted(stem, folder), (folder, False))
+            names.setdefault(_module_name(stem, folder), (folder, False))
         first = folder.partition("/")[0]
         if first in _ROOTS:
-            names.setdefault(_dotted(stem, first), (first, True))
-        names.setdefault(_dotted(stem, ""), ("", True))
+            names.setdefault(_module_name(stem, first), (first, True))
+        names.setdefault(_module_name(stem, ""), ("", True))
         for name, found in names.items():
             if name:
                 modules.setdefault(name, []).append((position, found))
     return modules
 
 
-def _dotted(stem: str, root: str) -> str:
+def _module_name(stem: str, root: str) -> str:
     relative = stem[len(root) + 1 :] if root else stem
     return relative.removesuffix("__init__").rstrip("/").replace("/", ".")
 
@@ -166,12 +166,12 @@ def javascript_resolver(tree: PathTree) -> Resolve:
         specifier = specifier.split("?", 1)[0]
         if specifier.startswith("."):
             path = join_path(tree.folders[importer], specifier)
-            return _found(tree, path) if path is not None else ()
+            return _find_script(tree, path) if path is not None else ()
         if specifier.startswith("/"):
-            return _found(tree, specifier.lstrip("/"))
+            return _find_script(tree, specifier.lstrip("/"))
         for alias in _ALIASES:
             if specifier.startswith(alias):
-                found = _aliased(tree, importer, specifier, specifier[len(alias) :])
+                found = _find_alias(tree, importer, specifier, specifier[len(alias) :])
                 if found:
                     return found
         return _workspace(tree, importer, specifier, packages)
@@ -179,7 +179,7 @@ def javascript_resolver(tree: PathTree) -> Resolve:
     return resolve
 
 
-def _found(tree: PathTree, path: str) -> tuple[int, ...]:
+def _find_script(tree: PathTree, path: str) -> tuple[int, ...]:
     """The file a path without a sure extension means: itself, with an extension, or the index of a folder."""
     position = tree.files.get(path)
     if position is not None:
@@ -214,14 +214,14 @@ def _entry(tree: PathTree, folder: str) -> tuple[int, ...]:
     return tuple(typed) if len(typed) == 1 else tuple(scripts) if len(scripts) == 1 else ()
 
 
-def _aliased(tree: PathTree, importer: int, whole: str, rest: str) -> tuple[int, ...]:
+def _find_alias(tree: PathTree, importer: int, whole: str, rest: str) -> tuple[int, ...]:
     """An alias means the source root of the importer's package: try the folders above, nearest first."""
     folder = tree.folders[importer]
     while True:
         for path in (rest, whole):
             for root in _SOURCE_ROOTS:
                 base = "/".join(part for part in (folder, root, path) if part)
-                found = _found(tree, base)
+                found = _find_script(tree, base)
                 if found and found[0] != importer:
                     return found
         if not folder:
@@ -244,7 +244,7 @@ def _workspace(
             paths = [f"{folder}/{rest}", f"{folder}/src/{rest}", f"{folder}/lib/{rest}"] if rest else []
             paths = paths or [f"{folder}/{entry}" for entry in _ENTRIES]
             for path in paths:
-                found = _found(tree, path)
+                found = _find_script(tree, path)
                 if found and found[0] != importer:
                     return found
     return ()

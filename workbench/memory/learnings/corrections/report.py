@@ -51,7 +51,7 @@ class CorrectionReport:
 
 def texts_in_force(store: LearningStore) -> frozenset[str]:
     """Return what the rules in force say, as `report_corrections` compares it. Raises: StoreError."""
-    return frozenset(_folded(rule.rule) for rule in store.rules().ledger().live.values())
+    return frozenset(_fold(rule.rule) for rule in store.rules().ledger().live.values())
 
 
 def report_corrections(ledger: LearningLedger, rules: Collection[str] = ()) -> tuple[CorrectionReport, ...]:
@@ -63,12 +63,12 @@ def report_corrections(ledger: LearningLedger, rules: Collection[str] = ()) -> t
     for one in ledger.said:
         groups.setdefault(one.key, []).append(one)
     live = {one.id: one for one in ledger.all()}
-    found = [_heard(ledger, live, rules, said) for said in groups.values()]
+    found = [_report_of(ledger, live, rules, said) for said in groups.values()]
     found.sort(key=lambda one: (_ORDER[one.status], -one.tally.sessions, -one.tally.times, one.text))
     return tuple(found)
 
 
-def _heard(
+def _report_of(
     ledger: LearningLedger,
     learnings: Mapping[str, FeatureLearning],
     rules: Collection[str],
@@ -79,7 +79,7 @@ def _heard(
     counted = tally(said)
     status, why, other = _status(ledger, learning, said, counted)
     text = learning.text if learning is not None else said[0].text
-    if status is CorrectionStatus.ONCE and _folded(text) in rules:
+    if status is CorrectionStatus.ONCE and _fold(text) in rules:
         status, why = CorrectionStatus.RULE, "a rule says it by now"
     return CorrectionReport(text, status, why, counted, tuple(said), identifier, other)
 
@@ -132,7 +132,7 @@ def _contrary(ledger: LearningLedger, learning: FeatureLearning) -> FeatureLearn
     return max(found, key=lambda one: (one.timestamp, one.id), default=None)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
