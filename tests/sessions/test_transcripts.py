@@ -188,6 +188,16 @@ def test_a_line_beyond_the_bound_is_passed_over(write: Write, monkeypatch: pytes
     assert [type(event) for event in found] == [ToolUse, Unreadable, ToolUse]
 
 
+def test_the_output_of_claude_p_has_events(write: Write) -> None:
+    """Calls in the other envelope of Claude Code are calls, in the session and the directory of the run."""
+    start = {"type": "system", "subtype": "init", "session_id": "run-1", "cwd": "/p"}
+    call = {name: value for name, value in use("a").items() if name in ("type", "message")}
+    found = events(write(start, {**call, "session_id": "run-1"}))
+    assert [(one.id, one.tool, one.session, one.cwd) for one in found if isinstance(one, ToolUse)] == [
+        ("a", "Bash", "run-1", "/p")
+    ]
+
+
 @pytest.mark.parametrize("lines", [[], [b"# notes"], [{"repo": "x"}], [b"1"] * 60])
 def test_other_files_are_no_transcripts(write: Write, lines: list[Any]) -> None:
     """None is returned for a file that no known agent wrote."""
