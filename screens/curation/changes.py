@@ -134,9 +134,9 @@ class RecordChanges(ABC, Generic[RecordT]):
         self.step("Saving", work, then, command=arguments, refused=_refused(form))
 
     def _overtaken(self, found: Overtaken[RecordT], form: RecordForm | None) -> None:
-        told = f"the {self.noun} was changed by somebody else meanwhile: nothing was saved"
+        refusal = f"the {self.noun} was changed by somebody else meanwhile: nothing was saved"
         if form is not None:
-            form.refused(told)
+            form.refused(refusal)
         now = found.now
         if now is None:
             self._removed(found, form)
@@ -144,7 +144,7 @@ class RecordChanges(ABC, Generic[RecordT]):
 
         def merged(changes: dict[str, Any] | None) -> None:
             if changes is None:
-                self._section.bench.report(f"{told}. What you wrote is kept.", severity="warning")
+                self._section.bench.report(f"{refusal}. What you wrote is kept.", severity="warning")
             elif changes:
                 self.save(now, changes, form)
             else:

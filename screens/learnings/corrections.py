@@ -1,4 +1,4 @@
-"""The corrections over the screen: what people told agents to do otherwise, what became of it, the quotes."""
+"""The corrections over the screen: what agents were asked to do otherwise, what became of it, the quotes."""
 
 from __future__ import annotations
 

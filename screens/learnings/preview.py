@@ -42,7 +42,7 @@ class PromptPreview(Dialog[None]):
         & #preview-feature {{ width: 2fr; }}
         & #preview-task {{ width: 1fr; }}
         & #preview-budget {{ width: 8; }}
-        & #preview-told {{ height: 1; text-wrap: nowrap; text-overflow: ellipsis; }}
+        & #preview-outcome {{ height: 1; text-wrap: nowrap; text-overflow: ellipsis; }}
         & CodeView {{ height: 1fr; }}
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,7 +69,7 @@ class PromptPreview(Dialog[None]):
                 yield SafeInput(visible_line(task), compact=True, select_on_focus=False, id="preview-task")
                 yield Static(shown("tokens"), classes="preview-label")
                 yield SafeInput(str(budget), compact=True, select_on_focus=False, id="preview-budget")
-            yield Static(id="preview-told")
+            yield Static(id="preview-outcome")
             yield CodeView(path="prompt.md", empty="No learning would be in it.")
             yield Static(shown("tab moves · y or f2 copies · escape closes"), classes="dialog-hint")
 
@@ -109,7 +109,9 @@ class PromptPreview(Dialog[None]):
             self._tell(describe_prompt(made, self._asked[2]))
 
     def _tell(self, text: str, *, wrong: bool = False) -> None:
-        self.query_one("#preview-told", Static).update(shown(text, "bold $text-error" if wrong else "bold"))
+        self.query_one("#preview-outcome", Static).update(
+            shown(text, "bold $text-error" if wrong else "bold")
+        )
 
     def action_copy(self) -> None:
         """Copy the text and note that it was given, as the command does."""

@@ -114,7 +114,7 @@ class ImportFiles(Dialog[bool]):
     DEFAULT_CSS = f"""ImportFiles {{
         {DIALOG_CSS}
         & > .dialog {{ width: 96; height: 80%; }}
-        & #import-told {{ height: auto; max-height: 6; color: $text-muted; }}
+        & #import-outcome {{ height: auto; max-height: 6; color: $text-muted; }}
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2", "import", "Import", id="import.do", tooltip="Import what was looked at"),
@@ -147,7 +147,7 @@ class ImportFiles(Dialog[bool]):
                     "CLAUDE.md, AGENTS.md, .cursor/rules and the like are found automatically."
                 ),
             )
-            yield Static(id="import-told")
+            yield Static(id="import-outcome")
             yield Static(classes="dialog-error")
             yield Static(
                 shown("enter looks at a path · f2 imports it · escape leaves"), classes="dialog-hint"
@@ -242,7 +242,7 @@ class ImportFiles(Dialog[bool]):
         self.query_one(VirtualTable).set_rows(ListRows(rows, key=lambda row: row.file, cells=_cells))
 
     def _tell(self, text: str) -> None:
-        self.query_one("#import-told", Static).update(shown_lines(text))
+        self.query_one("#import-outcome", Static).update(shown_lines(text))
 
     def fail(self, failure: Failure) -> None:
         """Say why a job did not end."""

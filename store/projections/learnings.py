@@ -80,7 +80,7 @@ WITH latest AS (
 ), learned AS (
     SELECT "key", arg_max(learning_id, (moment, position)) AS learning_id
     FROM said WHERE learning_id <> '' GROUP BY "key"
-), told AS (
+), said_of AS (
     SELECT said.* EXCLUDE (learning_id), coalesce(nullif(said.learning_id, ''), learned.learning_id)
         AS learning_id,
         CASE WHEN template <> '' THEN 't' || template WHEN "at" <> '' THEN 'a' || "at" || chr(31) || quote
@@ -90,17 +90,17 @@ WITH latest AS (
     SELECT learning_id, count(*) AS times, count(DISTINCT session_id) AS sessions
     FROM (
         SELECT learning_id, apart, arg_min(session_id, (moment, position)) AS session_id
-        FROM told GROUP BY learning_id, apart
+        FROM said_of GROUP BY learning_id, apart
     ) GROUP BY learning_id
 ), suggested AS (
     SELECT latest.learning_id, CASE
-        WHEN body->>'kind' <> 'correction' OR max(told."at") <= (body->>'reviewed_at') THEN ''
+        WHEN body->>'kind' <> 'correction' OR max(said_of."at") <= (body->>'reviewed_at') THEN ''
         WHEN NOT (any_value(sessions) >= $sessions OR any_value(times) >= $times
             OR bool_or(strength = 'standing')) THEN ''
         WHEN coalesce(arg_max(rule, (moment, position))
-            FILTER (against AND told."at" > (body->>'reviewed_at')), '') <> '' THEN 'conflict'
+            FILTER (against AND said_of."at" > (body->>'reviewed_at')), '') <> '' THEN 'conflict'
         ELSE 'suggested-rule' END AS why
-    FROM latest JOIN told USING (learning_id) JOIN tallied USING (learning_id)
+    FROM latest JOIN said_of USING (learning_id) JOIN tallied USING (learning_id)
     GROUP BY latest.learning_id, body
 )
 SELECT latest.learning_id, origin, body, coalesce(hits, 0), last_hit, coalesce(against, 0),

@@ -167,8 +167,8 @@ def _sections(ledger: Ledger[Any]) -> Iterator[tuple[str, list[bytes | memoryvie
             last[change.record_id] = number
         records.append(change.after)
         after = _NONE if change.after is None else number
-        told = (change.reason, change.step, change.successor)
-        rows.append(_ChangeRow(change.at, change.by, change.record_id, before, after, *told))
+        facts = (change.reason, change.step, change.successor)
+        rows.append(_ChangeRow(change.at, change.by, change.record_id, before, after, *facts))
     kept = ledger.versions.stored
     yield "records", [*_stored(kept), *_encoded(records)]
     yield "changes", [*_stored(changes.stored), *_encoded(rows)]
@@ -211,9 +211,9 @@ def _step_lines(ledger: Ledger[Any], first: int) -> Iterator[bytes | memoryview]
 
 
 def _step_row(step: CurationStep[Any], numbers: Mapping[int, int]) -> _StepRow:
-    told = (step.id, step.at, step.by, step.title, step.undoes, step.redoes)
+    facts = (step.id, step.at, step.by, step.title, step.undoes, step.redoes)
     changes = [numbers[id(change)] for change in step.changes]
-    return _StepRow(*told, step.writes, changes, step.resolved, step.reopened)
+    return _StepRow(*facts, step.writes, changes, step.resolved, step.reopened)
 
 
 def _stored(values: StoredValues[Any] | None) -> list[bytes | memoryview]:
@@ -256,16 +256,16 @@ def _fill(ledger: Ledger[Any], head: _Head, lines: Mapping[str, StoredLines]) ->
         row = decode_lossless(line, _ChangeRow)
         before = None if row.before == _NONE else records[row.before]
         after = None if row.after == _NONE else records[row.after]
-        told = (row.reason, row.step, row.successor)
-        return RecordChange(row.at, row.by, row.record_id, before, after, *told)
+        facts = (row.reason, row.step, row.successor)
+        return RecordChange(row.at, row.by, row.record_id, before, after, *facts)
 
     changes = StoredValues(lines["changes"], change_of)
 
     def step_of(line: bytes) -> CurationStep[Any]:
         row = decode_lossless(line, _StepRow)
-        told = (row.id, row.at, row.by, row.title, row.undoes, row.redoes, row.writes)
+        facts = (row.id, row.at, row.by, row.title, row.undoes, row.redoes, row.writes)
         mine = [changes[number] for number in row.changes]
-        return CurationStep(*told, mine, row.resolved, row.reopened)
+        return CurationStep(*facts, mine, row.resolved, row.reopened)
 
     steps = StoredValues(lines["steps"], step_of)
     ledger.records = LazyDict(stored=records, places=head.records)
@@ -294,6 +294,6 @@ def _facts(kind: type[Ledger[Any]]) -> dict[str, Any]:
 def _form(kind: type[Ledger[Any]], record: type) -> str:
     """Return a text that differs for programs that write something else."""
     types = (record, _Head, SettledConflict, *_facts(kind).values())
-    told = re.sub(" at 0x[0-9a-f]+", "", repr([msgspec.inspect.type_info(one) for one in types]))
-    form = f"{__version__} {_FORMAT} {sys.byteorder} {told}"
+    forms = re.sub(" at 0x[0-9a-f]+", "", repr([msgspec.inspect.type_info(one) for one in types]))
+    form = f"{__version__} {_FORMAT} {sys.byteorder} {forms}"
     return hashlib.blake2b(form.encode(), digest_size=12).hexdigest()

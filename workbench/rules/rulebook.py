@@ -189,8 +189,8 @@ def _book(
 def _mark(store: RuleStore, ledger: RuleLedger, changes: int, files: int) -> LedgerMark:
     last = ledger.changes[changes - 1] if 0 < changes <= len(ledger.changes) else None
     file = ledger.file_changes[files - 1] if 0 < files <= len(ledger.file_changes) else None
-    told = ("" if last is None else f"{last.step} {last.record_id}", "" if file is None else file[0])
-    return changes, files, " ".join((store.reader.lineage, str(store.home is not None), *told))
+    newest = ("" if last is None else f"{last.step} {last.record_id}", "" if file is None else file[0])
+    return changes, files, " ".join((store.reader.lineage, str(store.home is not None), *newest))
 
 
 def _changed_rules(store: RuleStore, ledger: RuleLedger, before: Rulebook) -> RuleSet | None:

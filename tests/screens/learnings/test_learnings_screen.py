@@ -256,7 +256,7 @@ async def test_a_prompt_is_seen_before_it_is_given(opened: Open, made: Made) -> 
         assert preview.made.given == ()
         preview.query_one("#preview-budget", SafeInput).value = "many"
         await desk.settle()
-        assert "a number from 1" in str(preview.query_one("#preview-told", Static).render())
+        assert "a number from 1" in str(preview.query_one("#preview-outcome", Static).render())
         preview.query_one("#preview-budget", SafeInput).value = "500"
         await desk.settle()
         await desk.press("f2")

@@ -151,7 +151,7 @@ def replay_past(
     wanted: ReplayOptions,
     *,
     workers: int | None = None,
-    progress: Progress = lambda done, total, told: None,
+    progress: Progress = lambda done, total, stage: None,
 ) -> ReplayOutcome:
     """Replay a project's past. Ctrl-C while tasks are replayed gives back what is done.
 
@@ -196,7 +196,7 @@ def weigh_again(
     system: System,
     *,
     among: int,
-    progress: Progress = lambda done, total, told: None,
+    progress: Progress = lambda done, total, stage: None,
 ) -> SystemRanking | None:
     """Rank the files of a task that was replayed once more, keeping all that features add to each.
 
@@ -368,7 +368,7 @@ def explain_task(
     run: ReplayRun,
     task: str,
     system: str | None,
-    progress: Progress = lambda done, total, told: None,
+    progress: Progress = lambda done, total, stage: None,
 ) -> Explanation:
     """Return what features add to the files of a task, for a system of the run (by default its hybrid).
 

@@ -112,10 +112,10 @@ def import_sessions(
 
 @dataclass(frozen=True, slots=True)
 class TranscriptPast:
-    """A scratch project that knows the sessions of some transcripts; `told` says in a sentence whose."""
+    """A scratch project that knows the sessions of some transcripts; `summary` says in a sentence whose."""
 
     root: Path
-    told: str
+    summary: str
 
 
 @contextmanager

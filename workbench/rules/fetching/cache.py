@@ -1,7 +1,7 @@
 """Fetching rules through caches [rules, Caching]: of this process, in Redis if there is one, then the store.
 
 Every key holds the generation of the journals that rules come from. A write by any process changes it, so
-that no process is ever given what was in force before: nothing needs to be told, and nothing expires late.
+that no process is ever given what was in force before: nobody has to be notified, and nothing expires late.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def _transcripts(here: Invocation, given: Path, **options: Any) -> int:
 
     config = here.settings().config
     with transcript_past(here.project, given, config) as past:
-        here.out.say(past.told)
+        here.out.say(past.summary)
         return _history(here, past.root, **{**options, "source": "sessions"})
 
 
