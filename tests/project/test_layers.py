@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from workbench.entry.cli.output import to_json
 from workbench.project.languages import language_of, role_of
-from workbench.project.layers import LIMITS, LayerSource, PathChange, render, route, to_dict
+from workbench.project.layers import LIMITS, LayerSource, PathChange, explore_response, render, route
 from workbench.project.manifests import parse_manifest
 from workbench.project.relations import map_tests, resolve_imports
 from workbench.project.sections import baseline_ranking, explore, find_bases
@@ -180,7 +181,7 @@ def test_an_empty_project_has_layers_that_say_so() -> None:
     empty = np.zeros((0, 2), dtype=np.int32)
     view = explore(LayerSource([], [], [], lambda position: (), empty, empty), QueryType.BUGFIX)
     assert render(view).count("nothing known") == 4
-    assert json.loads(json.dumps(to_dict(view)))["layers"][0] == {
+    assert json.loads(to_json(explore_response(view)))["layers"][0] == {
         "layer": "L1",
         "title": "module index",
         "total": 0,

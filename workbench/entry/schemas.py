@@ -16,12 +16,13 @@ import msgspec
 
 from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
-from workbench.records.answers.project import DoctorReport, IndexReport, ProjectStatus
+from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, MatchResponse
 
 ANSWERS: Final[tuple[type[Answer], ...]] = (
     CheckResponse,
     DoctorReport,
+    ExploreResponse,
     IndexReport,
     MatchResponse,
     PlanResponse,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.records.answers.project import ExploreResponse, ShownEntry, ShownLayer
 from workbench.records.plan import Detail, QueryType
 from workbench.records.project import Layer, Role, Symbol
 from workbench.text.sanitize import visible_line
@@ -142,21 +143,18 @@ def _entry_lines(entries: Iterable[LayerEntry]) -> Iterable[str]:
         yield from (f"    {visible_line(detail)}" for detail in entry.details)
 
 
-def to_dict(view: LayerView) -> dict[str, Any]:
-    """Return the layers as plain data for JSON."""
-    return {
-        "query_type": str(view.query_type),
-        "detail": str(view.detail),
-        "layers": [
-            {
-                "layer": str(section.layer),
-                "title": TITLES[section.layer],
-                "total": section.total,
-                "entries": [
-                    {"path": entry.path, "text": entry.text, "details": list(entry.details)}
-                    for entry in section.entries
-                ],
-            }
+def explore_response(view: LayerView) -> ExploreResponse:
+    """Return the layers as they are published."""
+    return ExploreResponse(
+        query_type=view.query_type,
+        detail=view.detail,
+        layers=tuple(
+            ShownLayer(
+                layer=section.layer,
+                title=TITLES[section.layer],
+                total=section.total,
+                entries=tuple(ShownEntry(one.path, one.text, one.details) for one in section.entries),
+            )
             for section in view.sections
-        ],
-    }
+        ),
+    )

@@ -10,7 +10,7 @@ import pytest
 from workbench.entry.schemas import ANSWERS, schema_of
 from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
-from workbench.records.answers.project import DoctorReport, IndexReport, ProjectStatus
+from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, MatchResponse
 
 FORCED = '{"command": "git push --force"}'
@@ -18,6 +18,7 @@ TASK = "jwt token is not refreshed on 401"
 COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     CheckResponse: ("rules", "check", "--tool", "Bash", "--input", FORCED),
     DoctorReport: ("doctor",),
+    ExploreResponse: ("explore",),
     IndexReport: ("refresh",),
     MatchResponse: ("rules", "match", TASK),
     PlanResponse: ("plan", TASK),

@@ -9,7 +9,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from workbench.records.answers.base import Answer, Count, Numbers, Share, Text, Texts
-from workbench.records.project import CacheStatus, Freshness
+from workbench.records.plan import Detail, QueryType
+from workbench.records.project import CacheStatus, Freshness, Layer
 
 
 class SessionFigures(Answer, frozen=True):
@@ -144,3 +145,28 @@ class IndexReport(Answer, frozen=True):
     rules: Annotated[Count, Meta(description="Rules in force.")]
     notes: tuple[str, ...]
     timing: Annotated[Numbers, Meta(description="Milliseconds by stage.")]
+
+
+class ShownEntry(Answer, frozen=True):
+    """An entry of a layer: a file, a module, a dependency."""
+
+    path: Annotated[str, Meta(description="The file it is in; empty where it is in none.")]
+    text: str
+    details: tuple[str, ...]
+
+
+class ShownLayer(Answer, frozen=True):
+    """A layer, cut to the detail asked for."""
+
+    layer: Layer
+    title: Text
+    total: Annotated[Count, Meta(description="Entries of the whole layer.")]
+    entries: tuple[ShownEntry, ...]
+
+
+class ExploreResponse(Answer, frozen=True):
+    """What `workbench explore --json` prints: the layers that a kind of task is routed to."""
+
+    query_type: QueryType
+    detail: Detail
+    layers: tuple[ShownLayer, ...]

@@ -63,7 +63,7 @@ def explore(query_type: str, detail: str) -> None:
         )
         work.measurement.candidates = len(view.paths)
     if work.here.flags.json:
-        work.here.out.json(layers.to_dict(view))
+        work.here.out.json(layers.explore_response(view))
     else:
         work.here.out.data(layers.render(view))
     work.show_notes()
