@@ -69,7 +69,9 @@ class AppEngine:
     flags: Mapping[str, object] = field(default_factory=dict)
     _plans: threading.Lock = field(default_factory=threading.Lock)
     _rules: threading.Lock = field(default_factory=threading.Lock)
+    _opening: threading.Lock = field(default_factory=threading.Lock)
     _opened: OpenedProject | None = None
+    _lists: OpenedProject | None = None
     _workspace: OpenedProject | None = None
 
     @cached_property
@@ -134,6 +136,18 @@ class AppEngine:
 
         with self.workspace(progress) as opened:
             yield learning_service(opened, BY)
+
+    def lists(self) -> OpenedProject:
+        """Return the project whose lists are read.
+
+        Its tables have locks of their own: who reads them waits neither for a sync nor for a step.
+        """
+        from workbench.entry.project import open_workspace
+
+        with self._opening:
+            if self._lists is None:
+                self._lists = open_workspace(self.root, self.config)
+            return self._lists
 
     def revisions(self) -> Mapping[str, str]:
         """Return {stream: revision} of all journals; it differs when another process wrote something.

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
+from textual.content import Content
 from textual.widgets import Static
 
 from screens.chrome import TopBar
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Job
 from screens.learnings.learning_changes import LearningChanges
-from screens.learnings.learning_list import (
-    COLUMNS,
-    DESCENDING_FIRST,
-    FIELDS,
-    SORT_KEYS,
-    LearningQuery,
-    LearningRows,
-    arranged,
-)
+from screens.learnings.learning_list import COLUMNS, View, learning_cells
 from screens.learnings.learning_pane import (
     EMPTY,
     NONE_LIKE_THAT,
@@ -36,24 +28,24 @@ from screens.learnings.learning_pane import (
 from screens.learnings.learning_service import FEW, KnownLearnings, LearningLibrary, LearningStory, story
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
+from screens.widgets.window_rows import WindowRows, place_of
+from workbench.lists.filters import Facet, Filter
+from workbench.lists.learnings import FIELDS, LEARNINGS, LearningRow
+from workbench.lists.tables import ListTable, Sort
 from workbench.memory.learnings.review import ReviewItem
 from workbench.records.learnings import FeatureLearning
 from workbench.text.counts import counted
 
 _GLANCE: Final = 0.04  # seconds the cursor rests on a learning before it is shown
 _QUIET: Final = 1.0  # seconds without a change after which very many are compared again
-_FEW: Final = 500  # learnings that are filtered and sorted at once
 
 
-class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
+class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
     """Reads, compares and lists learnings and what waits among them; deciding is its subclass's."""
 
-    noun: ClassVar = "learning"
+    list_type: ClassVar = LEARNINGS
     list_id: ClassVar = "learnings-list"
     list_command: ClassVar = ("memory", "list")
-    sort_columns: ClassVar = SORT_KEYS
-    largest_first: ClassVar = DESCENDING_FIRST
-    default_sort: ClassVar = ("age", True)
     DEFAULT_CSS = """
     LearningListScreen {
         & #learnings-head { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
@@ -74,17 +66,17 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
         super().__init__()
         self.library = LearningLibrary()
         self.known = KnownLearnings()
-        self.wanted = LearningQuery()
+        self.view: View = "queue"
         self.changes = LearningChanges(self)
         self._read = False
-        self._order: list[str] = []
-        self._from_top = False
 
     def compose_body(self) -> ComposeResult:
         """Lay out the headline and the filter above the list and the pane."""
         with Vertical(classes="body"):
             yield Static(id="learnings-head")
-            yield FilterBar(FIELDS, placeholder="words  !without  feature:auth  source:auto  stale:yes")
+            yield FilterBar(
+                FIELDS, placeholder="words  !without  feature:auth  source:auto  stale:yes", id="filter"
+            )
             with Container(id="learnings-split"):
                 yield VirtualTable(COLUMNS, empty=" ", id="learnings-list")
                 yield LearningPane(id="learnings-pane")
@@ -97,12 +89,12 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
 
     def remember(self) -> Mapping[str, Any]:
         """Keep view, filter, order and cursor."""
-        return {**super().remember(), "view": self.wanted.view}
+        return {**super().remember(), "view": self.view}
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take them back."""
         super().recall(kept)
-        self.wanted = replace(self.wanted, view="all" if kept.get("view") == "all" else "queue")
+        self.view = "all" if kept.get("view") == "all" else "queue"
 
     # Reading.
 
@@ -110,6 +102,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
         """Read the learnings, then compare them: those in conflict come to the queue."""
         if not self._read:
             self.table.busy = "reading learnings"
+        self.list_rows(recount=True)
         work = partial(self.library.read, self.engine, self.known)
         self.ask("Learnings", work, self._arrived, group="read", failed=self.not_read, quiet=self._read)
 
@@ -130,11 +123,10 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
         self._head()
 
     def _compared(self, known: KnownLearnings) -> None:
-        if not self.known.whole and not self.goal and self.table.cursor == 0:
-            self._from_top = True  # collisions come before the one that was the first until now
-        self._take(known)
+        # Collisions come before the one that was the first until now.
+        self._take(known, top=not self.known.whole and not self.goal and self.table.cursor == 0)
 
-    def _take(self, known: KnownLearnings) -> None:
+    def _take(self, known: KnownLearnings, *, top: bool = False) -> None:
         self._read, self.known = True, known
         self.set_class(not known.learnings, "-nothing")
         self.table.busy = ""
@@ -143,9 +135,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
             self.say(
                 f"{counted(len(known.skipped), 'entry', 'entries')} of the journals cannot be read: {note}"
             )
-        if self.table.mark_count:
-            self.table.keep_marks(known.learnings)
-        self._arrange()
+        self.list_rows(recount=True, top=top)
 
     # The list.
 
@@ -154,13 +144,37 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
         """The learning under the cursor."""
         return self.query_one(LearningPane)
 
-    def record(self, identifier: str) -> FeatureLearning | None:
-        """Return a learning by its id."""
-        return self.known.learnings.get(identifier)
+    def table_of(self, job: Job) -> ListTable[LearningRow]:
+        """Return the table of the learnings."""
+        return self.engine.lists().learning_list
+
+    def record_of(self, row: LearningRow) -> FeatureLearning:
+        """Return a row's learning."""
+        return row.learning
+
+    def id_of(self, row: LearningRow) -> str:
+        """Return the learning's id."""
+        return row.learning.id
 
     def text_of(self, record: FeatureLearning) -> str:
         """Return what a learning says."""
         return record.text
+
+    def cells_of(self, row: LearningRow) -> Sequence[Content | str]:
+        """Return the learning's cells."""
+        return learning_cells(row)
+
+    def base_filter(self) -> Filter:
+        """Return what the queue lists: what waits."""
+        return Filter((Facet("waits", ("yes",)),)) if self.view == "queue" else Filter()
+
+    def sorts(self) -> Sequence[str]:
+        """Return the columns that are cycled through: the newest first is how all are listed anyway."""
+        return [column.id for column in COLUMNS if column.id in LEARNINGS.sorts]
+
+    def usual_sort(self) -> Sort | None:
+        """Return the order of the queue: by urgency."""
+        return ("why", False) if self.view == "queue" else None
 
     @property
     def item(self) -> ReviewItem | None:
@@ -179,45 +193,24 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
         item = self.known.waiting.get(identifier)
         return item is not None and item.conflict is not None
 
-    def _arrange(self) -> None:
-        """Filter and sort, very many beside the loop."""
-        known, wanted = self.known, self.wanted
-        if len(known.learnings) <= _FEW:
-            self._arranged(known, arranged(known, wanted))
-            return
-
-        def work(job: Job) -> list[str]:
-            return arranged(known, wanted, job.progress)
-
-        self.ask("Listing", work, partial(self._arranged, known), group="arrange", quiet=True)
-
-    def _arranged(self, known: KnownLearnings, order: Sequence[str]) -> None:
-        if known is not self.known:
-            return  # a newer one is on its way
-        self._order = list(order)
-        self._list()
-
-    def _list(self) -> None:
-        """Show the order without those on their way to the journal; the cursor stays, or goes to its goal."""
-        table, settling = self.table, self.changes.settling
-        order = self._order
-        if settling and self.wanted.view == "queue":
-            order = [one for one in order if one not in settling]
-        table.sort = self.wanted.sort
-        table.set_empty(self._empty() if self._read else " ")
-        there = self.goal and self.goal in order
-        keep = self.goal if there else None if self._from_top else table.cursor_key
-        table.set_rows(LearningRows(order, self.known), keep=keep)
-        self._from_top = False
-        if there:
-            self.goal = ""
-        total = len(self.known.waiting) if self.wanted.view == "queue" else len(self.known.learnings)
-        self.query_one(FilterBar).show_count(len(order), total)
+    def show_rows(self, rows: WindowRows[LearningRow], place: int | None) -> None:
+        """Show rows without those on their way to the journal."""
+        settling = self.changes.settling
+        if settling and self.view == "queue":
+            number = int(rows.numbers[place]) if place is not None and place < len(rows) else None
+            rows = rows.without(settling)
+            place = None if number is None else place_of(rows.numbers, number)
+        super().show_rows(rows, place)
         self._head()
-        self.refresh_bindings()
-        self._glance()
 
-    def _empty(self) -> str:
+    def busy_text(self) -> str:
+        """Return that learnings are read first where none is known yet."""
+        return "" if self._read or self.total else "reading learnings"
+
+    def empty_text(self) -> str:
+        """Return what to do without learnings, or that none matches or waits."""
+        if not self._read:
+            return " "
         if not self.known.learnings:
             return EMPTY
         return NONE_LIKE_THAT if self.wanted.filter else NONE_WAITS
@@ -228,40 +221,34 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
             job.group == f"{self.section}/compare" and not job.quiet for job in self.bench.jobs.running
         )
         comparing = comparing and self._read and bool(self.known.learnings)
-        head = head_content(self.known, self.wanted.view, progress, comparing=comparing)
+        head = head_content(self.known, self.view, progress, comparing=comparing)
         self.query_one("#learnings-head", Static).update(head)
         self.bench.badges[self.section] = f"{progress.waiting:,}" if progress.waiting else ""
         self.query_one(TopBar).refresh()
 
     def settling_changed(self) -> None:
         """Take what is being decided off the queue; in the list of all go on to the next."""
-        table = self.table
+        table, rows = self.table, self.rows
         key, marked = table.cursor_key, table.mark_count
         if marked:
             table.set_marks(())
-        if self.wanted.view == "queue":
+        if self.view == "queue" and rows is not None:
             place = table.cursor
-            self._list()
+            self.show_rows(rows, None)
             table.cursor = min(place, max(table.count - 1, 0))
         elif key in self.changes.settling and not marked:
             table.cursor += 1
 
-    def want(self, wanted: LearningQuery) -> None:
-        """List something else."""
-        if wanted != self.wanted:
-            self.wanted = wanted
-            if self._read:
-                self._arrange()
-
     def action_sort(self) -> None:
         """Sort by the next column, after the last one as it was."""
         super().action_sort()
-        natural = "urgency" if self.wanted.view == "queue" else "newest"
+        natural = "urgency" if self.view == "queue" else "newest"
         self.say(f"ordered by: {self.wanted.sort[0] if self.wanted.sort else natural}")
 
     def action_view(self) -> None:
         """Show the queue, or all there are."""
-        self.want(replace(self.wanted, view="all" if self.wanted.view == "queue" else "queue"))
+        self.view = "all" if self.view == "queue" else "queue"
+        self.list_rows(recount=True)
 
     # The learning under the cursor.
 
@@ -269,7 +256,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
     def _moved(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
         self.refresh_bindings()
-        self.bench.jobs.later("learnings/glance", _GLANCE, self._glance)
+        self.bench.jobs.later("learnings/glance", _GLANCE, self.glance)
 
     @on(VirtualTable.Opened, "#learnings-list")
     def _opened(self, event: VirtualTable.Opened) -> None:
@@ -281,14 +268,16 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningQuery]):
         event.stop()
         self.say(f"{event.count:,} marked · a x d R act on all of them, one step" if event.count else "")
 
-    def _glance(self) -> None:
-        key = self.table.cursor_key
-        if key is None:
-            self.pane.show(None)
+    def glance(self) -> None:
+        """Show the learning under the cursor with everything known of it."""
+        row = self.row
+        if row is None:
+            if not self.table.count:
+                self.pane.show(None)
             return
 
-        def then(shown_story: LearningStory | None) -> None:
-            if shown_story is None or shown_story.learning.id == self.table.cursor_key:
-                self.pane.show(shown_story)
+        def then(found: LearningStory) -> None:
+            if found.learning.id == self.table.cursor_key:
+                self.pane.show(found)
 
-        self.ask("Learning", partial(story, self.known, key), then, group="story", quiet=True)
+        self.ask("Learning", partial(story, self.known, row), then, group="story", quiet=True)

@@ -11,13 +11,13 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from screens.learnings.learning_list import SOURCES, STATES, WHYS, View, age, days, is_stale, state_of
+from screens.learnings.learning_list import SOURCES, STATES, WHYS, View, days, is_stale, state_of
 from screens.learnings.learning_service import KnownLearnings, LearningStory
 from screens.rules.rule_text import labelled, reworded
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import ReadingPane, mark_words
-from workbench.memory.learnings.learningtype import stale_days
+from workbench.lists.learnings import LearningRow
 from workbench.memory.learnings.review import Why, provenance
 from workbench.records.learnings import FeatureLearning
 from workbench.text.counts import counted
@@ -100,7 +100,7 @@ def story_content(story: LearningStory, *, width: int = 80) -> Content:
     parts += list(_warnings(story))
     parts += list(_waits(story, width))
     parts.append(Content(""))
-    parts += [labelled(name, value, width=width) for name, value in facts(one, story.now)]
+    parts += [labelled(name, value, width=width) for name, value in facts(story.row)]
     parts += list(_notes("found out in", story.hits, "$text-primary"))
     parts += list(_notes("contradicted in", story.against, "$text-error"))
     parts += list(_past(story.changes, width))
@@ -119,8 +119,8 @@ def _head(story: LearningStory) -> Content:
     ]
     if story.against:
         parts.append(Content.styled(f"{len(story.against):,} against", "bold $text-error"))
-    if is_stale(one, story.now) and one.live:
-        parts.append(Content.styled(f"◷ stale: {stale_days(one, story.now):,} days", "$text-warning"))
+    if is_stale(story.row):
+        parts.append(Content.styled(f"◷ stale: {story.row.heard:,} days", "$text-warning"))
     return Content("  ").join(parts)
 
 
@@ -153,8 +153,9 @@ def _waits(story: LearningStory, width: int) -> Iterator[Content]:
         yield labelled(found.test, found.detail, width=width)
 
 
-def facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
+def facts(row: LearningRow) -> list[tuple[str, str]]:
     """Return what is known of a learning by name, what is empty left out."""
+    one = row.learning
     reviewed = one.reviewed_at[:16].replace("T", " ") + (f" by {one.reviewed_by}" if one.reviewed_by else "")
     found = [
         ("from", provenance(one)),
@@ -169,9 +170,9 @@ def facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
         ("scope", ", ".join(one.scope)),
         (
             "learned",
-            f"{one.timestamp[:16].replace('T', ' ')} ({days(age(one, now))})" if one.timestamp else "",
+            f"{one.timestamp[:16].replace('T', ' ')} ({days(row.age)})" if one.timestamp else "",
         ),
-        ("last seen", days(stale_days(one, now))),
+        ("last seen", days(row.heard)),
         ("reviewed", reviewed if one.reviewed else ""),
         ("merged from", ", ".join(one.merged_from)),
         ("superseded by", one.successor),

@@ -18,6 +18,7 @@ from screens.headless import run_command
 from screens.jobs import Job
 from screens.learnings.learning_form import MINE, OWNER
 from workbench.errors import ProcessError, UsageError
+from workbench.lists.learnings import LearningRow
 from workbench.records.conflicts import Action, Evidence
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
@@ -63,13 +64,17 @@ class KnownLearnings:
 class LearningStory:
     """One learning with everything known of it; `warnings` name what it reads like."""
 
-    learning: FeatureLearning
+    row: LearningRow
     item: ReviewItem | None
     warnings: tuple[str, ...]
     hits: tuple[Note, ...]
     against: tuple[Note, ...]
     changes: tuple[RecordChange[FeatureLearning], ...]
-    now: float
+
+    @property
+    def learning(self) -> FeatureLearning:
+        """The learning."""
+        return self.row.learning
 
 
 class LearningLibrary:
@@ -86,8 +91,8 @@ class LearningLibrary:
         return self._known(engine, before.collisions, before.whole, job)
 
     def compare(self, engine: AppEngine, before: KnownLearnings, job: Job) -> KnownLearnings:
-        """Compare all live learnings with each other. Raises: WorkbenchError."""
-        from workbench.memory.learnings.review import conflicts_of
+        """Compare all live learnings with each other, and have the list know. Raises: WorkbenchError."""
+        from workbench.memory.learnings.review import conflict_rows, conflicts_of
 
         if before.live > FEW:
             job.progress("Comparing learnings")
@@ -98,6 +103,7 @@ class LearningLibrary:
             with engine.workspace(job.progress) as opened:
                 ledger = self._ledger(opened)
             found = conflicts_of(ledger)
+        engine.lists().keep_conflicts("learning", conflict_rows(found))
         return self._known(engine, found, True, job)
 
     def _known(
@@ -143,22 +149,18 @@ class LearningLibrary:
         return self._reader.ledger()
 
 
-def story(known: KnownLearnings, identifier: str, job: Job) -> LearningStory | None:
-    """Return what is known of a learning, None for an unknown one."""
+def story(known: KnownLearnings, row: LearningRow, job: Job) -> LearningStory:
+    """Return what is known of a learning."""
     from workbench.text.injection import scan
 
-    learning = known.learnings.get(identifier)
-    if learning is None:
-        return None
-    found = scan(learning.text)
+    identifier, found = row.learning.id, scan(row.learning.text)
     return LearningStory(
-        learning,
+        row,
         known.waiting.get(identifier),
         found.patterns if found.flagged else (),
         known.hits.get(identifier, ()),
         known.against.get(identifier, ()),
         known.changes.get(identifier, ()),
-        known.now,
     )
 
 

@@ -13,13 +13,12 @@ from screens.curation.excerpt import Excerpt, excerpt_view
 from screens.jobs import Job
 from screens.learnings.audit import AuditView, JunkAudit, audited
 from screens.learnings.corrections import CorrectionsView, read_corrections
-from screens.learnings.learning_list import LearningQuery
 from screens.learnings.learning_list_screen import LearningListScreen
 from screens.learnings.learning_service import Verb
 from screens.learnings.origins import LearningOrigin, opened, origins
 from screens.learnings.preview import PromptPreview
 from screens.widgets.dialogs import Choose, DialogChoice
-from screens.widgets.filter import FilterBar
+from workbench.lists.tables import ListQuery
 from workbench.memory.learnings.corrections.report import CorrectionReport
 
 _ALWAYS: Final = frozenset("new view filter sort reverse audit corrections prompt list".split())
@@ -72,17 +71,17 @@ class LearningsScreen(LearningListScreen):
     def _decide(self, verb: Verb) -> None:
         """Decide what is chosen, of marked ones those it makes sense for."""
         live = verb != "restore"
-        self.changes.decide(verb, [one for one in self.chosen if one.live is live])
+        self.with_chosen(
+            lambda chosen: self.changes.decide(verb, [one for one in chosen if one.live is live])
+        )
 
     def action_edit(self) -> None:
         """Edit in a form."""
-        if one := self.current:
-            self.changes.edit(one)
+        self.with_current(self.changes.edit)
 
     def action_promote(self) -> None:
         """Make a rule of it."""
-        if one := self.current:
-            self.changes.promote(one)
+        self.with_current(self.changes.promote)
 
     def action_merge(self) -> None:
         """Merge with the one it conflicts with."""
@@ -140,11 +139,14 @@ class LearningsScreen(LearningListScreen):
 
     def _show_one(self, identifier: str) -> None:
         """Have the cursor on a learning, whatever the list shows now."""
-        self.goal = identifier
-        if identifier not in self._order:
-            self.query_one(FilterBar).set_text("")
-            self.wanted = LearningQuery(view="all")
-        self._arrange()
+        self.go_to(identifier)
+        self.list_rows(missed=self._show_all)
+
+    def _show_all(self) -> None:
+        self.view = "all"
+        self.bar.set_text("")
+        self.want(ListQuery())
+        self.list_rows(recount=True)
 
     def action_prompt(self) -> None:
         """See what a prompt would contain."""

@@ -1,11 +1,9 @@
-"""Rules as rows of a table: columns by width, glyphs for what has few values, where a rule is found again."""
+"""Rules as rows of a table: columns by width, glyphs for what has few values."""
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from textual.content import Content
 
@@ -13,9 +11,6 @@ from screens.safe_text import shown
 from screens.widgets.table import Column
 from workbench.records.rules import Authority, Category, Level, Rule
 from workbench.rules.descriptions import origin
-
-if TYPE_CHECKING:
-    from workbench.rules.matching.search import FoundRule
 
 ABSOLUTE: Final = "◆"
 DEFAULT: Final = "◇"
@@ -56,58 +51,6 @@ def columns(*, scored: bool) -> tuple[Column, ...]:
     return (SCORE, *COLUMNS) if scored else COLUMNS
 
 
-class RuleRows:
-    """Rules, sorted by id, in an order of positions; `found` are search results by position."""
-
-    def __init__(
-        self,
-        rules: Sequence[Rule],
-        order: Sequence[int],
-        places: array[int],
-        found: Mapping[int, FoundRule] | None = None,
-        least: float = 0.0,
-    ) -> None:
-        self.rules = rules
-        self.order = order
-        self.found = found
-        self._places = places
-        self._least = least
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def rule(self, index: int) -> Rule:
-        """Return the rule of a row."""
-        return self.rules[self.order[index]]
-
-    def key(self, index: int) -> str:
-        """Return a rule's id."""
-        return self.rule(index).id
-
-    def find(self, key: str) -> int | None:
-        """Return the row of a rule by its id."""
-        position = position_of(self.rules, key)
-        if position is None or self._places[position] < 0:
-            return None
-        return self._places[position]
-
-    def cells(self, index: int) -> Sequence[Content | str]:
-        """Return a row's cells."""
-        position = self.order[index]
-        rule = self.rules[position]
-        given = rule_cells(rule)
-        if self.found is None:
-            return given
-        score = self.found[position].score
-        return (Content.styled(f"{score:.3f}", "" if score >= self._least else "$text-muted"), *given)
-
-
-def position_of(rules: Sequence[Rule], identifier: str) -> int | None:
-    """Return the position of a rule among rules sorted by id."""
-    position = bisect_left(rules, identifier, key=lambda rule: rule.id)
-    return position if position < len(rules) and rules[position].id == identifier else None
-
-
 def rule_cells(rule: Rule) -> tuple[Content | str, ...]:
     """Return the cells of `COLUMNS` for a rule; a disabled one is dim besides its glyph."""
     dim = "" if rule.enabled else "$text-muted"
@@ -126,6 +69,11 @@ def rule_cells(rule: Rule) -> tuple[Content | str, ...]:
         f"{rule.usage_count:,}" if rule.usage_count else Content.styled("·", "$text-muted"),
         shown(rule.id.removeprefix("rule-")[:8], "$text-muted"),
     )
+
+
+def scored_cells(rule: Rule, score: float, least: float) -> tuple[Content | str, ...]:
+    """Return the cells of a rule that was found; below `least` it would not be given to an agent."""
+    return (Content.styled(f"{score:.3f}", "" if score >= least else "$text-muted"), *rule_cells(rule))
 
 
 def near_end(path: str, width: int = _ORIGIN) -> str:

@@ -1,8 +1,7 @@
-"""The list of rules, filtered, searched and sorted off the event loop."""
+"""The list of rules: from their table, or what a search by meaning and words found among them."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,32 +10,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
+from textual.content import Content
 
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Failure, Job
-from screens.rules.facets import FacetCount, FacetDialog, count_facets, plain_facets
 from screens.rules.panes import PANES, RulePanes
-from screens.rules.rows import COLUMNS, RuleRows, columns, position_of
-from screens.rules.rule_list import (
-    DESCENDING_FIRST,
-    FIELDS,
-    PLACE,
-    SORT_KEYS,
-    RuleListing,
-    RuleListQuery,
-    base_order,
-    by_position,
-    listed,
-)
-from screens.rules.rule_service import LoadedRules, read_rules
-from screens.rules.search import Finder, SearchBar
+from screens.rules.rows import COLUMNS, columns, rule_cells, scored_cells
+from screens.rules.rule_service import SyncedRules, sync_files
+from screens.rules.rule_text import summary, warning_text
+from screens.rules.search import Finder
 from screens.widgets.filter import FilterBar
-from screens.widgets.table import VirtualTable
-from workbench.lists.filters import Facet, write
+from screens.widgets.table import Column, VirtualTable
+from screens.widgets.window_rows import WindowRows
+from workbench.lists.filters import Facet, Filter
+from workbench.lists.rules import FIELDS, RULES
+from workbench.lists.tables import ListQuery, ListTable, ValueCounts
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:
-    from workbench.rules.matching.search import RuleSearch
+    from workbench.ports import Int64
+    from workbench.rules.matching.search import FoundRule, RuleSearch
 
 EMPTY: Final = (
     "No rules yet.\n\n"
@@ -53,23 +46,20 @@ _NEED_A_RULE: Final = frozenset(
 )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LastSearch:
-    """What was searched for last and what it found by position; None while nothing is searched for."""
+    """What was searched for last and what it found by id, best first; None while nothing is searched for."""
 
     text: str = ""
-    found: Mapping[int, Any] | None = None
+    found: Mapping[str, FoundRule] | None = None
 
 
-class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
-    """Reads, filters, searches and sorts rules; looking at one and changing it is its subclass's."""
+class RuleListScreen(RecordScreen[Rule, Rule]):
+    """Lists, filters, searches and sorts rules; looking at one and changing it is its subclass's."""
 
-    noun: ClassVar = "rule"
+    list_type: ClassVar = RULES
     list_id: ClassVar = "rules"
     list_command: ClassVar = ("rules", "list")
-    sort_columns: ClassVar = SORT_KEYS
-    largest_first: ClassVar = DESCENDING_FIRST
-    default_sort: ClassVar = (PLACE, False)
     DEFAULT_CSS = """
     RuleListScreen {
         & #split { height: 1fr; layout: horizontal; }
@@ -85,73 +75,89 @@ class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.loaded: LoadedRules | None = None
-        self.wanted = RuleListQuery()
         self.sought = LastSearch()
+        self.files: SyncedRules | None = None
         self._finder = Finder()
-        self._bases: dict[tuple[str, bool], array[int]] = {}
-        self._marked_among: Sequence[Rule] = ()
 
     def compose_body(self) -> ComposeResult:
         """Lay out the bars above the list and the panes."""
         with Vertical(classes="body"):
-            yield SearchBar(id="search")
+            yield FilterBar(None, sign="≈", placeholder="what the rule is about", wait=TYPING, id="search")
             yield FilterBar(FIELDS, id="filter")
             with Container(id="split"):
                 yield VirtualTable(COLUMNS, empty=EMPTY, id="rules")
                 yield RulePanes(id="panes")
 
-    # What is listed.
+    # What rules say.
 
     @property
     def panes(self) -> RulePanes:
-        """The views of the rule under it."""
+        """The views of the rule under the cursor."""
         return self.query_one(RulePanes)
 
     @property
-    def rules(self) -> Sequence[Rule]:
-        """The rules in force, by id."""
-        return () if self.loaded is None else self.loaded.book.rules
+    def search_bar(self) -> FilterBar:
+        """Where a search is typed."""
+        return self.query_one("#search", FilterBar)
 
-    def record(self, identifier: str) -> Rule | None:
-        """Return the rule in force with an id."""
-        position = position_of(self.rules, identifier)
-        return None if position is None else self.rules[position]
+    def table_of(self, job: Job) -> ListTable[Rule]:
+        """Return the table of the rules in force."""
+        return self.engine.lists().rule_list
+
+    def record_of(self, row: Rule) -> Rule:
+        """Return the rule: rows are rules."""
+        return row
+
+    def id_of(self, row: Rule) -> str:
+        """Return the rule's id."""
+        return row.id
 
     def text_of(self, record: Rule) -> str:
         """Return the rule's text."""
         return record.rule
 
-    def glance(self) -> None:
-        """Show the rule under the cursor."""
-        raise NotImplementedError
+    def cells_of(self, row: Rule) -> Sequence[Content | str]:
+        """Return the rule's cells, its score before them where rules were searched."""
+        if self.sought.found is None:
+            return rule_cells(row)
+        found = self.sought.found.get(row.id)
+        return scored_cells(row, 0.0 if found is None else found.score, self.engine.config.rules.threshold)
 
-    # The section.
+    def columns(self) -> Sequence[Column]:
+        """Return the columns, with that of scores where rules were searched."""
+        return columns(scored=self.sought.found is not None)
 
-    def load(self) -> None:
-        """Read the rules, synced with their files."""
-        self.table.busy = "reading rules"
-        self.ask("Rules", partial(read_rules, self.engine), self._arrived, failed=self.not_read)
+    def empty_text(self) -> str:
+        """Return what to do without rules, or that none matches."""
+        return NONE_LIKE_THAT if self.total else EMPTY
 
-    def stores(self) -> Iterable[str]:
-        """Journals of rules and of their use."""
-        return ("rule",)
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether less is listed than there is."""
+        return super().is_narrowed or self.sought.found is not None
 
-    def remember(self) -> Mapping[str, Any]:
-        """Keep filter, search, order, cursor and pane."""
-        return {**super().remember(), "search": self.query_one(SearchBar).text, "pane": self.panes.pane}
+    def number_rows(self, table: ListTable[Rule], query: ListQuery, job: Job) -> Int64:
+        """Return the rules that match; of a search only what it found, best first unless they are sorted."""
+        found = self.sought.found
+        if found is None:
+            return super().number_rows(table, query, job)
+        import numpy as np
 
-    def recall(self, kept: Mapping[str, Any]) -> None:
-        """Take them back."""
-        super().recall(kept)
-        if kept.get("pane") in PANES:
-            self.panes.pane = kept["pane"]
-        self.query_one(SearchBar).set_text(str(kept.get("search") or ""))
+        within = _found_numbers(table, found)
+        order = table.order(query, within=within)
+        if query.sort is not None:
+            return order.numbers
+        return within[np.isin(within, order.numbers)]
+
+    def count_values(self, query: ListQuery, job: Job) -> ValueCounts:
+        """Count the values of all facets, of a search only among what it found."""
+        table, found = self.table_of(job), self.sought.found
+        return table.facets(query, within=None if found is None else _found_numbers(table, found))
 
     def available(self, command_id: str) -> bool | None:
         """Commands about a rule need one."""
         name = command_id.partition(".")[2]
-        if name in _NEED_A_RULE and self.table.cursor_key is None:
+        if name in _NEED_A_RULE and not self.table.count:
             return None
         rule = self.current if name in ("remove-example", "edit-file") else None
         if name == "remove-example":
@@ -160,67 +166,57 @@ class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
             return True if rule is not None and rule.provenance is not None else None
         return True
 
-    # Reading and listing.
+    # The section.
 
-    def _arrived(self, loaded: LoadedRules) -> None:
-        before = self.loaded
-        self.loaded = loaded
-        if before is None or before.book.rules is not loaded.book.rules:
-            self._bases.clear()
-        if before is None and loaded.warnings:
-            self.bench.report(loaded.odd, severity="warning")
-        self.say(loaded.summary)
-        if self.query_one(SearchBar).text:
+    def load(self) -> None:
+        """List the rules as the journals have them, then sync them with their files."""
+        if self.files is None:
+            self.table.busy = "reading rules"
+        self.list_rows(recount=True, then=self._listed)
+
+    def _listed(self) -> None:
+        """Search again for what is searched for, and look at the files: they are not waited for."""
+        if self.search_bar.text.strip():
             self._search()
-        else:
-            self._list()
+        first = self.files is None
+        work = partial(sync_files, self.engine)
+        self.ask("Rules", work, self._synced, group="sync", failed=self.not_read, quiet=not first)
 
-    def _list(self, *, stay: bool = True) -> None:
-        """List what is wanted, off the loop; the cursor stays on its rule or goes to the best one."""
-        wanted, found, rules = self.wanted, self.sought.found, self.rules
-        known = self._bases.get(wanted.order)
+    def stores(self) -> Iterable[str]:
+        """Journals of rules and of their use."""
+        return ("rule",)
 
-        def work(job: Job) -> tuple[array[int], RuleListing]:
-            base = known or base_order(rules, wanted, job.progress)
-            return base, listed(rules, wanted, base, found, job.progress)
+    def remember(self) -> Mapping[str, Any]:
+        """Keep filter, search, order, cursor and pane."""
+        return {**super().remember(), "search": self.search_bar.text, "pane": self.panes.pane}
 
-        def then(made: tuple[array[int], RuleListing]) -> None:
-            if rules is self.rules:
-                self._bases[wanted.order] = made[0]
-                self._show(made[1], stay=stay)
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """Take them back."""
+        super().recall(kept)
+        if kept.get("pane") in PANES:
+            self.panes.pane = kept["pane"]
+        self.search_bar.set_text(str(kept.get("search") or ""))
 
-        self.ask("Listing", work, then, group="list")
+    # Files.
 
-    def _show(self, listing: RuleListing, *, stay: bool) -> None:
-        table = self.table
-        scored = listing.found is not None
-        wanted = columns(scored=scored)
-        if table.columns != wanted:
-            table.set_columns(wanted)
-        least = self.engine.config.rules.threshold
-        key = self.goal or (table.cursor_key if stay else None)
-        self.goal = ""
-        table.busy = ""
-        table.set_empty(EMPTY if not self.rules else NONE_LIKE_THAT)
-        table.sort = self.wanted.sort or (("score", True) if scored else None)
-        table.set_rows(RuleRows(self.rules, listing.order, listing.places, listing.found, least), keep=key)
-        self.query_one(FilterBar).show_count(len(listing.order), len(self.rules))
-        if table.mark_count and self._marked_among is not self.rules:
-            marks = table.marks  # a copy of them all: asked for once, not for each rule
-            table.keep_marks({rule.id for rule in self.rules if rule.id in marks})
-        self._marked_among = self.rules
-        self.refresh_bindings()
-        self.glance()
+    def busy_text(self) -> str:
+        """Return that files are read first where no rule is known yet."""
+        return "" if self.total or self.files is not None else "reading rules"
 
-    # Filter, search, order.
+    def _synced(self, synced: SyncedRules) -> None:
+        first, self.files = self.files is None, synced
+        if first and synced.warnings:
+            self.bench.report(warning_text(synced.warnings), severity="warning")
+        self.say(self.summary)
+        if synced.changed or first:
+            self.list_rows(recount=True)
 
-    def want(self, wanted: RuleListQuery) -> None:
-        """List something else; a filter that ranks brings the cursor to the best one."""
-        if wanted != self.wanted:
-            stay = wanted.filter == self.wanted.filter or not wanted.filter.ranks
-            self.wanted = wanted
-            if self.loaded is not None:
-                self._list(stay=stay)
+    @property
+    def summary(self) -> str:
+        """How many rules there are, of how many files, and what is out of sync."""
+        return "" if self.files is None else summary(self.files)
+
+    # Search.
 
     def sort_by(self, column: str) -> None:
         """Sort by a column; by scores means as they were found."""
@@ -229,54 +225,52 @@ class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
         else:
             super().sort_by(column)
 
-    @on(SearchBar.Changed)
-    def _sought(self, event: SearchBar.Changed) -> None:
+    def show_rows(self, rows: WindowRows[Rule], place: int | None) -> None:
+        """Show rules; those of a search are sorted by their scores unless a column was chosen."""
+        super().show_rows(rows, place)
+        if self.sought.found is not None and self.wanted.sort is None:
+            self.table.sort = ("score", True)
+
+    @on(FilterBar.Changed, "#search")
+    def _sought(self, event: FilterBar.Changed) -> None:
         event.stop()
-        if self.loaded is not None and event.text != self.sought.text:
-            self.bench.jobs.later("rules/search", TYPING, self._search)
+        if self.is_listed and event.text.strip() != self.sought.text:
+            self._search()
 
     def _search(self) -> None:
-        bar, loaded = self.query_one(SearchBar), self.loaded
-        text = bar.text
-        if loaded is None:
-            return
+        bar = self.search_bar
+        text = bar.text.strip()
         if not text:
             self.sought = LastSearch()
             bar.say("")
-            self._list()
+            self.list_rows()
             return
         bar.say("searching …")
-        work = partial(self._finder.search, self.engine, loaded.book, text)
-        search_again = text == self.sought.text
+        again = text == self.sought.text
 
         def then(search: RuleSearch) -> None:
-            self.sought = LastSearch(text, by_position(loaded.book.rules, search.found))
+            self.sought = LastSearch(text, {one.rule.id: one for one in search.found})
             notes = f" · {search.notes[0]}" if search.notes else ""
             bar.say(f"{len(search.found):,} by {search.mode}{notes}")
-            self._list(stay=search_again)
+            self.list_rows(top=not again)
 
         def failed(failure: Failure) -> None:
             bar.say(failure.message)
             self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
 
+        work = partial(self._finder.search, self.engine, text)
         self.ask("Searching", work, then, group="search", failed=failed)
 
     def action_search(self) -> None:
         """Type a search."""
-        self.query_one(SearchBar).open()
+        self.search_bar.open()
 
-    def action_facets(self) -> None:
-        """Count the values of every field among the rules shown, and filter by some of them."""
-        rows, bar = self.table.rows, self.query_one(FilterBar)
-        if not isinstance(rows, RuleRows):
-            return
 
-        def chosen(facets: tuple[Facet, ...] | None) -> None:
-            if facets is not None:
-                kept = [term for term in bar.filter.terms if term not in plain_facets(bar.filter)]
-                bar.set_text(write([*kept, *facets]))
+def _found_numbers(table: ListTable[Rule], found: Mapping[str, FoundRule]) -> Int64:
+    """Return the numbers of the rules that a search found, best first; those gone since are left out."""
+    import numpy as np
 
-        def then(counts: tuple[FacetCount, ...]) -> None:
-            self.app.push_screen(FacetDialog(counts, plain_facets(bar.filter)), chosen)
-
-        self.ask("Counting", lambda job: count_facets(rows, job.progress), then)
+    ids = Filter((Facet("id", tuple(found)),))
+    numbers = table.order(ListQuery(ids)).numbers.tolist() if found else []
+    places = {rule.id: number for number, rule in table.rows(numbers).items()}
+    return np.array([places[one] for one in found if one in places], dtype=np.int64)

@@ -6,20 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from screens.curation.changes import Overtaken, Saved
 from screens.engine import AppEngine, Rules
 from screens.jobs import Job
-from screens.rules.rule_text import summary
 from workbench.curation.conflicts import RecordChanged
 from workbench.errors import UsageError
+from workbench.lists.tables import ListQuery
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import DescribedChange, story
 from workbench.rules.curation.ledger import Use, read_uses
+from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.fields import new_rule
-from workbench.rules.rulebook import Rulebook
+
+if TYPE_CHECKING:
+    from workbench.entry.project import OpenedProject
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +91,43 @@ def _outdated(work: Rules, rules: Sequence[Rule]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedRules:
-    """The rules in force, how many there are in a line, and what is wrong with their files."""
+class SyncedRules:
+    """What syncing rules with their files came to: how many there are, of how many files, how many are `off`.
 
-    book: Rulebook
-    summary: str
+    `pending` changes are not in the files yet, `conflicts` were changed on both sides; `changed` says whether
+    the sync changed rules.
+    """
+
+    rules: int = 0
+    files: int = 0
+    off: int = 0
+    pending: int = 0
+    conflicts: int = 0
     warnings: tuple[str, ...] = ()
-
-    @property
-    def odd(self) -> str:
-        """What is wrong in one note: many at once would cover what they are about."""
-        if not self.warnings:
-            return ""
-        first, more = self.warnings[0], len(self.warnings) - 1
-        return f"{first}\n… and {more:,} more: see `workbench rules list`" if more else first
+    changed: bool = False
 
 
-def read_rules(engine: AppEngine, job: Job) -> LoadedRules:
-    """Return the rules in force, synced with their files. Raises: WorkbenchError."""
+def sync_files(engine: AppEngine, job: Job) -> SyncedRules:
+    """Sync the rules with their files. Raises: WorkbenchError."""
+    with engine.workspace(job.progress) as opened:
+        before = revisions(opened)
     with engine.rules("rules", job.progress) as work:
-        book, notes = work.book, work.notes
-    return LoadedRules(book, summary(book), tuple(dict.fromkeys((*notes, *book.warnings))))
+        book, notes, changed = work.book, work.notes, before != revisions(work.opened)
+    counts = engine.lists().rule_list.facets(ListQuery(), ("enabled",))
+    return SyncedRules(
+        len(book.rules),
+        len(book.files) + len(book.named),
+        sum(one.count for one in counts.fields["enabled"] if one.value == "no"),
+        book.pending,
+        book.conflicts,
+        tuple(dict.fromkeys((*notes, *book.warnings))),
+        changed,
+    )
+
+
+def revisions(opened: OpenedProject) -> tuple[str, ...]:
+    """Return what differs when somebody curated rules."""
+    return tuple(journal.revision(STREAM) for journal in (opened.journal, opened.home_journal))
 
 
 def read_story(engine: AppEngine, identifier: str, job: Job) -> tuple[DescribedChange, ...]:

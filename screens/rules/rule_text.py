@@ -16,11 +16,11 @@ from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.differences import DescribedChange, FieldChange
 from workbench.rules.curation.ledger import Use
 from workbench.rules.descriptions import details
-from workbench.rules.rulebook import Rulebook
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible
 
 if TYPE_CHECKING:
+    from screens.rules.rule_service import SyncedRules
     from workbench.rules.matching.search import FoundRule
 
 
@@ -194,12 +194,16 @@ def _counted(title: str, counts: Counter[str], *, by_name: bool = False) -> list
     return [Content.styled(title, "bold $text-muted"), *rows, *more, Content("")]
 
 
-def summary(book: Rulebook) -> str:
-    """Return how many rules there are, of how many files, and what is out of sync."""
-    off = sum(not rule.enabled for rule in book.rules)
-    files = len(book.files) + len(book.named)
-    parts = [counted(len(book.rules), "rule"), counted(files, "file")]
-    parts += [f"{off:,} off"] if off else []
-    parts += [f"{book.pending:,} not written yet: D"] if book.pending else []
-    parts += [f"{book.conflicts:,} changed on both sides: D"] if book.conflicts else []
+def summary(found: SyncedRules) -> str:
+    """Return how many rules there are, of how many files, how many are off, and what is out of sync."""
+    parts = [counted(found.rules, "rule"), counted(found.files, "file")]
+    parts += [f"{found.off:,} off"] if found.off else []
+    parts += [f"{found.pending:,} not written yet: D"] if found.pending else []
+    parts += [f"{found.conflicts:,} changed on both sides: D"] if found.conflicts else []
     return " · ".join(parts)
+
+
+def warning_text(warnings: Sequence[str]) -> str:
+    """Return what is wrong with files in one note: many at once would cover what they are about."""
+    more = len(warnings) - 1
+    return f"{warnings[0]}\n… and {more:,} more: see `workbench rules list`" if more else warnings[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from textual import on
 from textual.binding import BindingType
@@ -14,16 +14,11 @@ from screens.curation.dialog import Dialog
 from screens.jobs import Job
 from screens.rules.matches import MatchesView, MessageMatches, answers
 from screens.rules.panes import RulePanes
-from screens.rules.rows import position_of
 from screens.rules.rule_changes import RuleChanges
+from screens.rules.rule_list_screen import RuleListScreen
 from screens.rules.rule_service import read_place, read_rule_uses, read_story
 from screens.widgets.table import VirtualTable
 from workbench.text.counts import counted
-
-if TYPE_CHECKING:
-    pass
-
-from screens.rules.rule_list_screen import RuleListScreen
 
 _GLANCE: Final = 0.04  # seconds the cursor rests on a rule before it is shown
 
@@ -54,18 +49,17 @@ class RulesScreen(RuleListScreen):
     @on(VirtualTable.MarksChanged, "#rules")
     def _marked(self, event: VirtualTable.MarksChanged) -> None:
         event.stop()
-        summary = "" if self.loaded is None else self.loaded.summary
-        self.say(f"{event.count:,} marked · B edits them · x d act on all" if event.count else summary)
+        self.say(f"{event.count:,} marked · B edits them · x d act on all" if event.count else self.summary)
 
     def glance(self) -> None:
         """Show the rule under the cursor in the pane that is open."""
         rule, panes = self.current, self.panes
         if rule is None:
-            panes.show_rule(None)
+            if not self.table.count:
+                panes.show_rule(None)
             return
         if panes.pane == "rule":
-            position = position_of(self.rules, rule.id)
-            found = self.sought.found.get(position) if self.sought.found and position is not None else None
+            found = None if self.sought.found is None else self.sought.found.get(rule.id)
             panes.show_rule(rule, found, self.sought.text)
         elif panes.pane == "versions":
             self._ask_pane("History", partial(read_story, self.engine, rule.id), panes.show_story)
@@ -118,7 +112,7 @@ class RulesScreen(RuleListScreen):
 
         def then(found: MessageMatches) -> None:
             self.panes.show_answers(found)
-            summary = f"{found.matched:,} of {counted(len(self.rules), 'rule')} found"
+            summary = f"{found.matched:,} of {counted(self.total, 'rule')} found"
             self.say(" · ".join((summary, *found.notes)))
             self.bench.log_action(["rules", "match", message, "--all"], summary)
 
@@ -128,26 +122,27 @@ class RulesScreen(RuleListScreen):
     @on(MatchesView.RuleWanted)
     def _wanted(self, event: MatchesView.RuleWanted) -> None:
         event.stop()
-        if not self.table.select_key(event.rule_id):
-            self.say("the filter hides that rule")
+        self.go_to(event.rule_id)
+        self.list_rows(missed=self._hidden)
         self.table.focus()
+
+    def _hidden(self) -> None:
+        self.goal = ""
+        self.say("the filter hides that rule")
 
     # Changing.
 
     def action_edit(self) -> None:
         """Edit the rule in a form."""
-        if rule := self.current:
-            self.changes.edit(rule)
+        self.with_current(self.changes.edit)
 
     def action_edit_text(self) -> None:
         """Edit the text in an editor."""
-        if rule := self.current:
-            self.changes.edit_text(rule)
+        self.with_current(self.changes.edit_text)
 
     def action_edit_file(self) -> None:
         """Open the rule's file in an editor."""
-        if rule := self.current:
-            self.changes.edit_file(rule)
+        self.with_current(self.changes.edit_file)
 
     def action_new(self) -> None:
         """Write a new rule."""
@@ -155,25 +150,23 @@ class RulesScreen(RuleListScreen):
 
     def action_switch(self) -> None:
         """Switch rules on or off."""
-        self.changes.toggle(self.chosen)
+        self.with_chosen(self.changes.toggle)
 
     def action_remove(self) -> None:
         """Put rules out of force."""
-        self.changes.remove(self.chosen)
+        self.with_chosen(self.changes.remove)
 
     def action_edit_marked(self) -> None:
         """Change all marked rules."""
-        self.changes.edit_marked(self.chosen)
+        self.with_chosen(self.changes.edit_marked)
 
     def action_add_example(self) -> None:
         """Add an example."""
-        if rule := self.current:
-            self.changes.add_example(rule)
+        self.with_current(self.changes.add_example)
 
     def action_remove_example(self) -> None:
         """Remove an example."""
-        if rule := self.current:
-            self.changes.remove_example(rule)
+        self.with_current(self.changes.remove_example)
 
     def action_import_files(self) -> None:
         """Choose rule files and import them."""

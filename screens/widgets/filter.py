@@ -1,4 +1,7 @@
-"""The bar a list is filtered in: live, with a history, a count, and what is wrong with the text and where."""
+"""The bar a list is filtered or searched in: live, with a history, and a state at its end.
+
+The state of a filter is a count, or what is wrong with the text and where; that of a search is its screen's.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from screens.safe_text import shown
+from screens.widgets.fields import SafeInput
 from workbench.lists.filters import Field, Filter, parse
 
 WAIT: Final = 0.12
@@ -24,8 +27,8 @@ WAIT: Final = 0.12
 _HISTORY: Final = 50
 
 
-class FilterInput(Input):
-    """Where the filter is typed; its keys act on the bar around it."""
+class FilterInput(SafeInput):
+    """Where the text is typed; its keys act on the bar around it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Clear", id="filter.clear", show=False, tooltip="Clear the filter"),
@@ -64,6 +67,7 @@ class FilterBar(Horizontal):
     """A line with a filter over rows with `fields`, hidden while it is neither used nor holds anything.
 
     A screen binds `/` to `open`, filters when `Changed` arrives and shows the result with `show_count`.
+    Without fields any text is a search: what it found is shown with `say`, and `down` goes to it.
     """
 
     DEFAULT_CSS = """
@@ -112,8 +116,9 @@ class FilterBar(Horizontal):
 
     def __init__(
         self,
-        fields: Sequence[Field] = (),
+        fields: Sequence[Field] | None = (),
         *,
+        sign: str = "/",
         placeholder: str = "fuzzy  !without  field:value",
         wait: float = WAIT,
         history: Sequence[str] = (),
@@ -121,7 +126,8 @@ class FilterBar(Horizontal):
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
-        self._fields = tuple(fields)
+        self._fields = None if fields is None else tuple(fields)
+        self._sign = sign
         self._placeholder = placeholder
         self._wait = wait
         self._timer: Timer | None = None
@@ -130,11 +136,11 @@ class FilterBar(Horizontal):
         self._place = len(self._history)
         self._typed = ""
         self._before: Widget | None = None
-        self._count = ""
+        self._found = ""
 
     def compose(self) -> ComposeResult:
         """Make the sign, the field and the state."""
-        yield Static("/ ", classes="filter--sign", markup=False)
+        yield Static(f"{self._sign} ", classes="filter--sign", markup=False)
         yield FilterInput(placeholder=self._placeholder, compact=True, select_on_focus=False)
         yield Static("", classes="filter--state", markup=False)
 
@@ -150,8 +156,8 @@ class FilterBar(Horizontal):
 
     @property
     def filter(self) -> Filter:
-        """Return what is understood of the text."""
-        return parse(self.text, self._fields)
+        """Return what is understood of the text; nothing of a search."""
+        return Filter() if self._fields is None else parse(self.text, self._fields)
 
     @property
     def history(self) -> tuple[str, ...]:
@@ -173,7 +179,11 @@ class FilterBar(Horizontal):
 
     def show_count(self, found: int, total: int) -> None:
         """Show how many rows the filter lets through: `1,234 of 100,000`."""
-        self._count = f"{found:,} of {total:,}"
+        self.say(f"{found:,} of {total:,}")
+
+    def say(self, text: str) -> None:
+        """Show what came of the text."""
+        self._found = text
         self._state()
 
     def clear(self) -> None:
@@ -196,6 +206,8 @@ class FilterBar(Horizontal):
     def recall(self, step: int) -> None:
         """Put the filter `step` places later in the history here; after the last comes what was typed."""
         place = self._place + step
+        if place > len(self._history) and self._fields is None:
+            self.keep()
         if not 0 <= place <= len(self._history):
             return
         if self._place == len(self._history):
@@ -234,7 +246,7 @@ class FilterBar(Horizontal):
     def _state(self) -> None:
         problems = self.filter.problems
         self.set_class(bool(problems), "-wrong")
-        state = Content(self._count if self.text else "")
+        state = shown(self._found if self.text else "")
         if problems:
             state = shown(f"✗ {problems[0].start + 1}: {problems[0].message}")
         self.query_one(".filter--state", Static).update(state)

@@ -7,8 +7,9 @@ and marks belong to rows by their keys, so they survive sorting, filtering and r
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Final
 
 from textual import events
@@ -21,6 +22,7 @@ from screens.widgets.table_rows import (
     GUTTER,
     Column,
     FindableRows,
+    LateRows,
     ListRows,
     NoRows,
     Rows,
@@ -29,7 +31,7 @@ from screens.widgets.table_rows import (
 )
 from screens.widgets.table_view import DrawnTable
 
-__all__ = ["Column", "FindableRows", "ListRows", "NoRows", "Rows", "VirtualTable"]
+__all__ = ["Column", "FindableRows", "LateRows", "ListRows", "NoRows", "Rows", "VirtualTable"]
 
 PAN: Final = 8
 """Cells that one step to the side moves."""
@@ -94,7 +96,10 @@ class VirtualTable(DrawnTable, can_focus=True):
 
     @dataclass
     class Highlighted(TableMessage):
-        """The cursor is on another row: its index and key, or -1 and None where there are no rows."""
+        """The cursor is on another row: its index and key, or -1 and None where there are no rows.
+
+        A row that is not there yet has no key: once it is, this is posted again.
+        """
 
         index: int
         key: str | None
@@ -127,8 +132,8 @@ class VirtualTable(DrawnTable, can_focus=True):
 
     @property
     def cursor_key(self) -> str | None:
-        """Return the key of the row under the cursor."""
-        return self._rows.key(self.cursor) if len(self._rows) else None
+        """Return the key of the row under the cursor, None where there is none or it is not there yet."""
+        return (self._rows.key(self.cursor) or None) if len(self._rows) else None
 
     @property
     def marks(self) -> frozenset[str]:
@@ -153,24 +158,28 @@ class VirtualTable(DrawnTable, can_focus=True):
         key = self.cursor_key
         return () if key is None else (key,)
 
-    def set_rows(self, rows: Rows, keep: str | None = None) -> None:
+    def set_rows(self, rows: Rows, keep: str | None = None, *, place: int | None = None) -> None:
         """Show other rows. The cursor goes to the row with the key `keep`, which stays where it is in view.
 
-        Without `keep` it goes to the first row; where there is no such row it keeps its place. Marks stay,
-        also those of rows that are not among these; a range that is being drawn ends.
+        `place` is where that row is, if that is known. Without either the cursor goes to the first row; where
+        there is no such row it keeps its place. Marks stay, also those of rows that are not among these; a
+        range that is being drawn ends.
         """
         before = self.cursor
         offset = before - self.scroll_offset.y
         self._marks.stop(keep=True)
         self._rows = rows
+        if isinstance(rows, LateRows):
+            rows.follow(partial(self._arrived, rows))
         self.forget()
         self.pan = 0
         self.virtual_size = Size(0, len(rows) + 1)
-        found = None if keep is None else find_row(rows, keep, before)
-        index = 0 if keep is None else self.validate_cursor(before if found is None else found)
+        found = find_row(rows, keep, before) if place is None and keep is not None else place
+        stays = keep is not None or place is not None
+        index = self.validate_cursor(before if found is None else found) if stays else 0
         self.set_reactive(VirtualTable.cursor, index)
         if self.is_mounted:
-            self.scroll_to(y=index - offset if keep is not None else 0, animate=False, force=True)
+            self.scroll_to(y=index - offset if stays else 0, animate=False, force=True)
             self.show_cursor()
             self._post_highlight()
         self.refresh()
@@ -197,8 +206,10 @@ class VirtualTable(DrawnTable, can_focus=True):
 
     def watch_cursor(self, before: int, after: int) -> None:
         """Draw a range up to the cursor and post where it is."""
-        if self._marks.stretch(after, self._rows.key):
-            self._marks_changed()
+        if self._marks.drawing:
+            self._stretch(after)
+        if isinstance(self._rows, LateRows):
+            self._rows.expect(after, after - before)
         super().watch_cursor(before, after)
         if self.is_mounted:
             self._post_highlight()
@@ -213,6 +224,31 @@ class VirtualTable(DrawnTable, can_focus=True):
         if now != self._posted:
             self._posted = now
             self.post_message(self.Highlighted(self, *now))
+
+    def _arrived(self, rows: Rows) -> None:
+        """Draw rows that came; the one under the cursor may be among them."""
+        if rows is self._rows and self.is_mounted:
+            self.refresh_rows()
+            self._post_highlight()
+
+    def _name_rows(self, first: int, last: int, then: Callable[[Sequence[str]], None]) -> None:
+        """Hand the keys of rows over, now if they are all there."""
+
+        def marked(keys: Sequence[str]) -> None:
+            then(keys)
+            self._marks_changed()
+
+        if isinstance(self._rows, LateRows):
+            self._rows.name_rows(first, last, marked)
+        else:
+            marked([self._rows.key(index) for index in range(first, last + 1)])
+
+    def _stretch(self, index: int) -> None:
+        """Draw the range up to a row."""
+        drawn = self._marks.range
+        assert drawn is not None
+        first, last = self._marks.stretch(index)
+        self._name_rows(first, last, partial(self._marks.fill, drawn, first))
 
     def _marks_changed(self) -> None:
         self.post_message(self.MarksChanged(self, len(self._marks.keys)))
@@ -240,28 +276,32 @@ class VirtualTable(DrawnTable, can_focus=True):
 
     def action_mark(self) -> None:
         """Mark the row, or take its mark off, and go to the next one; ends a range that is being drawn."""
-        if (key := self.cursor_key) is None:
+        if not len(self._rows):
             return
         if self._marks.drawing:
             self._marks.stop(keep=True)
+            self._marks_changed()
         else:
-            self._marks.toggle(key)
-        self._marks_changed()
+            self._toggle(self.cursor)
         self.cursor += 1
+
+    def _toggle(self, index: int) -> None:
+        self._name_rows(index, index, lambda keys: self._marks.toggle(keys[0]))
 
     def action_range(self) -> None:
         """Start marking all rows the cursor moves over, or end it."""
         if self._marks.drawing:
             self._marks.stop(keep=True)
+            self._marks_changed()
         elif len(self._rows):
-            self._marks.start(self.cursor, self._rows.key)
-        self._marks_changed()
+            self._marks.start(self.cursor)
+            self._stretch(self.cursor)
 
     def action_invert(self) -> None:
         """Mark all rows, or those that are not marked instead of those that are."""
         self._marks.stop(keep=True)
-        self._marks.invert(self._rows.key(index) for index in range(len(self._rows)))
-        self._marks_changed()
+        if len(self._rows):
+            self._name_rows(0, len(self._rows) - 1, self._marks.invert)
 
     def action_clear(self) -> None:
         """Take back a range being drawn, else all marks; without any the key is left to the screen."""
@@ -293,14 +333,14 @@ class VirtualTable(DrawnTable, can_focus=True):
     def _clicked(self, index: int, event: events.Click, *, in_gutter: bool) -> None:
         if event.shift:
             self._marks.stop(keep=True)
-            self._marks.start(self.cursor, self._rows.key)
+            self._marks.start(self.cursor)
+            if index == self.cursor:
+                self._stretch(index)
             self.cursor = index
             self._marks.stop(keep=True)
-            self._marks_changed()
         elif event.ctrl or in_gutter:
             self.cursor = index
-            self._marks.toggle(self._rows.key(index))
-            self._marks_changed()
+            self._toggle(index)
         else:
             self.cursor = index
             if event.chain == 2:

@@ -37,6 +37,23 @@ class Rows(Protocol):
 
 
 @runtime_checkable
+class LateRows(Protocol):
+    """Rows of which some are not there yet: their key is "" until they are, and no call waits for them."""
+
+    def follow(self, arrived: Callable[[], None]) -> None:
+        """Call `arrived` from now on whenever rows came that were not there."""
+        ...
+
+    def expect(self, index: int, step: int) -> None:
+        """Prepare for rows around `index` to be drawn, more of them in the direction of `step`."""
+        ...
+
+    def name_rows(self, first: int, last: int, then: Callable[[Sequence[str]], None]) -> None:
+        """Hand over the keys of the rows from `first` to `last`, "" for gone ones, once all are known."""
+        ...
+
+
+@runtime_checkable
 class FindableRows(Protocol):
     """Rows that know where a key is, so that a table need not look through all of them."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
@@ -122,7 +122,19 @@ class CursorView(ScrollView, can_focus=True, inherit_bindings=False):
         self.cursor = self.count - 1
 
 
-Key = Callable[[int], str]
+@dataclass(slots=True)
+class MarkRange:
+    """Rows that are marked while the cursor moves: from `anchor` to `end`, over what was marked `before`."""
+
+    anchor: int
+    end: int
+    before: frozenset[str]
+    dropped: bool = False
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first and the last row."""
+        return min(self.anchor, self.end), max(self.anchor, self.end)
 
 
 class RowMarks:
@@ -130,27 +142,25 @@ class RowMarks:
 
     def __init__(self) -> None:
         self.keys: set[str] = set()
-        self._before: frozenset[str] = frozenset()
-        self._anchor: int | None = None
-        self._end = 0
+        self.range: MarkRange | None = None
 
     @property
     def drawing(self) -> bool:
         """Whether a range is being drawn."""
-        return self._anchor is not None
+        return self.range is not None
 
     def toggle(self, key: str) -> None:
-        """Mark a row, or take its mark off."""
-        self.keys ^= {key}
+        """Mark a row, or take its mark off; a row that is gone has the key "" and gets none."""
+        self.keys ^= {key} - {""}
 
     def invert(self, keys: Iterable[str]) -> None:
         """Mark those of the keys that are not marked, and take the marks off the others."""
-        self.keys ^= set(keys)
+        self.keys ^= set(keys) - {""}
 
     def clear(self) -> None:
         """Take all marks off and end a range."""
         self.keys = set()
-        self._anchor = None
+        self.range = None
 
     def keep(self, known: Container[str]) -> bool:
         """Take the marks off rows that are no longer known; return whether there were any."""
@@ -158,27 +168,36 @@ class RowMarks:
         self.keys -= gone
         return bool(gone)
 
-    def start(self, index: int, key: Key) -> None:
-        """Start drawing a range at a row, which is marked."""
-        self._before, self._anchor, self._end = frozenset(self.keys), index, index
-        self.keys.add(key(index))
+    def start(self, index: int) -> MarkRange:
+        """Start drawing a range at a row."""
+        self.range = MarkRange(index, index, frozenset(self.keys))
+        return self.range
 
-    def stretch(self, index: int, key: Key) -> bool:
-        """Draw the range to a row; return whether a range is being drawn."""
-        if self._anchor is None:
-            return False
-        for passed in range(min(index, self._end), max(index, self._end) + 1):
-            name = key(passed)
-            inside = min(self._anchor, index) <= passed <= max(self._anchor, index)
-            (self.keys.add if inside or name in self._before else self.keys.discard)(name)
-        self._end = index
-        return True
+    def stretch(self, index: int) -> tuple[int, int]:
+        """Draw the range to a row; return the first and the last row that this may have changed."""
+        assert self.range is not None
+        passed = min(index, self.range.end), max(index, self.range.end)
+        self.range.end = index
+        return passed
+
+    def fill(self, drawn: MarkRange, first: int, keys: Sequence[str]) -> None:
+        """Mark those of the rows from `first` on that a range holds; the others are as they were before it.
+
+        The keys may come when the range is over.
+        """
+        if drawn.dropped:
+            return
+        least, most = drawn.span
+        for index, key in enumerate(keys, first):
+            inside = key and (least <= index <= most or key in drawn.before)
+            (self.keys.add if inside else self.keys.discard)(key)
 
     def stop(self, *, keep: bool) -> None:
         """End the range; what it marked stays marked, or is as it was before."""
-        if self._anchor is not None and not keep:
-            self.keys = set(self._before)
-        self._anchor = None
+        if self.range is not None and not keep:
+            self.keys = set(self.range.before)
+            self.range.dropped = True
+        self.range = None
 
 
 _MOST_KEPT: Final = 1_024

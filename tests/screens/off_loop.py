@@ -19,10 +19,8 @@ from unittest.mock import patch
 
 import screens
 import screens.conflicts.pair_list
-import screens.learnings.learning_list
 import screens.plan.work
 import screens.replay.tasks
-import screens.rules.rule_list
 import screens.sessions.listing
 import store.git_process
 import store.journal
@@ -38,6 +36,7 @@ DOORS: Final[tuple[tuple[Any, str], ...]] = (
     (store.journal.FileJournal, "read"),
     (store.journal.FileJournal, "append_all"),
     (store.tables.Tables, "read"),
+    (store.tables.Tables, "query"),
     (store.tables.Tables, "catch_up"),
     (store.git_process, "_completed"),
     (subprocess.Popen, "__init__"),
@@ -45,9 +44,7 @@ DOORS: Final[tuple[tuple[Any, str], ...]] = (
     (screens.plan.work, "make_plan"),
     (screens.plan.work, FILTER),
     (screens.conflicts.pair_list, FILTER),
-    (screens.learnings.learning_list, FILTER),
     (screens.replay.tasks, FILTER),
-    (screens.rules.rule_list, FILTER),
     (screens.sessions.listing, FILTER),
 )
 _SCREENS = str(Path(screens.__file__).parent)

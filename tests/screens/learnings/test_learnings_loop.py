@@ -6,7 +6,6 @@ from pathlib import Path
 
 from screens.jobs import Job
 from screens.learnings.learning_service import FEW, KnownLearnings
-from screens.widgets.filter import FilterBar
 from tests.screens.learnings.conftest import Made, Open, auto, store_at
 from workbench.curation.records import EntryDraft
 from workbench.curation.steps import draft_addition
@@ -43,7 +42,7 @@ async def test_many_are_compared_by_another_process_and_reviewed(opened: Open, r
         assert screen.known.live == MANY > FEW
         assert screen.known.whole
         assert screen.known.waiting[desk.shown[0]].why == "conflict"
-        screen.query_one(FilterBar).set_text("feature:part-7 table")
+        screen.bar.set_text("feature:part-7 table")
         await desk.settle()
         assert len(desk.shown) == MANY // 60
         await desk.pilot.press("a", "j", "x", "t", "G", "g", "s")

@@ -32,13 +32,7 @@ from screens.learnings.learning_form import (
 )
 from screens.learnings.learning_list import (
     COLUMNS,
-    FIELDS,
-    SORT_KEYS,
     STATES,
-    LearningQuery,
-    LearningRecord,
-    LearningRows,
-    arranged,
     days,
     learning_cells,
     state_of,
@@ -52,7 +46,8 @@ from tests.screens.test_commands import check_command_line
 from workbench.curation.records import RecordChange
 from workbench.entry.cli.output import to_json
 from workbench.errors import ProcessError
-from workbench.lists.filters import parse
+from workbench.lists.learnings import LearningRow
+from workbench.memory.learnings.learningtype import stale_days
 from workbench.memory.learnings.ledger import Note
 from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
@@ -76,6 +71,13 @@ GONE = replace(ONE, id="learning-3333333333", state=LearningState.REJECTED, hit_
 AGAINST = Note("2026-11-16T08:00:00Z", "hook", ONE.id, "s-5", None, "`pytest` worked")
 
 
+def row(one: FeatureLearning) -> LearningRow:
+    """Return a learning as it is listed."""
+    age = stale_days(replace(one, last_hit="", reviewed_at=""), NOW)
+    why = "unreviewed" if state_of(one) == "unreviewed" else ""
+    return LearningRow(one, why, 1 if one is ONE else 0, age, stale_days(one, NOW))
+
+
 def known(*learnings: FeatureLearning) -> KnownLearnings:
     """Return these learnings, of which those that are live and unreviewed wait."""
     waiting = {
@@ -91,83 +93,13 @@ def known(*learnings: FeatureLearning) -> KnownLearnings:
 ALL = known(ONE, TWO, GONE)
 
 
-def filtered(text: str) -> list[str]:
-    """Return the last digits of what a filter lets through, all views, by id."""
-    query = parse(text, FIELDS)
-    assert query.problems == ()
-    return sorted(one[-1] for one in arranged(ALL, LearningQuery(view="all", filter=query)))
-
-
-@pytest.mark.parametrize(
-    ("text", "through"),
-    [
-        ("pytest", "13"),
-        ("!pytest", "2"),
-        ("feature:hostile", "2"),
-        ("state:rejected", "3"),
-        ("state:unreviewed,reviewed", "12"),
-        ("why:unreviewed", "1"),
-        ("source:human", "2"),
-        ("source:>=agent", "2"),
-        ("kind:command", "13"),
-        ("task:42", "13"),
-        ("file:src/a.py", "13"),
-        ("scope:src/*", "13"),
-        ("session:s-1", "123"),
-        ("hits:>=4", "3"),
-        ("against:>0", "1"),
-        ("confidence:>0.5", "2"),
-        ("age:>5", "13"),
-        ("heard:<4", "2"),
-        ("iteration:7", "123"),
-        ("live:no", "3"),
-        ("reviewed:yes", "2"),
-        ("stale:yes", ""),
-        ("mine:yes", "123"),
-        ("created:2026-11-14", "2"),
-        ("updated:>=2026-11-12", "2"),
-        ("id:22*", "2"),
-    ],
-)
-def test_every_field_filters(text: str, through: str) -> None:
-    """A filter over any field lets through what it says."""
-    assert filtered(text) == list(through)
-
-
-def test_every_field_has_values() -> None:
-    """The record answers to every field of the filter, and to no others."""
-    record = LearningRecord(ONE, ALL)
-    assert set(record) == {field.name for field in FIELDS}
-    assert len(dict(record)) == len(record)
-
-
-@pytest.mark.parametrize("column", SORT_KEYS)
-def test_every_order_turns_round(column: str) -> None:
-    """Each column sorts all learnings, up and down, and is one of the columns."""
-    up = arranged(ALL, LearningQuery(view="all", sort=(column, False)))
-    down = arranged(ALL, LearningQuery(view="all", sort=(column, True)))
-    assert column in {one.id for one in COLUMNS}
-    assert sorted(up) == sorted(down) == sorted(ALL.learnings)
-    keys = [SORT_KEYS[column](ALL.learnings[one], ALL) for one in up]
-    assert keys == sorted(keys)
-    assert [SORT_KEYS[column](ALL.learnings[one], ALL) for one in down] == keys[::-1]
-
-
-def test_the_queue_is_what_waits_and_all_begins_with_the_newest_live_one() -> None:
-    """The queue keeps its order; of all, what is gone comes last."""
-    assert arranged(ALL, LearningQuery()) == [ONE.id]
-    assert arranged(ALL, LearningQuery(view="all")) == [TWO.id, ONE.id, GONE.id]
-
-
 def test_rows_have_a_cell_for_each_column() -> None:
     """Every state differs by its glyph; hostile text is neutral."""
     for one in (ONE, TWO, GONE):
-        cells = learning_cells(one, ALL)
+        cells = learning_cells(row(one))
         assert len(cells) == len(COLUMNS)
         text = "".join(cell if isinstance(cell, str) else cell.plain for cell in cells)
         assert not set("\x1b\x00\u202e\n") & set(text)
-    rows = LearningRows([TWO.id, ONE.id], ALL)
-    assert (len(rows), rows.key(1)) == (2, ONE.id)
     assert len({glyph for glyph, _ in STATES.values()}) == len(STATES)
 
 
@@ -176,9 +108,9 @@ def test_rows_have_a_cell_for_each_column() -> None:
 def test_any_text_is_told_on_its_lines(text: str) -> None:
     """Whatever a learning says, its row is one line and its pane has no control characters."""
     one = replace(ONE, text=text, reason=text, evidence=text, feature=text)
-    row = learning_cells(one, ALL)
-    assert all("\n" not in (cell if isinstance(cell, str) else cell.plain) for cell in row)
-    told = story_content(LearningStory(one, None, (), (), (), (), NOW), width=40).plain
+    cells = learning_cells(row(one))
+    assert all("\n" not in (cell if isinstance(cell, str) else cell.plain) for cell in cells)
+    told = story_content(LearningStory(row(one), None, (), (), (), ()), width=40).plain
     assert not {character for character in told if ord(character) < 32} - {"\n", "\t"}
 
 
@@ -192,7 +124,7 @@ def test_a_story_tells_everything() -> None:
         RecordChange("2026-11-12T08:00:00Z", "cli", ONE.id, before, ONE, "it was wrong", "2"),
     )
     told = story_content(
-        LearningStory(ONE, item, ("override",), hits, (AGAINST,), changes, NOW), width=70
+        LearningStory(row(ONE), item, ("override",), hits, (AGAINST,), changes), width=70
     ).plain
     for part in (
         "? unreviewed",

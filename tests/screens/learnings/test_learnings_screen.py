@@ -18,7 +18,6 @@ from screens.learnings.preview import PromptPreview
 from screens.widgets.code import Details
 from screens.widgets.dialogs import Choose, Confirm
 from screens.widgets.fields import SafeArea, SafeInput
-from screens.widgets.filter import FilterBar
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable
 from tests.screens.golden import screen_text
@@ -270,7 +269,7 @@ async def test_filter_order_view_and_cursor_come_back(opened: Open, made: Made, 
     place = tmp_path / "place.json"
     async with opened(place_file=place) as desk:
         await desk.press("t")
-        bar = desk.screen.query_one(FilterBar)
+        bar = desk.screen.bar
         bar.set_text("source:auto confidence:<0.5 -state:retired")
         await desk.settle()
         assert made.human.id not in desk.shown
@@ -281,7 +280,7 @@ async def test_filter_order_view_and_cursor_come_back(opened: Open, made: Made, 
         desk.go(made.stale)
         await desk.settle()
     async with opened(place_file=place) as desk:
-        assert desk.screen.wanted.view == "all"
+        assert desk.screen.view == "all"
         assert desk.screen.table.sort == ("feature", False)
         assert desk.screen.table.cursor_key == made.stale.id
         assert made.human.id not in desk.shown

@@ -36,6 +36,16 @@ class Desk:
         return [rows.key(index) for index in range(len(rows))]
 
     @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules in force, by id."""
+        book, _ = open_workspace(self.app.engine.root, Config()).workspace.sync_rules()
+        return tuple(book.rules)
+
+    def rule(self, identifier: str) -> Rule | None:
+        """Return the rule in force with an id."""
+        return next((rule for rule in self.rules if rule.id == identifier), None)
+
+    @property
     def current(self) -> Rule:
         """The rule under the cursor."""
         rule = self.screen.current

@@ -8,24 +8,22 @@ from pathlib import Path
 import pytest
 from textual.widgets import Static
 
+from screens.curation.facets import FacetDialog
 from screens.curation.record_form import RecordForm
 from screens.jobs import Job
 from screens.rules.bulk_edit import BulkEditForm
-from screens.rules.facets import FacetDialog
 from screens.rules.matches import MatchesView
 from screens.rules.panes import PANES, RulePanes
 from screens.rules.rule_changes import RuleChanges
-from screens.rules.rule_list import SORT_KEYS
 from screens.rules.rule_service import RuleWriter
-from screens.rules.search import SearchBar
 from screens.sitting import read_place, write_place
 from screens.widgets.code import CodeView
 from screens.widgets.dialogs import Ask, Choose, Confirm
 from screens.widgets.fields import SafeArea, SafeInput
-from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from tests.screens.golden import SIZES, screen_text
 from tests.screens.rules.conftest import Opened
+from workbench.lists.rules import RULES as RULES_LIST
 from workbench.records.rules import Authority
 from workbench.rules.descriptions import place
 
@@ -35,7 +33,7 @@ RULES = 21  # of the sample project
 async def test_the_rules_of_the_project_are_listed_by_file_and_line(opened: Opened) -> None:
     """All of them, the one under the cursor whole beside the list, and how many in the status line."""
     async with opened() as desk:
-        rules = sorted(desk.screen.rules, key=place)
+        rules = sorted(desk.rules, key=place)
         assert len(rules) == RULES
         assert desk.shown == [rule.id for rule in rules]
         await desk.press("j", "j")
@@ -52,20 +50,20 @@ async def test_a_filter_narrows_the_list_and_keeps_the_cursor(opened: Opened) ->
         await desk.press("G")
         last = desk.current
         await desk.press("slash")
-        field = desk.screen.query_one(FilterBar).field
+        field = desk.screen.bar.field
         assert field.has_focus
         field.value = "file:CLAUDE.md"
         await desk.press("enter")
         assert desk.screen.table.has_focus
-        assert {
-            rule.provenance.file for rule in desk.screen.rules if rule.id in desk.shown and rule.provenance
-        } == {"CLAUDE.md"}
+        assert {rule.provenance.file for rule in desk.rules if rule.id in desk.shown and rule.provenance} == {
+            "CLAUDE.md"
+        }
         assert desk.current == last
         assert "6 of 21" in screen_text(desk.app)
         await desk.filter("authority:absolute -money")
         assert desk.shown
         for identifier in desk.shown:
-            rule = desk.screen.record(identifier)
+            rule = desk.rule(identifier)
             assert rule is not None
             assert rule.authority is Authority.ABSOLUTE
             assert "money" not in rule.rule
@@ -84,7 +82,7 @@ async def test_rules_are_searched_while_typing(opened: Opened) -> None:
     """Best first with scores and reasons; the filter narrows what was found; escape ends it."""
     async with opened() as desk:
         await desk.press("G", "s")
-        desk.screen.query_one(SearchBar).field.value = "money floats"
+        desk.screen.search_bar.field.value = "money floats"
         await desk.press("enter")
         table = desk.screen.table
         assert table.visible_columns[0] == "score"
@@ -113,9 +111,9 @@ async def test_rules_are_sorted_by_keys_and_headers(opened: Opened) -> None:
         table.post_message(VirtualTable.SortRequested(table, "priority"))
         await desk.settle()
         assert table.sort == ("priority", True)
-        priorities = [rule.priority for key in desk.shown if (rule := desk.screen.record(key))]
+        priorities = [rule.priority for key in desk.shown if (rule := desk.rule(key))]
         assert priorities == sorted(priorities, reverse=True)
-        await desk.press(*["o"] * (len(SORT_KEYS) - list(SORT_KEYS).index("priority")))
+        await desk.press(*["o"] * (len(RULES_LIST.sorts) - list(RULES_LIST.sorts).index("priority")))
         assert desk.screen.wanted.sort is None
         assert desk.shown == first
 
@@ -129,13 +127,9 @@ async def test_values_are_counted_and_filtered_by(opened: Opened) -> None:
         table = dialog.query_one(VirtualTable)
         assert table.select_key("file:AGENTS.md")
         await desk.press("space", "enter")
-        bar = desk.screen.query_one(FilterBar)
+        bar = desk.screen.bar
         assert bar.text == 'money file:"AGENTS.md"'
-        files = {
-            rule.provenance.file
-            for key in desk.shown
-            if (rule := desk.screen.record(key)) and rule.provenance
-        }
+        files = {rule.provenance.file for key in desk.shown if (rule := desk.rule(key)) and rule.provenance}
         assert files == {"AGENTS.md"}
         await desk.press("f")
         assert desk.dialog(FacetDialog).query_one(VirtualTable).marks == {"file:AGENTS.md"}
@@ -217,8 +211,8 @@ async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened) -> None:
         story = desk.screen.query_one(RulePanes).story
         assert [told.what for told in story] == ["reworded", "added"]
         await desk.press("escape", "u")
-        assert desk.screen.record(before.id) is not None
-        assert desk.screen.record(after.id) is None
+        assert desk.rule(before.id) is not None
+        assert desk.rule(after.id) is None
         assert desk.commands[-1] == "workbench rules undo"
 
 
@@ -237,7 +231,7 @@ async def test_what_was_written_is_not_dropped_unasked(opened: Opened) -> None:
         assert desk.dialog(RecordForm) is form
         await desk.press("escape", "y")
         assert desk.app.screen is desk.screen
-        assert "Other words." not in {rule.rule for rule in desk.screen.rules}
+        assert "Other words." not in {rule.rule for rule in desk.rules}
 
 
 async def test_a_rule_is_added_and_the_cursor_goes_to_it(opened: Opened) -> None:
@@ -256,7 +250,7 @@ async def test_a_rule_is_added_and_the_cursor_goes_to_it(opened: Opened) -> None
         desk.dialog(RecordForm).query_one("#field-0", SafeArea).load_text("Never log a token.")
         await desk.press("f2")
         assert "already there" in screen_text(desk.app)
-        assert len(desk.screen.rules) == RULES + 2
+        assert len(desk.rules) == RULES + 2
 
 
 async def test_many_marked_rules_are_switched_after_a_question(
@@ -268,26 +262,26 @@ async def test_many_marked_rules_are_switched_after_a_question(
         await desk.press("space", "space", "space", "x")
         assert "Switch 3 rules" in screen_text(desk.app)
         await desk.press("n")
-        assert all(rule.enabled for rule in desk.screen.rules)
+        assert all(rule.enabled for rule in desk.rules)
         await desk.press("x", "y")
-        assert len([rule for rule in desk.screen.rules if not rule.enabled]) == 3
+        assert len([rule for rule in desk.rules if not rule.enabled]) == 3
 
 
 async def test_marked_rules_are_switched_and_changed_in_one_step(opened: Opened) -> None:
     """Each keeps what is its own; one undo takes all of it back."""
     async with opened() as desk:
-        before = desk.screen.rules
+        before = desk.rules
         await desk.press("space", "space", "space", "x")
-        off = [rule for rule in desk.screen.rules if not rule.enabled]
+        off = [rule for rule in desk.rules if not rule.enabled]
         assert len(off) == 3
         await desk.press("x")
-        assert all(rule.enabled for rule in desk.screen.rules)
+        assert all(rule.enabled for rule in desk.rules)
         await desk.press("B")
         form = desk.dialog(BulkEditForm)
         form.query_one("#field-0", SafeInput).value = "77"
         form.query_one("#field-1", SafeInput).value = "workflow:release"
         await desk.press("f2")
-        changed = [rule for rule in desk.screen.rules if rule.priority == 77]
+        changed = [rule for rule in desk.rules if rule.priority == 77]
         assert len(changed) == 3
         assert all("workflow:release" in rule.tags for rule in changed)
         assert len({rule.tags for rule in changed}) > 1
@@ -296,9 +290,9 @@ async def test_marked_rules_are_switched_and_changed_in_one_step(opened: Opened)
         )
         await desk.press("u", "u", "u")
         decided = [(rule.id, rule.priority, rule.tags, rule.enabled) for rule in before]
-        assert [(rule.id, rule.priority, rule.tags, rule.enabled) for rule in desk.screen.rules] == decided
+        assert [(rule.id, rule.priority, rule.tags, rule.enabled) for rule in desk.rules] == decided
         await desk.press("U")
-        assert sum(not rule.enabled for rule in desk.screen.rules) == 3
+        assert sum(not rule.enabled for rule in desk.rules) == 3
 
 
 async def test_removing_says_how_many_and_is_undone(opened: Opened) -> None:
@@ -307,14 +301,14 @@ async def test_removing_says_how_many_and_is_undone(opened: Opened) -> None:
         await desk.press("v", "j", "v", "d")
         assert "Remove 2 rules?" in screen_text(desk.app)
         await desk.press("enter")
-        assert len(desk.screen.rules) == RULES
+        assert len(desk.rules) == RULES
         gone = set(desk.screen.table.marks)
         await desk.press("d", "y")
-        assert len(desk.screen.rules) == RULES - 2
-        assert not gone & {rule.id for rule in desk.screen.rules}
+        assert len(desk.rules) == RULES - 2
+        assert not gone & {rule.id for rule in desk.rules}
         assert desk.screen.table.mark_count == 0
         await desk.press("u")
-        assert len(desk.screen.rules) == RULES
+        assert len(desk.rules) == RULES
 
 
 async def test_examples_are_added_and_removed(opened: Opened) -> None:
@@ -368,15 +362,15 @@ async def test_the_place_comes_back(opened: Opened, tmp_path: Path) -> None:
         await desk.press("j", "j", "right_square_bracket")
         key, shown = desk.current.id, desk.shown
     async with opened(place_file=kept) as desk:
-        assert desk.screen.query_one(FilterBar).text == "file:AGENTS.md"
+        assert desk.screen.bar.text == "file:AGENTS.md"
         assert (desk.shown, desk.current.id) == (shown, key)
         assert desk.screen.table.sort == ("priority", True)
         assert desk.screen.query_one(RulePanes).pane == "versions"
         await desk.press("j")
-        desk.screen.query_one(SearchBar).set_text("money")
+        desk.screen.search_bar.set_text("money")
         await desk.settle()
     async with opened(place_file=kept) as desk:
-        assert desk.screen.query_one(SearchBar).text == "money"
+        assert desk.screen.search_bar.text == "money"
         assert desk.screen.sought.found
     place_now = read_place(kept.read_bytes())
     place_now.sections["rules"] = {"sort": ["nothing"], "key": 7, "pane": [], "filter": None, "search": None}
@@ -428,8 +422,8 @@ async def test_marks_are_not_copied_for_each_rule(opened: Opened, monkeypatch: p
 
     async with opened() as desk:
         await desk.press("*")
-        assert desk.screen.table.mark_count == len(desk.screen.rules) > 3
+        assert desk.screen.table.mark_count == len(desk.rules) > 3
         monkeypatch.setattr(VirtualTable, "marks", property(counted))
         await desk.filter("python")
         assert len(asked) <= 3
-        assert desk.screen.table.mark_count == len(desk.screen.rules)
+        assert desk.screen.table.mark_count == len(desk.rules)

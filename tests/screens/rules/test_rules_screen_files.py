@@ -38,13 +38,13 @@ async def test_files_are_imported_by_name_after_a_look(opened: Opened, roastery:
         dialog.query_one(Input).value = "notes/team.md"
         await desk.press("enter")
         assert "2 rules would change in 1 file:" in screen_text(desk.app)
-        assert len(desk.screen.rules) == 21
+        assert len(desk.rules) == 21
         await desk.press("f2")
         assert desk.app.screen is desk.screen
-        assert len(desk.screen.rules) == 23
+        assert len(desk.rules) == 23
         assert desk.commands[-1] == "workbench rules import notes/team.md"
         await desk.press("u")
-        assert len(desk.screen.rules) == 21
+        assert len(desk.rules) == 21
 
 
 def test_paths_are_split_as_in_a_shell() -> None:
@@ -197,7 +197,7 @@ async def test_a_side_is_taken_where_both_changed_a_rule(
         await desk.press("t")
         assert desk.dialog(SyncFiles).differences == ()
         await desk.press("escape")
-        assert "Run the whole suite before each release." in {rule.rule for rule in desk.screen.rules}
+        assert "Run the whole suite before each release." in {rule.rule for rule in desk.rules}
         assert desk.commands[-1] == (f"workbench rules drift --resolve {difference.identifier} --take theirs")
 
 
@@ -215,7 +215,7 @@ async def test_both_sides_are_merged_and_written(opened: Opened, roastery: Path,
         await desk.press("w", "y")
         assert f"- {merged}" in file.read_text()
         await desk.press("escape")
-        assert merged in {rule.rule for rule in desk.screen.rules}
+        assert merged in {rule.rule for rule in desk.rules}
 
 
 async def test_a_file_that_cannot_be_written_is_told(opened: Opened, roastery: Path, other: Other) -> None:
@@ -246,7 +246,7 @@ async def test_what_is_odd_about_files_is_one_note(opened: Opened, roastery: Pat
     for number in range(10):
         (place / f"odd{number}.mdc").write_text(f"- Always run suite {number}.\n\n```\nopen\n")
     async with opened() as desk:
-        assert desk.screen.loaded is not None
-        assert len(desk.screen.loaded.warnings) >= 10
+        assert desk.screen.files is not None
+        assert len(desk.screen.files.warnings) >= 10
         (told,) = desk.told
         assert "workbench rules list" in told

@@ -11,13 +11,13 @@ from textual.pilot import Pilot
 
 from screens.app import WorkbenchApp
 from screens.rules import rule_list_screen
-from screens.rules.rule_service import LoadedRules
-from screens.rules.rule_text import summary
+from screens.rules.rule_service import SyncedRules
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size
+from workbench.config import Config
+from workbench.entry.project import open_workspace
 from workbench.records.rules import Authority, Category, Level, Provenance, Rule
-from workbench.rules.rulebook import Rulebook
-from workbench.rules.ruleset import rule_set
+from workbench.rules.curation.ruletype import to_body
 
 TEXTS = (
     "Amounts of money are integers of cents; never use floats for them.",
@@ -59,12 +59,13 @@ def _rules() -> tuple[Rule, ...]:
 
 
 @pytest.fixture(autouse=True)
-def _fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the screen read these rules."""
-    rules = _rules()
-    files = ("CLAUDE.md", ".cursor/rules/web.mdc")
-    book = Rulebook(rule_set(rules), "fixed", files=files, pending=1)
-    monkeypatch.setattr(rule_list_screen, "read_rules", lambda engine, job: LoadedRules(book, summary(book)))
+def _fixed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Have these rules in the journal of the project, and their files not looked at."""
+    monkeypatch.setattr("store.project_state.project_id", lambda root: "shop")
+    bodies = [to_body(rule) for rule in _rules()]
+    open_workspace(tmp_path, Config()).journal.append("rules", "rule.put", bodies, by="test")
+    found = SyncedRules(len(TEXTS), files=2, off=1, pending=1)
+    monkeypatch.setattr(rule_list_screen, "sync_files", lambda engine, job: found)
 
 
 @asynccontextmanager

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
+from screens.curation.facets import FacetCount, facet_counts, facets_of
 from screens.curation.overtaken import FieldMerge, field_merges, merged_changes, undecided
 from screens.rules.bulk_edit import bulk_problems, each_change, form_values
-from screens.rules.facets import FacetCount, count_facets, facets_of
-from screens.rules.rows import COLUMNS, RuleRows, near_end, position_of, rule_cells
+from screens.rules.rows import COLUMNS, columns, near_end, rule_cells, scored_cells
 from screens.rules.rule_form import (
     add_command,
     edit_command,
@@ -24,22 +24,10 @@ from screens.rules.rule_form import (
     switch_command,
     value_text,
 )
-from screens.rules.rule_list import (
-    FACETS,
-    FIELDS,
-    SORT_KEYS,
-    RuleListQuery,
-    RuleRecord,
-    base_order,
-    by_position,
-    facet_values,
-    inverse,
-    listed,
-    sorted_positions,
-)
 from screens.rules.rule_text import rule_content, use_content
 from tests.rules.strategies import books
-from workbench.lists.filters import parse
+from workbench.lists.rules import FIELDS
+from workbench.lists.tables import ValueCount, ValueCounts
 from workbench.records.rules import Authority, Check, Level, Provenance, Rule
 from workbench.rules.curation.ledger import Use
 from workbench.rules.matching.search import FoundRule
@@ -50,18 +38,6 @@ HOSTILE = "[/] list[int] = x[0] \x1b[31mred\x1b[0m \0 \u202eevil\u202c 🎉"
 def made(identifier: str = "rule-a", **fields: Any) -> Rule:
     """Return a rule."""
     return Rule(**{"id": identifier, "name": "n", "rule": "Use tabs.", "project_id": "p", **fields})
-
-
-def quiet(stage: str, done: int = 0, total: int = 0) -> None:
-    """Take progress and say nothing."""
-
-
-def shown_ids(rules: tuple[Rule, ...], text: str, sort: tuple[str, bool] | None = None) -> list[str]:
-    """Return the ids a filter lets through, in the order they are listed."""
-    wanted = RuleListQuery(parse(text, FIELDS), sort)
-    assert not wanted.filter.problems
-    listing = listed(rules, wanted, base_order(rules, wanted, quiet))
-    return [rules[position].id for position in listing.order]
 
 
 FULL = made(
@@ -92,97 +68,15 @@ FULL = made(
 )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("parameters", "text:values", "condition:sql", "example:escape", "id:full", "name:n"),
-        *(
-            "file:docs/CLAUDE.md",
-            "file:AGENTS.md",
-            "file:docs/*",
-            "tag:sql",
-            "tool:claude",
-            "scope:path:src/**",
-        ),
-        *("category:behavior", "authority:absolute", "level:>=scenario", "priority:>=80", "tokens:12"),
-        *("used:>2", "version:2", "cooldown:60", "line:7", "enabled:no", "home:no", "checked:yes"),
-        *("created:2026-10", "updated:2026-11", "last:2026-11-03", "when:os=mac", "project:p"),
-        *("source:import", "format:claude", "section:Data", "holds:always", "replaces:rule-old"),
-        "meta:as_imported=x",
-    ],
-)
-def test_every_field_can_be_filtered_by(text: str) -> None:
-    """Each field finds the rule that has the value and no other; what is negated finds the other."""
-    other = made("rule-other", name="m", rule="Be kind.", project_id=None, source="user")
-    rules = (FULL, other)
-    found = shown_ids(rules, text)
-    assert "rule-full" in found
-    if ":" in text and text not in ("category:behavior",):
-        assert found == ["rule-full"]
-        assert shown_ids(rules, f"-{text}") == ["rule-other"]
-
-
-def test_every_field_of_the_record_has_a_name_in_filters() -> None:
-    """No field of a filter is without values, and no record answers to another name."""
-    record = RuleRecord(FULL)
-    assert {field.name for field in FIELDS} == set(record)
-    assert len(record) == len(FIELDS)
-    assert [field.name for field in FIELDS if record[field.name] in (None, (), "", [])] == []
-
-
-@given(books(), st.sampled_from(sorted(SORT_KEYS)), st.booleans())
-def test_rules_are_sorted_by_any_column(rules: tuple[Rule, ...], column: str, descending: bool) -> None:
-    """The order is that of the keys, equal ones by id, and its inverse finds each rule again."""
-    order = sorted_positions(rules, column, descending=descending)
-    key = SORT_KEYS[column]
-    wanted = sorted(range(len(rules)), key=lambda position: key(rules[position]), reverse=descending)
-    assert list(order) == wanted
-    places = inverse(order, len(rules))
-    assert [order[places[position]] for position in range(len(rules))] == list(range(len(rules)))
-
-
-@given(books(), st.sampled_from(["", "tabs", "-tabs", "tag:python", "priority:>=50 spaces", "xyz"]))
-def test_a_listing_has_each_rule_once_and_finds_it(rules: tuple[Rule, ...], text: str) -> None:
-    """Rows and keys agree; what the filter hides is not found."""
-    wanted = RuleListQuery(parse(text, FIELDS), ("priority", True))
-    listing = listed(rules, wanted, base_order(rules, wanted, quiet))
-    rows = RuleRows(rules, listing.order, listing.places)
-    keys = [rows.key(index) for index in range(len(rows))]
-    assert len(set(keys)) == len(keys)
-    assert [rows.find(key) for key in keys] == list(range(len(keys)))
-    assert all(rows.find(rule.id) is None for rule in rules if rule.id not in keys)
-    assert [rows.rule(index).priority for index in range(len(rows))] == sorted(
-        (rows.rule(index).priority for index in range(len(rows))), reverse=True
-    )
-
-
-def test_better_matches_come_first_unless_a_column_was_chosen() -> None:
-    """A filter by words ranks; a chosen column holds against it."""
-    rules = (made("rule-a", rule="Retabulate.", priority=9), made("rule-b", rule="Tabs.", priority=1))
-    assert shown_ids(rules, "tab") == ["rule-b", "rule-a"]
-    assert shown_ids(rules, "tab", ("priority", True)) == ["rule-a", "rule-b"]
-
-
-def test_a_search_lists_what_it_found_best_first_and_the_filter_narrows_it() -> None:
-    """Only what was found is shown; rules gone since are left out."""
-    rules = tuple(made(f"rule-{name}", priority=place) for place, name in enumerate("abc"))
-    found = by_position(rules, [FoundRule(rules[2], 0.9, None, 0.5), FoundRule(rules[0], 0.4, None, 0.1)])
-    assert by_position(rules, [FoundRule(made("rule-gone"), 1.0, None, 1.0)]) == {}
-    base = base_order(rules, RuleListQuery(), quiet)
-    assert list(listed(rules, RuleListQuery(), base, found).order) == [2, 0]
-    assert list(listed(rules, RuleListQuery(sort=("id", False)), base, found).order) == [0, 2]
-    narrowed = listed(rules, RuleListQuery(parse("priority:0", FIELDS)), base, found)
-    assert list(narrowed.order) == [0]
-    rows = RuleRows(rules, narrowed.order, narrowed.places, narrowed.found, 0.5)
-    assert str(rows.cells(0)[0]) == "0.400"
-
-
 def test_a_row_shows_its_states_without_colour() -> None:
     """Authority, being off and category are glyphs; every column has a cell."""
     cells = [cell.plain if isinstance(cell, Content) else cell for cell in rule_cells(FULL)]
     assert len(cells) == len(COLUMNS)
     assert cells[:3] == ["◆", "○", "B"]
     assert "docs/CLAUDE.md:7" in cells
+    scored = [cell.plain if isinstance(cell, Content) else cell for cell in scored_cells(FULL, 0.4, 0.5)]
+    assert scored == ["0.400", *cells]
+    assert len(columns(scored=True)) == len(scored)
 
 
 def test_hostile_text_is_neutral_in_rows_and_panes() -> None:
@@ -212,17 +106,6 @@ def test_the_end_of_a_path_is_shown(path: str, shown: str) -> None:
     assert found.endswith(path.rpartition(":")[2])
     assert found.removeprefix("…") == path[len(path) - len(found.removeprefix("…")) :]
     assert found == shown
-
-
-def test_positions_are_found_by_id() -> None:
-    """An id that is not there has no position."""
-    rules = (made("rule-a"), made("rule-c"))
-    assert [position_of(rules, name) for name in ("rule-a", "rule-b", "rule-c", "rule-d")] == [
-        0,
-        None,
-        1,
-        None,
-    ]
 
 
 # Forms.
@@ -320,18 +203,19 @@ def test_a_field_is_contested_only_if_both_changed_it(before: int, theirs: int, 
 
 
 def test_values_are_counted_and_become_a_filter() -> None:
-    """Counts are those of the rules shown; chosen values of one field are alternatives."""
-    rules = (FULL, made("rule-g", tags=("language:go",)), made("rule-h", tags=("language:go",)))
-    listing = listed(rules, RuleListQuery(), base_order(rules, RuleListQuery(), quiet))
-    counts = count_facets(RuleRows(rules, listing.order, listing.places), quiet)
+    """Values keep the order they come in; chosen values of one field are alternatives."""
+    tags = (ValueCount("language:go", 2), ValueCount("language:sql", 1))
+    enabled = (ValueCount("yes", 2), ValueCount("no", 1))
+    counts = facet_counts(ValueCounts(3, {"enabled": enabled, "tag": tags, "tool": ()}))
     assert FacetCount("tag", "language:go", 2, 3) in counts
-    assert [one.field for one in counts] == sorted((one.field for one in counts), key=FACETS.index)
-    facets = facets_of(["tag:language:go", "tag:language:sql", "enabled:no"], counts)
+    assert [one.key for one in counts] == [
+        *("enabled:yes", "enabled:no", "tag:language:go", "tag:language:sql"),
+    ]
+    facets = facets_of(["tag:language:go", "tag:language:sql", "enabled:no"], counts, FIELDS)
     assert [(facet.field, set(facet.values)) for facet in facets] == [
         ("enabled", {"no"}),
         ("tag", {"language:go", "language:sql"}),
     ]
-    assert facet_values(made(provenance=None), "file") == ()
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,15 @@ from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
 from screens.rules import rule_list_screen
 from screens.rules.bulk_edit import BulkEditForm
+from screens.rules.rows import rule_cells
 from screens.widgets.dialogs import Confirm
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.merge import MergeEditor
+from store.lists.sql_list import SqlList
 from tests.screens.golden import screen_text
 from tests.screens.rules.conftest import Opened
 from workbench.errors import StoreBusy
+from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
 
 Other = Callable[[], Curator]
@@ -162,11 +165,11 @@ async def test_rules_that_cannot_be_read_are_told_and_the_app_goes_on(
     async with opened() as desk:
         shown = desk.shown
 
-        def refuse() -> str:
+        def refuse(*_: object) -> str:
             raise StoreBusy("the journal cannot be read", hint="Try again.")
 
         with monkeypatch.context() as patch:
-            patch.setattr(rule_list_screen, "read_rules", lambda engine, job: refuse())
+            patch.setattr(SqlList, "order", refuse)
             await desk.press("f5")
         assert "the journal cannot be read" in desk.told[-1]
         assert desk.shown == shown
@@ -189,45 +192,54 @@ async def test_a_resize_during_a_dialog_keeps_what_was_written(opened: Opened) -
         assert desk.current.priority == 33
 
 
-async def test_listing_runs_beside_the_loop(opened: Opened) -> None:
-    """Filtering and sorting never run in the thread of the event loop, and rows are made when drawn."""
-    import threading
-
-    from screens.rules import rows, rule_list
-
-    threads: list[threading.Thread] = []
+async def test_rows_are_made_when_they_are_drawn(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is out of view costs nothing; that no question is asked on the loop is held for all tests."""
     made: list[str] = []
-    real, cells = rule_list.listed, rows.rule_cells
 
-    def listed(*arguments: object) -> object:
-        threads.append(threading.current_thread())
-        return real(*arguments)  # type: ignore[arg-type]
+    def counted(rule: Rule) -> object:
+        made.append(rule.id)
+        return rule_cells(rule)
 
-    def counted(rule: object) -> object:
-        made.append(rule.id)  # type: ignore[attr-defined]
-        return cells(rule)  # type: ignore[arg-type]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rule_list_screen, "listed", listed)
-        patch.setattr(rows, "rule_cells", counted)
-        async with opened(size=(80, 24)) as desk:
-            await desk.filter("money")
-            await desk.filter("")
-            assert len(set(made)) < len(desk.shown)
-    assert threads
-    assert threading.main_thread() not in threads
+    monkeypatch.setattr(rule_list_screen, "rule_cells", counted)
+    async with opened(size=(80, 24)) as desk:
+        await desk.filter("money")
+        await desk.filter("")
+        assert 0 < len(set(made)) < len(desk.shown)
 
 
-def test_a_cancelled_job_stops_sorting() -> None:
-    """Each piece of work asks whether it shall go on."""
-    from screens.rules.rule_list import sorted_positions
-    from workbench.records.rules import Rule
+async def test_keys_move_while_rows_cannot_be_read(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window that is refused is reported once asked for; the cursor moves, and rows come when they can."""
 
-    class Stop(Exception):
-        """Stands for a cancelled job."""
+    def refuse(*_: object) -> object:
+        raise StoreBusy("another process has the tables open", hint="Close it and try again.")
 
-    def stop() -> None:
-        raise Stop
+    async with opened() as desk:
+        rows = desk.screen.rows
+        assert rows is not None
+        last = desk.shown[-1]
+        rows._held.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(SqlList, "rows", refuse)
+            await desk.press("G")
+            assert desk.screen.table.cursor == len(rows) - 1
+            assert desk.screen.current is None
+            assert "another process has the tables open" in desk.told[-1]
+            await desk.press("e", "x")
+            assert desk.app.screen is desk.screen
+        await desk.press("k", "j")
+        assert desk.current.id == last
 
-    with pytest.raises(Stop):
-        sorted_positions([Rule("a", "n", "x")], "id", descending=False, check=stop)
+
+async def test_a_command_waits_for_the_rule_it_is_about(opened: Opened) -> None:
+    """A key pressed before the row under the cursor is there acts on that row."""
+    async with opened() as desk:
+        rows, second = desk.screen.rows, desk.shown[1]
+        assert rows is not None
+        rows._held.clear()
+        desk.screen.table.cursor = 1
+        desk.screen.action_edit()
+        await desk.settle()
+        form = desk.dialog(RecordForm)
+        form.query_one("#field-2", SafeInput).value = "33"
+        await desk.press("f2")
+        assert (desk.current.id, desk.current.priority) == (second, 33)

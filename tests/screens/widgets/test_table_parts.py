@@ -134,14 +134,17 @@ def test_a_range_is_what_lies_between(moves: list[int], marked: set[int], keep: 
     """Wherever the cursor went, marked are the rows before it and those from the anchor to the cursor."""
     marks = RowMarks()
     marks.keys = {str(each) for each in marked}
-    marks.start(moves[0], str)
-    for index in moves:
-        assert marks.stretch(index, str)
+    drawn = marks.start(moves[0])
+    passed = [marks.stretch(index) for index in moves]
+    for first, last in passed:  # in whatever order their keys come: the range is where it is by then
+        marks.fill(drawn, first, [str(each) for each in range(first, last + 1)])
     between = set(range(min(moves[0], moves[-1]), max(moves[0], moves[-1]) + 1))
     assert marks.keys == {str(each) for each in marked | between}
     marks.stop(keep=keep)
     assert marks.keys == {str(each) for each in (marked | between if keep else marked)}
-    assert not marks.stretch(3, str)
+    marks.fill(drawn, moves[-1], [str(moves[-1])])  # a key that comes late changes nothing any more
+    assert marks.keys == {str(each) for each in (marked | between if keep else marked)}
+    assert not marks.drawing
 
 
 def test_rows_of_a_list_follow_an_order() -> None:

@@ -1,9 +1,8 @@
-"""The values of every field among the rules that are shown, with how many have them, to filter by."""
+"""The values of every field among the records that are shown, with how many have them, to filter by."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -15,29 +14,21 @@ from textual.widgets import Static
 
 from screens.curation.dialog import Dialog
 from screens.filter_matching import filter_rows
-from screens.rules.rows import RuleRows
-from screens.rules.rule_list import FACETS, FIELDS, facet_values
 from screens.safe_text import shown
 from screens.widgets.bars import bar
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.lists.filters import Facet, Filter
-from workbench.lists.filters import Field as FilterField
+from workbench.lists.filters import Facet, Field, Filter
+from workbench.lists.tables import ListType, ValueCounts
 
-Progress = Callable[[str, int, int], None]
-
-MOST: Final = 200
-"""Values of a field that are listed, those of the most rules."""
-
-_BATCH: Final = 2_000
 _BAR: Final = 12
-_FIELDS: Final = (FilterField("value"), FilterField("field"))
+_FIELDS: Final = (Field("value"), Field("field"))
 
 
 @dataclass(frozen=True, slots=True)
 class FacetCount:
-    """A value of a field, and how many of `total` rules have it."""
+    """A value of a field, and how many of `total` records have it."""
 
     field: str
     value: str
@@ -50,32 +41,25 @@ class FacetCount:
         return f"{self.field}:{self.value}"
 
 
-def count_facets(rows: RuleRows, progress: Progress) -> tuple[FacetCount, ...]:
-    """Return the values of all facets, field by field, the most frequent first. `progress` may raise."""
-    counts: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
-    total = len(rows)
-    for index in range(total):
-        if index % _BATCH == 0:
-            progress("Counting", index, total)
-        rule = rows.rule(index)
-        for name, values in counts.items():
-            for value in facet_values(rule, name):
-                values[value] += 1
+def facet_counts(counts: ValueCounts) -> tuple[FacetCount, ...]:
+    """Return the values of all fields, field by field."""
     return tuple(
-        FacetCount(name, value, count, total)
-        for name, values in counts.items()
-        for value, count in sorted(values.items(), key=lambda item: (-item[1], item[0]))[:MOST]
+        FacetCount(name, one.value, one.count, counts.total)
+        for name, values in counts.fields.items()
+        for one in values
     )
 
 
-def facets_of(keys: Sequence[str], counts: Sequence[FacetCount]) -> tuple[Facet, ...]:
+def facets_of(
+    keys: Iterable[str], counts: Sequence[FacetCount], fields: Sequence[Field]
+) -> tuple[Facet, ...]:
     """Return the facets that let through what has any of the chosen values of each field."""
     chosen = set(keys)
     values: dict[str, list[str]] = {}
     for one in counts:
         if one.key in chosen:
             values.setdefault(one.field, []).append(one.value)
-    choices = {field.name: field.choices for field in FIELDS}
+    choices = {field.name: field.choices for field in fields}
     return tuple(
         Facet(name, tuple(value.lower() if choices[name] else value for value in found))
         for name, found in values.items()
@@ -101,11 +85,12 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
         Binding("escape", "leave", "Leave", id="facets.leave", tooltip="Leave the filter as it is"),
     ]
 
-    def __init__(self, counts: Sequence[FacetCount], active: Sequence[Facet] = ()) -> None:
+    def __init__(self, of: ListType, counts: ValueCounts, active: Sequence[Facet] = ()) -> None:
         super().__init__()
-        self._counts = tuple(counts)
+        self._of = of
+        self._counts = facet_counts(counts)
         self._active = {f"{facet.field}:{value}" for facet in active for value in facet.values}
-        self._active |= {one.key for one in counts if one.key.lower() in self._active}
+        self._active |= {one.key for one in self._counts if one.key.lower() in self._active}
 
     def compose(self) -> ComposeResult:
         """Lay out the values."""
@@ -115,7 +100,7 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
                 (
                     Column("field", "Field", 10, priority=4),
                     Column("value", "Value", priority=5),
-                    Column("count", "Rules", 8, align="right", priority=3),
+                    Column("count", f"{self._of.noun.capitalize()}s", 9, align="right", priority=3),
                     Column("bar", "", _BAR, priority=1),
                 ),
                 ListRows(self._counts, key=lambda one: one.key, cells=facet_cells),
@@ -156,11 +141,11 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
     def _opened(self, event: VirtualTable.Opened) -> None:
         event.stop()
         table = self.query_one(VirtualTable)
-        self.dismiss(facets_of([*table.marks] or [event.key], self._counts))
+        self.dismiss(facets_of(table.marks or [event.key], self._counts, self._of.fields))
 
     def action_apply(self) -> None:
         """Filter by exactly what is marked."""
-        self.dismiss(facets_of([*self.query_one(VirtualTable).marks], self._counts))
+        self.dismiss(facets_of(self.query_one(VirtualTable).marks, self._counts, self._of.fields))
 
     def action_filter(self) -> None:
         """Find a value."""
