@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from workbench.entry.services.opening import ProjectHost, report
+from workbench.entry.services.rule_reads import RuleReads
 from workbench.records.requests import RuleFields, WorkContext
 
 if TYPE_CHECKING:
     from workbench.curation.records import RecordChange
     from workbench.lists.tables import Page
     from workbench.records.answers.rules import CheckResponse, MatchResponse
-    from workbench.records.rules import Rule
+    from workbench.records.requests import FilterFields
+    from workbench.records.rules import ContextRules, Rule
 
 
 class ProjectRules:
@@ -26,6 +28,7 @@ class ProjectRules:
     def __init__(self, host: ProjectHost) -> None:
         """Take what keeps the project open; `project.rules` is one."""
         self._host = host
+        self._reads = RuleReads(host)
 
     def list(
         self, filter: str = "", *, sort: str = "", limit: int = 100, cursor: str | None = None
@@ -38,6 +41,44 @@ class ProjectRules:
         from workbench.entry.services.rules import rule_page
 
         return rule_page(self._host, filter, sort, limit=limit, cursor=cursor)
+
+    def fetch(
+        self,
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        bypass_cache: bool = False,
+        **asked: Unpack[FilterFields],
+    ) -> Page[Rule]:
+        """Return a page of the rules that hold in a context, the most binding first, through the caches.
+
+        A rule is let through that has no `scope` or shares an entry, is of the project or of none, targets no
+        tool or one of `tool_targets`, and has one of `tags`; None and () ask for nothing. What is written
+        through the workbench is seen at once, a rule file edited by hand after `cache.seconds`, a `warm_up`,
+        or with `bypass_cache`, which asks the store and renews what is cached.
+
+        Raises: UsageError for an unknown category or authority, a limit outside 1 to 1000, or a cursor that
+        is not one of these filters; StoreError.
+        """
+        return self._reads.page(limit, cursor, bypass_cache, asked)
+
+    def context(
+        self, query: str, *, k: int = 5, threshold: float | None = None, **asked: Unpack[FilterFields]
+    ) -> ContextRules:
+        """Return every absolute rule, through the caches, and the `k` default rules most relevant to a query.
+
+        `threshold` is the least relevance (default: the setting rules.threshold). Raises: UsageError,
+        StoreError.
+        """
+        return self._reads.context(query, k, threshold, asked)
+
+    def warm_up(self, agent: str = "") -> None:
+        """Look at rule files and fetch what a session of an agent begins with. Raises: StoreError."""
+        self._reads.warm_up(agent)
+
+    def invalidate(self) -> None:
+        """Forget what is cached of rules, also in Redis. Edits need no such call."""
+        self._reads.invalidate()
 
     def get(self, identifier: str) -> Rule:
         """Return a rule in force. Raises: UsageError for none, naming what took its place; StoreError."""

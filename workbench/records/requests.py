@@ -60,3 +60,15 @@ class RuleFields(TypedDict, total=False):
     cooldown: int
     enabled: bool
     check: Mapping[str, Any] | None
+
+
+class FilterFields(TypedDict, total=False):
+    """What a caller may ask of rules; a text where a list is expected counts as its one entry."""
+
+    scope: Sequence[str]
+    project_id: str | None
+    category: str | None
+    authority: str | None
+    tool_targets: Sequence[str]
+    tags: Sequence[str]
+    enabled: bool | None

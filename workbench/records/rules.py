@@ -135,6 +135,19 @@ class Rule:
     check: Check | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ContextRules:
+    """The composite answer: every absolute rule, and the best default ones with their relevance."""
+
+    absolute: tuple[Rule, ...]
+    default: tuple[tuple[Rule, float], ...]
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All of them, absolute ones first."""
+        return self.absolute + tuple(rule for rule, _ in self.default)
+
+
 PATH_SCOPE = "path:"
 
 

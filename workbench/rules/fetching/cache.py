@@ -16,14 +16,13 @@ from urllib.parse import quote
 
 from workbench.lists.cursors import encode_cursor
 from workbench.ports import Cache, Journal
-from workbench.records.rules import Authority, Category, Check, Provenance, Rule
+from workbench.records.requests import FilterFields
+from workbench.records.rules import Authority, Category, Check, ContextRules, Provenance, Rule
 from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.fetching.facets import RuleFilter
 from workbench.rules.fetching.queries import (
     DEFAULT_LIMIT,
     TOP_K,
-    ContextRules,
-    FilterFields,
     RulePage,
     RuleRequest,
     Search,

@@ -10,11 +10,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import TypedDict, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 from workbench.errors import UsageError
 from workbench.lists.cursors import decode_cursor, encode_cursor
-from workbench.records.rules import Authority, Category, Rule
+from workbench.records.requests import FilterFields
+from workbench.records.rules import Authority, Category, ContextRules, Rule
 from workbench.rules.fetching.facets import Key, RuleColumns, RuleFilter, select
 
 DEFAULT_LIMIT = 100
@@ -42,34 +43,9 @@ class RulePage:
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ContextRules:
-    """The composite answer: every absolute rule, and the best default ones with their relevance."""
-
-    absolute: tuple[Rule, ...]
-    default: tuple[tuple[Rule, float], ...]
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """All of them, absolute ones first."""
-        return self.absolute + tuple(rule for rule, _ in self.default)
-
-
 Fetch = Callable[[RuleRequest], RulePage]
 Search = Callable[[str, RuleFilter, int, float], Sequence[tuple[Rule, float]]]
 """Answers (query, filter, limit, least score) with (rule, score), best first."""
-
-
-class FilterFields(TypedDict, total=False):
-    """What a caller may ask of rules; a text where a list is expected counts as its one entry."""
-
-    scope: Sequence[str]
-    project_id: str | None
-    category: str | None
-    authority: str | None
-    tool_targets: Sequence[str]
-    tags: Sequence[str]
-    enabled: bool | None
 
 
 def get_rules(
