@@ -11,16 +11,18 @@ from screens.base import SectionScreen
 from screens.jobs import Job
 from screens.sessions import imports, work
 from screens.sessions.file_past import FilePastDialog
-from screens.sessions.listing import SessionQuery
+from screens.sessions.listing import SessionListing, SessionQuery
 from screens.sessions.pages import Point
-from screens.sessions.rows import COLUMNS, SORTS
+from screens.sessions.rows import COLUMNS
 from screens.sessions.story import FACT, FILE, HEADING, SESSION, StoryLine, StoryPanel
 from screens.sessions.transcript import TranscriptScreen
-from screens.sessions.work import KnownSessions, SessionVerdict, TracedSession
+from screens.sessions.work import SessionVerdict, TracedSession
 from screens.widgets.code import Details
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.filter import FilterBar
-from screens.widgets.table import ListRows, VirtualTable
+from screens.widgets.table import VirtualTable
+from screens.widgets.window_rows import WindowRows
+from workbench.lists.sessions import SESSIONS
 from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
@@ -42,11 +44,14 @@ _WHY: Final = {
 class SessionActions(SectionScreen):
     """The commands of the sessions."""
 
-    known: KnownSessions | None
+    listing: SessionListing | None
     wanted: SessionQuery
     current: TracedSession | None
     judged: work.FeedbackHistory
     keep: str = ""
+    """The session to have the cursor on once it is listed."""
+    seeking: bool = False
+    """Whether it is to be listed whatever hides it."""
 
     def list_again(self) -> None:
         """List again."""
@@ -74,8 +79,14 @@ class SessionActions(SectionScreen):
     @property
     def row(self) -> SessionRow | None:
         """The session under the cursor."""
+        rows = self.rows
+        return rows.row(self.table.cursor) if rows else None
+
+    @property
+    def rows(self) -> WindowRows[SessionRow] | None:
+        """The sessions that are listed, None before there are any."""
         rows = self.table.rows
-        return rows.thing(self.table.cursor) if isinstance(rows, ListRows) and len(rows) else None
+        return rows if isinstance(rows, WindowRows) else None
 
     @property
     def line(self) -> StoryLine | None:
@@ -103,7 +114,7 @@ class SessionActions(SectionScreen):
 
     def action_sort(self) -> None:
         """Sort by the next column that is shown."""
-        columns = list(SORTS)
+        columns = SESSIONS.sorts
         self.sort(columns[(columns.index(self.wanted.sort) + 1) % len(columns)], reverse=False)
 
     def action_reverse(self) -> None:
@@ -149,13 +160,17 @@ class SessionActions(SectionScreen):
     def _go_to(self, session: str) -> None:
         self.table.focus()
         if not self.table.select_key(session):
-            hidden = session.startswith(f"{COMMITS}:") and not self.wanted.commits
-            self.keep = session
-            self.filter.clear()
-            if hidden:
-                self.action_commits()
-            else:
-                self.list_again()
+            self.keep, self.seeking = session, True
+            self.list_again()
+
+    def unhide(self, session: str) -> None:
+        """Go to a session that the filter lets not through, or that is a commit."""
+        self.keep = session
+        self.filter.clear()
+        if session.startswith(f"{COMMITS}:") and not self.wanted.commits:
+            self.action_commits()
+        else:
+            self.list_again()
 
     async def action_transcript(self) -> None:
         """Read the conversation at this point."""
@@ -189,7 +204,7 @@ class SessionActions(SectionScreen):
 
     def _past_of(self, path: str) -> None:
         def then(past: FileHistory) -> None:
-            now = self.known.clock.now if self.known is not None else 0.0
+            now = self.listing.clock.now if self.listing is not None else 0.0
             self.app.push_screen(FilePastDialog(past, now), chosen)
 
         def chosen(found: tuple[str, str] | None) -> None:

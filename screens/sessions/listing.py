@@ -1,145 +1,103 @@
-"""Which sessions are shown and in which order, and how many began when: worked out in a job's thread."""
+"""Which sessions are listed and in which order: read from their table in a job's thread, rows by windows."""
 
 from __future__ import annotations
 
-import re
-from array import array
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from screens.filter_matching import filter_rows
-from screens.sessions.rows import FIELDS, SORTS, SessionClock, SessionRecord
+from screens.sessions.rows import SessionClock
 from screens.widgets.timeline import density, ends
-from workbench.lists.filters import Facet, Filter, Op, Problem, Term
+from screens.widgets.window_rows import place_of, window_around
+from workbench.entry.services.sessions import open_session_list, session_completeness
+from workbench.lists.filters import Filter
+from workbench.lists.sessions import SESSIONS
+from workbench.lists.tables import NOTHING, ListQuery
+from workbench.sessions.episodes_fold import HOUR
 
 if TYPE_CHECKING:
-    from workbench.records.episodes import SessionRow
+    from screens.engine import AppEngine
+    from screens.jobs import Job
+    from workbench.ports import Int64
+    from workbench.records.episodes import Completeness, SessionRow
 
-Progress = Callable[[str, int, int], None]
 CELLS: Final = 2_000
 """Stretches of time that sessions are counted in: several times what a terminal is wide."""
-
-EVERYTHING: Final = Filter()
-_SPAN: Final = re.compile(r"(\d{1,5})([smhdw])", re.ASCII)
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_DATE: Final = re.compile(r"\d{4}(-\d\d?(-\d\d?(T[\d:]*)?)?)?", re.ASCII)
-_SLICE: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class SessionQuery:
     """What the list shall show: a filter, whether commits too, and what it is sorted by."""
 
-    filter: Filter = EVERYTHING
+    filter: Filter = NOTHING
     commits: bool = False
     sort: str = "when"
     reverse: bool = False
 
+    @property
+    def list_query(self) -> ListQuery:
+        """The query of the table; the usual order gives way to how well rows match."""
+        if (self.sort, self.reverse) == ("when", False):
+            return ListQuery(self.filter)
+        return ListQuery(self.filter, (self.sort, (self.sort in SESSIONS.largest_first) is not self.reverse))
+
 
 @dataclass(frozen=True, slots=True)
 class SessionListing:
-    """Positions of sessions in the order they are shown, and how many of them began in each stretch."""
+    """The numbers of sessions in order, out of how many, and the rows to begin with.
 
-    order: Sequence[int]
+    `place` is where the cursor goes, None where its row is gone; `reached` whether that is its goal. `counts`
+    says how many of them began in each stretch of time `between` two.
+    """
+
+    numbers: Int64
+    total: int
+    rows: Mapping[int, SessionRow]
+    place: int | None
+    reached: bool
     counts: tuple[int, ...]
     between: tuple[float, float]
-
-
-def resolve_since(wanted: Filter, now: datetime) -> Filter:
-    """Return the filter with `since:` as a comparison of times; what is not a time becomes a problem.
-
-    A span (7d, 24h, 2w) counts back from `now`, in local time; a date is taken as it is.
-    """
-    terms: list[Term] = []
-    problems = list(wanted.problems)
-    for term in wanted.terms:
-        if not isinstance(term, Facet) or term.field != "since":
-            terms.append(term)
-        elif at := moment(term.values[-1], now):
-            terms.append(Facet("when", (at,), Op.BELOW if term.negated else Op.AT_LEAST))
-        else:
-            problems.append(Problem(0, 0, f"since: {term.values[-1]!r} is not a time: 7d, 24h or 2026-11-30"))
-    return replace(wanted, terms=tuple(terms), problems=tuple(problems))
-
-
-def moment(text: str, now: datetime) -> str:
-    """Return a span or a date as an ISO time, "" if it is neither."""
-    if (found := _SPAN.fullmatch(text)) is None:
-        return text if _DATE.fullmatch(text) else ""
-    try:
-        return (now - timedelta(**{_UNITS[found[2]]: int(found[1])})).isoformat(timespec="minutes")
-    except OverflowError:
-        return "0001-01-01"
-
-
-def file_terms(wanted: Filter) -> tuple[list[Facet], Filter]:
-    """Return the terms about files, which the tables answer, and the filter without them."""
-    terms = [term for term in wanted.terms if isinstance(term, Facet) and term.field == "file"]
-    rest = tuple(term for term in wanted.terms if term not in terms)
-    return terms, replace(wanted, terms=rest)
+    stories: Completeness
+    clock: SessionClock
 
 
 def list_sessions(
-    rows: Sequence[SessionRow],
-    wanted: SessionQuery,
-    clock: SessionClock,
-    touching: Mapping[Facet, frozenset[str]],
-    progress: Progress,
+    engine: AppEngine, wanted: SessionQuery, goal: str, number: int | None, job: Job
 ) -> SessionListing:
-    """Return what is shown of rows that come newest first; `touching` are the sessions of terms about files.
+    """Return what the list shows; the cursor goes to the session `goal`, else to the row with a number.
 
-    A filter that ranks puts better matches first unless another order than the newest was chosen.
+    Raises: WorkbenchError.
     """
-    base = _sort(rows, wanted, progress)
-    if touching:
-        base = array(
-            "I",
-            (
-                position
-                for position in base
-                if all(
-                    (rows[position].session_id in found) is not term.negated
-                    for term, found in touching.items()
-                )
-            ),
-        )
-    if wanted.filter:
-        ranked = wanted.sort == "when" and not wanted.reverse
-        base = _filter(rows, wanted.filter, base, clock, progress, ranked=ranked)
-    times: list[float] = []
-    for start in range(0, len(base), _SLICE):
-        progress("Counting", start, len(base))
-        times += [float(rows[position].started_at) for position in base[start : start + _SLICE]]
-    return SessionListing(base, tuple(density(times, CELLS)), ends(times))
+    query = wanted.list_query
+    timeout = engine.config.sessions.timeout_hours * HOUR
+    place = engine.lists()
+    stories = session_completeness(place)
+    with open_session_list(place, commits=wanted.commits) as table:
+        numbers = table.order(query).numbers
+        job.check()
+        total = table.order(ListQuery()).total if query.filter else len(numbers)
+        times = table.times(query).tolist()
+        sought = table.find(goal) if goal else None
+        at = None if sought is None else place_of(numbers, sought)
+        reached = at is not None
+        if at is None and number is not None:
+            at = place_of(numbers, number)
+        job.check()
+        rows = table.rows(window_around(numbers, at or 0))
+    return SessionListing(
+        numbers,
+        total,
+        rows,
+        at,
+        reached,
+        tuple(density(times, CELLS)),
+        ends(times),
+        stories,
+        SessionClock(place.clock.now(), timeout),
+    )
 
 
-def _sort(rows: Sequence[SessionRow], wanted: SessionQuery, progress: Progress) -> array[int]:
-    progress("Sorting", 0, 0)
-    if wanted.sort == "when":
-        positions = range(len(rows))
-        return array("I", reversed(positions) if wanted.reverse else positions)
-    key = SORTS[wanted.sort]
-    keys = [key(row) for row in rows]
-    return array("I", sorted(range(len(rows)), key=keys.__getitem__, reverse=wanted.reverse))
-
-
-def _filter(
-    rows: Sequence[SessionRow],
-    wanted: Filter,
-    base: Sequence[int],
-    clock: SessionClock,
-    progress: Progress,
-    *,
-    ranked: bool,
-) -> array[int]:
-    step = None
-    for step in filter_rows(
-        wanted, lambda index: SessionRecord(rows[base[index]], clock), len(base), fields=FIELDS
-    ):
-        progress("Filtering", step.done, step.total)
-    assert step is not None
-    assert step.order is not None
-    kept: Sequence[int] = step.order if ranked or not wanted.ranks else sorted(step.order)
-    return array("I", (base[index] for index in kept))
+def read_rows(engine: AppEngine, commits: bool, numbers: Sequence[int]) -> Mapping[int, SessionRow]:
+    """Return sessions by the numbers of their rows. Raises: WorkbenchError."""
+    with open_session_list(engine.lists(), commits=commits) as table:
+        return table.rows(numbers)

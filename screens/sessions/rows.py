@@ -1,21 +1,20 @@
-"""The list of sessions: its columns, what a row shows, and by what rows are filtered and sorted.
+"""The list of sessions: its columns and what a row shows.
 
 Every state has a glyph of its own, so that the list can be read without colours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
-from screens.filter_matching import Value
 from screens.safe_text import shown
-from screens.widgets.table import Column, ListRows
-from workbench.lists.filters import Field, FieldKind
+from screens.widgets.table import Column
+from workbench.lists.sessions import SOURCE_NAMES
 from workbench.records.episodes import Outcome
 from workbench.sessions.episodes_fold import COMMITS, state_of
 
@@ -32,28 +31,8 @@ COLUMNS: Final = (
     Column("edits", "Edits", 5, "right", priority=4),
     Column("took", "Took", 9, "right", priority=2),
 )
-FIELDS: Final = (
-    Field("task", FieldKind.TEXT),
-    Field("id", FieldKind.TEXT),
-    Field("source", searched=False),
-    Field("outcome", choices=("failed", "partial", "success", "unknown"), searched=False),
-    Field("since", searched=False),
-    Field("when", FieldKind.TIME),
-    Field("file", searched=False),
-    Field("open", FieldKind.YES_NO),
-    Field("kind", searched=False),
-    Field("reads", FieldKind.NUMBER),
-    Field("edits", FieldKind.NUMBER),
-)
-"""The fields of the filter. `since` and `file` are resolved before rows are looked at: see `listing`."""
-
-SOURCES: Final[Mapping[str, tuple[str, str]]] = {
-    "claude_code": ("✻", "claude"),
-    "claude_stream": ("≡", "stream"),
-    "codex": ("◇", "codex"),
-    COMMITS: ("○", "commit"),
-}
-"""Glyph and name of the sources that imports have; any other is who recorded a session while it ran."""
+SOURCES: Final[Mapping[str, str]] = {"claude_code": "✻", "claude_stream": "≡", "codex": "◇", COMMITS: "○"}
+"""Glyphs of the sources that imports have; any other is who recorded a session while it ran."""
 
 LIVE: Final = "●"
 OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
@@ -63,18 +42,6 @@ OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
     Outcome.UNKNOWN.value: ("·", "$text-muted"),
 }
 RUNNING: Final = ("▶", "bold $text-accent")
-SORTS: Final[Mapping[str, Callable[[SessionRow], Any]]] = {
-    "when": lambda row: -row.started_at,
-    "outcome": lambda row: list(OUTCOMES).index(row.outcome) if row.outcome in OUTCOMES else 9,
-    "task": lambda row: row.task_text.casefold()[:200],
-    "source": lambda row: source_of(row.source)[1],
-    "edits": lambda row: -row.edits,
-    "reads": lambda row: -row.reads,
-    "took": lambda row: -duration_of(row),
-}
-"""What sessions are sorted by, in the order that is cycled through; equal ones by time, newest first."""
-
-DESCENDING: Final = frozenset({"when", "edits", "reads", "took"})
 _TEXT: Final = 300
 _YEAR: Final = 300 * 86_400
 
@@ -129,7 +96,7 @@ def source(name: str) -> Content:
 
 def source_of(name: str) -> tuple[str, str]:
     """Return the glyph and the name of a source."""
-    return SOURCES.get(name, (LIVE, name or "live"))
+    return SOURCES.get(name, LIVE), SOURCE_NAMES.get(name, name or "live")
 
 
 def outcome(name: str) -> Content:
@@ -178,47 +145,3 @@ def span(seconds: float) -> str:
 
 def _count(number: int) -> Content:
     return Content(f"{number:,}") if number else Content.styled("·", "$text-muted")
-
-
-def session_rows(
-    rows: Sequence[SessionRow], order: Sequence[int], clock: Callable[[], SessionClock]
-) -> ListRows[SessionRow]:
-    """Return sessions in an order of positions as rows; `clock` is asked whenever one is drawn."""
-    return ListRows(rows, key=lambda row: row.session_id, cells=lambda row: cells(row, clock()), order=order)
-
-
-class SessionRecord(Mapping[str, Value]):
-    """A session as the filter sees it; a field is worked out when it is asked for."""
-
-    __slots__ = ("_clock", "_row")
-
-    def __init__(self, row: SessionRow, clock: SessionClock) -> None:
-        self._row = row
-        self._clock = clock
-
-    def __getitem__(self, name: str) -> Value:
-        return _VALUES[name](self._row, self._clock)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_VALUES)
-
-    def __len__(self) -> int:
-        return len(_VALUES)
-
-
-def _when(row: SessionRow, clock: SessionClock) -> str:
-    moment = local(row.started_at)
-    return "" if moment is None else moment.isoformat()
-
-
-_VALUES: Final[Mapping[str, Callable[[SessionRow, SessionClock], Value]]] = {
-    "task": lambda row, clock: row.task_text,
-    "id": lambda row, clock: (row.session_id, row.parent_session),
-    "source": lambda row, clock: (row.source, source_of(row.source)[1]),
-    "outcome": lambda row, clock: row.outcome,
-    "when": _when,
-    "open": lambda row, clock: state(row, clock) == OPEN,
-    "kind": lambda row, clock: row.query_type,
-    "reads": lambda row, clock: row.reads,
-    "edits": lambda row, clock: row.edits,
-}

@@ -7,10 +7,12 @@ that takes time runs in `work`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar, Final
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -24,19 +26,21 @@ from screens.jobs import Failure, Job
 from screens.safe_text import shown, shown_lines
 from screens.sessions import work
 from screens.sessions.actions import SessionActions
-from screens.sessions.listing import SessionListing, SessionQuery
-from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, SORTS, SessionClock, session_rows
+from screens.sessions.listing import SessionListing, SessionQuery, list_sessions, read_rows
+from screens.sessions.rows import COLUMNS, SessionClock, cells
 from screens.sessions.story import StoryLine, StoryPanel, story_lines
-from screens.sessions.work import KnownSessions, TracedSession
+from screens.sessions.work import TracedSession
 from screens.sitting import text_of, texts_of
 from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable
 from screens.widgets.timeline import TimelineBar
+from screens.widgets.window_rows import WindowRows, place_of
+from workbench.lists.sessions import SESSIONS, resolve_since
 from workbench.text.counts import counted
 
-_FIRST: Final = 300
-"""Sessions that are asked for at first, so that something shows at once."""
+if TYPE_CHECKING:
+    from workbench.records.episodes import SessionRow
 
 _FOLLOW_EVERY: Final = 0.4  # seconds between two questions while others write
 _REST: Final = 0.06  # seconds the cursor rests on a session before its story is shown
@@ -61,11 +65,13 @@ class SessionsScreen(SessionActions):
 
     def __init__(self) -> None:
         super().__init__()
-        self.known: KnownSessions | None = None
+        self.listing: SessionListing | None = None
         self.wanted = SessionQuery()
         self.current: TracedSession | None = None
         self.judged = work.FeedbackHistory()
         self.keep = ""
+        self.seeking = False
+        self._questions = count()
         self._folded: frozenset[str] = frozenset()
         self._width = 0
 
@@ -77,7 +83,7 @@ class SessionsScreen(SessionActions):
             with Container(id="sessions-panes"):
                 with Vertical(id="sessions-list"):
                     yield FilterBar(
-                        FIELDS, placeholder="text  source:codex  outcome:failed  since:7d  file:x.py"
+                        SESSIONS.fields, placeholder="text  source:codex  outcome:failed  since:7d  file:x.py"
                     )
                     yield VirtualTable(COLUMNS, id="sessions-table", empty="")
                 yield StoryPanel(id="sessions-story")
@@ -103,7 +109,7 @@ class SessionsScreen(SessionActions):
         self.judged = work.load_history(kept.get("judged"))
         self.wanted = SessionQuery(
             commits=kept.get("commits") is True,
-            sort=text_of(kept, "sort", "when", SORTS),
+            sort=text_of(kept, "sort", "when", SESSIONS.sorts),
             reverse=kept.get("reverse") is True,
         )
         if text := text_of(kept, "filter"):
@@ -119,59 +125,85 @@ class SessionsScreen(SessionActions):
 
     def load(self) -> None:
         """Ask for the sessions, at most some times a second however fast others write."""
-        if self.known is None:
-            self._ask(_FIRST)
+        if self.listing is None:
+            self.list_again()
         else:
-            self.bench.jobs.later("sessions/follow", _FOLLOW_EVERY, self._ask)
-
-    def _ask(self, limit: int = work.MOST) -> None:
-        asked = partial(work.read_sessions, self.engine, self.wanted.commits, limit)
-        self.table.busy = "reading" if self.known is None else ""
-        self.ask(
-            "Reading sessions", asked, partial(self._found, limit), group="sessions", failed=self._unknown
-        )
-
-    def _found(self, limit: int, known: KnownSessions) -> None:
-        more = len(known.rows) == limit < work.MOST
-        self.known = known
-        self.list_again()
-        if more:
-            self._ask()
-
-    def _unknown(self, failure: Failure) -> None:
-        self.table.busy = ""
-        self.stale = True
-        if self.known is None:
-            self._teach(f"! {failure.message}\n{failure.hint}")
-        self.say(f"sessions cannot be read: {failure.message}")
+            self.bench.jobs.later("sessions/follow", _FOLLOW_EVERY, self.list_again)
 
     def list_again(self) -> None:
         """List what the filter lets through, in the order wanted; the cursor stays on its session."""
-        known = self.known
-        if known is None:
-            return
-        wanted = replace(self.wanted, filter=self.filter.filter)
-        work_ = partial(work.arrange_sessions, self.engine, known, wanted)
-        self.ask("Arranging", work_, partial(self._arranged, known), group="list", quiet=True)
+        self.wanted = replace(self.wanted, filter=self.filter.filter)
+        rows = self.rows
+        number = int(rows.numbers[self.table.cursor]) if rows else None
+        asked = partial(list_sessions, self.engine, self.wanted, self.keep, number)
+        self.table.busy = "reading" if self.listing is None else ""
+        self.ask("Reading sessions", asked, self._listed, group="list", quiet=True, failed=self._unread_list)
 
-    def _arranged(self, known: KnownSessions, found: tuple[SessionQuery, SessionListing]) -> None:
-        wanted, listing = found
+    def _unread_list(self, failure: Failure) -> None:
         self.table.busy = ""
-        self.set_class(not known.rows, "-empty")
-        if not known.rows:
+        self.stale = True
+        if self.listing is None:
+            self._teach(f"! {failure.message}\n{failure.hint}")
+        self.say(f"sessions cannot be read: {failure.message}")
+
+    def _listed(self, found: SessionListing) -> None:
+        before, self.listing = self.rows, found
+        self.table.busy = ""
+        self.set_class(not found.total, "-empty")
+        if not found.total:
             self._teach(_TEACH)
         else:
-            self.table.set_empty("Nothing matches the filter; escape in it clears it.")
-            keep, self.keep = self.keep or self.table.cursor_key, ""
-            self.table.set_rows(session_rows(known.rows, listing.order, self._clock), keep=keep)
-        self.table.sort = (wanted.sort, (wanted.sort in DESCENDING) is not wanted.reverse)
-        self.filter.show_count(len(listing.order), len(known.rows))
-        if wanted.filter.problems:
-            self.say(wanted.filter.problems[0].message)
-        self.query_one(TimelineBar).show_counts(listing.counts, listing.between, selected=self._moment())
+            self._show_rows(found, before)
+        wanted = self.wanted
+        self.table.sort = (wanted.sort, (wanted.sort in SESSIONS.largest_first) is not wanted.reverse)
+        self.filter.show_count(len(found.numbers), found.total)
+        if problems := resolve_since(wanted.filter, datetime.now()).problems:
+            self.say(problems[0].message)
+        self.query_one(TimelineBar).show_counts(found.counts, found.between, selected=self._moment())
         self._headline()
         self._tell()
         self.refresh_bindings()
+        sought, self.keep = self.keep, ""
+        if self.seeking and not found.reached:
+            self.unhide(sought)
+        self.seeking = False
+
+    def _show_rows(self, found: SessionListing, before: WindowRows[SessionRow] | None) -> None:
+        place = found.place
+        if not found.reached and before:
+            # The cursor may have moved on since the question was asked.
+            place = place_of(found.numbers, int(before.numbers[self.table.cursor]))
+            place = self.table.cursor if place is None else place
+        self.table.set_empty("Nothing matches the filter; escape in it clears it.")
+        rows = WindowRows(
+            found.numbers,
+            self._fetch,
+            key=lambda row: row.session_id,
+            cells=lambda row: cells(row, self._clock()),
+            held=found.rows,
+        )
+        self.table.set_rows(rows, place=place)
+
+    def _fetch(
+        self,
+        numbers: Sequence[int],
+        found: Callable[[Mapping[int, SessionRow]], None],
+        failed: Callable[[], None],
+    ) -> None:
+        def refused(failure: Failure) -> None:
+            failed()
+            self.say(f"sessions cannot be read: {failure.message}")
+
+        commits = self.wanted.commits
+        self.ask(
+            "Reading sessions",
+            lambda _: read_rows(self.engine, commits, numbers),
+            found,
+            group=f"sessions/rows/{next(self._questions)}",
+            quiet=True,
+            failed=refused,
+            stopped=failed,
+        )
 
     def _teach(self, text: str) -> None:
         self.set_class(True, "-empty")
@@ -180,15 +212,15 @@ class SessionsScreen(SessionActions):
         self.query_one(StoryPanel).show_none()
 
     def _headline(self) -> None:
-        known = self.known
-        assert known is not None
-        stories = known.stories
+        listing = self.listing
+        assert listing is not None
+        stories = listing.stories
         parts = [counted(stories.ended + stories.open, "session")]
         parts += [f"▶ {stories.open:,} open"] if stories.open else []
         if stories.share is not None:
             parts.append(f"{stories.share:.0%} have a complete story")
-        more = len(known.rows) - stories.ended - stories.open
-        if known.commits:
+        more = listing.total - stories.ended - stories.open
+        if self.wanted.commits:
             parts.append(f"○ {counted(more, 'commit')} shown (m)" if more > 0 else "○ no commits known yet")
         else:
             parts.append("○ commits hidden (m)")
@@ -197,12 +229,12 @@ class SessionsScreen(SessionActions):
     # The story.
 
     def _tell(self) -> None:
-        row, known = self.row, self.known
-        if row is None or known is None:
+        row = self.row
+        if row is None or self.listing is None:
             self.current = None
             self.query_one(StoryPanel).show_none()
             return
-        asked = partial(work.read_story, self.engine, row.session_id, known.rows)
+        asked = partial(work.read_story, self.engine, row.session_id)
         self.ask("Reading a session", asked, self._show, group="story", failed=self._unread, quiet=True)
 
     def _unread(self, failure: Failure) -> None:
@@ -215,12 +247,12 @@ class SessionsScreen(SessionActions):
         self._draw(same=same)
 
     def _draw(self, *, same: bool) -> None:
-        current, known = self.current, self.known
-        if current is None or known is None:
+        current, listing = self.current, self.listing
+        if current is None or listing is None:
             return
         panel = self.query_one(StoryPanel)
         self._width = panel.text_width
-        clock, folded, width = known.clock, self._folded, self._width
+        clock, folded, width = listing.clock, self._folded, self._width
 
         def made(job: Job) -> list[StoryLine]:
             return story_lines(current, clock, folded, width)
@@ -233,15 +265,15 @@ class SessionsScreen(SessionActions):
 
     def _tick(self) -> None:
         """Update how long open sessions have been quiet."""
-        known = self.known
-        if known is not None and self.is_current and known.stories.open:
-            self.known = replace(known, clock=replace(known.clock, now=time.time()))
+        listing = self.listing
+        if listing is not None and self.is_current and listing.stories.open:
+            self.listing = replace(listing, clock=replace(listing.clock, now=time.time()))
             self.table.refresh_rows()
             self._draw(same=True)
 
     def _clock(self) -> SessionClock:
-        assert self.known is not None
-        return self.known.clock
+        assert self.listing is not None
+        return self.listing.clock
 
     def _moment(self) -> float | None:
         row = self.row
@@ -271,7 +303,7 @@ class SessionsScreen(SessionActions):
     def _sorted(self, message: VirtualTable.SortRequested) -> None:
         message.stop()
         column = message.column_id
-        if column in SORTS:
+        if column in SESSIONS.sorts:
             again = column == self.wanted.sort
             self.sort(column, reverse=not self.wanted.reverse if again else False)
 

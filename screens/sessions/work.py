@@ -8,43 +8,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from screens.engine import BY, AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.sessions.listing import SessionListing, SessionQuery, file_terms, list_sessions, resolve_since
-from screens.sessions.rows import SessionClock, head
+from screens.sessions.rows import head
 from workbench.errors import UsageError
-from workbench.lists.filters import Facet
-from workbench.sessions.episodes_fold import HOUR, state_of
+from workbench.sessions.episodes_fold import state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from workbench.entry.project import FileHistory
     from workbench.entry.services.sessions import FoundTranscripts
-    from workbench.records.episodes import Completeness, Episode, SessionRow, Trace
+    from workbench.records.episodes import SessionRow, Trace
     from workbench.sessions.episodes import EpisodeService
-
-MOST: Final = 100_000
-"""Sessions that are listed."""
 
 FILE_PAST: Final = 500
 _SHOWN_FILE: Final = 4_000_000
 _NAME: Final = 60  # characters of a task that name it in a note
-
-
-@dataclass(frozen=True, slots=True)
-class KnownSessions:
-    """All sessions, newest first, how many have a complete story, and the clock they were asked by."""
-
-    rows: tuple[SessionRow, ...]
-    stories: Completeness
-    clock: SessionClock
-    commits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,39 +60,10 @@ def open_episodes(engine: AppEngine) -> EpisodeService:
     return episode_service(engine.root, engine.config, BY)
 
 
-def read_sessions(engine: AppEngine, commits: bool, limit: int, job: Job) -> KnownSessions:
-    """Return the newest sessions, with `commits` those of version control too. Raises: WorkbenchError."""
-    from workbench.entry.services.sessions import list_recorded_sessions, session_completeness
+def read_story(engine: AppEngine, session: str, job: Job) -> TracedSession:
+    """Return a session's story with its family. Raises: WorkbenchError."""
+    from workbench.entry.services.sessions import find_family
 
-    timeout = engine.config.sessions.timeout_hours * HOUR
-    with engine.workspace(job.progress) as place:
-        rows = list_recorded_sessions(place, commits=commits, limit=limit)
-        stories = session_completeness(place)
-        now = place.clock.now()
-    return KnownSessions(tuple(rows), stories, SessionClock(now, timeout), commits)
-
-
-def arrange_sessions(
-    engine: AppEngine, known: KnownSessions, wanted: SessionQuery, job: Job
-) -> tuple[SessionQuery, SessionListing]:
-    """Return what of the sessions is shown, and the filter as it was understood. Raises: WorkbenchError."""
-    from workbench.entry.services.sessions import sessions_touching
-
-    now = datetime.fromtimestamp(known.clock.now)
-    understood = resolve_since(wanted.filter, now)
-    files, rest = file_terms(understood)
-    touching: dict[Facet, frozenset[str]] = {}
-    if files:
-        with engine.workspace(job.progress) as place:
-            for term in files:
-                found = (sessions_touching(place, part) for part in term.values)
-                touching[term] = frozenset().union(*found)
-    shown = list_sessions(known.rows, replace(wanted, filter=rest), known.clock, touching, job.progress)
-    return replace(wanted, filter=understood), shown
-
-
-def read_story(engine: AppEngine, session: str, rows: Sequence[SessionRow], job: Job) -> TracedSession:
-    """Return a session's story; its family is found among `rows`. Raises: WorkbenchError."""
     place = open_episodes(engine)
     trace = place.trace(session)
     job.check()
@@ -116,18 +71,9 @@ def read_story(engine: AppEngine, session: str, rows: Sequence[SessionRow], job:
     over = episode.ended_at is not None
     state = state_of(over, episode.closed_by, episode.last_at, place.store.now(), place.store.timeout)
     paths = (*episode.reads, *(change.path for change in episode.changes))
-    return TracedSession(trace, state, find_existing(engine.root, paths), find_family(episode, rows))
-
-
-def find_family(episode: Episode, rows: Sequence[SessionRow]) -> tuple[SessionRow, ...]:
-    """Return the prompts of the session that an episode is a part of, and its own parts, in their order."""
-    parent = episode.parent_session
-    found = [
-        row
-        for row in rows
-        if (parent and row.parent_session == parent) or row.parent_session == episode.session_id
-    ]
-    return tuple(sorted(found, key=lambda row: (row.prompt_index or 0, row.started_at, row.session_id)))
+    return TracedSession(
+        trace, state, find_existing(engine.root, paths), find_family(engine.lists(), episode)
+    )
 
 
 def find_existing(root: Path, paths: Iterable[str]) -> frozenset[str]:
@@ -181,8 +127,7 @@ def file_past(engine: AppEngine, path: str, job: Job) -> FileHistory:
     """Return what is known of a file. Raises: WorkbenchError."""
     from workbench.entry.services.sessions import find_file_history
 
-    with engine.workspace(job.progress) as place:
-        return find_file_history(place, path, limit=FILE_PAST)
+    return find_file_history(engine.lists(), path, limit=FILE_PAST)
 
 
 def discover_transcripts(engine: AppEngine, job: Job) -> tuple[FoundTranscripts, ...]:

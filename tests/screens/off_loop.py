@@ -21,7 +21,6 @@ import screens
 import screens.conflicts.pair_list
 import screens.plan.work
 import screens.replay.tasks
-import screens.sessions.listing
 import store.git_process
 import store.journal
 import store.tables
@@ -45,7 +44,6 @@ DOORS: Final[tuple[tuple[Any, str], ...]] = (
     (screens.plan.work, FILTER),
     (screens.conflicts.pair_list, FILTER),
     (screens.replay.tasks, FILTER),
-    (screens.sessions.listing, FILTER),
 )
 _SCREENS = str(Path(screens.__file__).parent)
 _TESTS = str(Path(__file__).parents[1])

@@ -16,7 +16,7 @@ from tests.sessions.importers.made import codex, codex_did, codex_said, did, edi
 from workbench.config import load
 from workbench.entry.project import open_workspace
 from workbench.entry.services.episodes import episode_service
-from workbench.entry.services.sessions import import_sessions, list_recorded_sessions
+from workbench.entry.services.sessions import import_sessions, session_completeness
 from workbench.sessions.episodes import EpisodeService
 from workbench.sessions.importers.importer import ImportRequest
 
@@ -99,7 +99,7 @@ def _live_through(root: Path) -> None:
     desk.start("write the release notes", session_id="notes", source="claude_code")
     desk.event("notes", "read", files=["roastery/app.py"], payload={"tool": "Read"})
     desk.event("notes", "decision", payload={"why": "the changelog has all [/] of it"})
-    list_recorded_sessions(opened, commits=False, limit=1)  # the tables are made
+    session_completeness(opened)  # the tables are made
 
 
 @pytest.fixture(scope="session")

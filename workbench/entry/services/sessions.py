@@ -23,7 +23,6 @@ from workbench.entry.project import (
     work_trees,
 )
 from workbench.errors import GitError, UsageError
-from workbench.lists.filters import Facet, Filter
 from workbench.lists.sessions import SESSIONS, resolve_since
 from workbench.lists.tables import MOST_ROWS, ListQuery, Page
 from workbench.plan.intent import parse_intent
@@ -339,22 +338,6 @@ def open_session_list(project: OpenedProject, *, commits: bool) -> Iterator[Sess
 
     with project.tables() as tables:
         yield SessionList(tables, quiet_since=quiet_since(project), commits=commits)
-
-
-def list_recorded_sessions(project: OpenedProject, *, commits: bool, limit: int) -> list[SessionRow]:
-    """Return the newest sessions of a project. Raises: StoreError."""
-    with open_session_list(project, commits=commits) as found:
-        numbers = found.order(ListQuery()).numbers[:limit].tolist()
-        rows = found.rows(numbers)
-        return [rows[number] for number in numbers if number in rows]
-
-
-def sessions_touching(project: OpenedProject, part: str) -> frozenset[str]:
-    """Return the ids of sessions that read or edited a file with a text in its path. Raises: StoreError."""
-    query = ListQuery(Filter((Facet("file", (part,)),)))
-    with open_session_list(project, commits=True) as found:
-        rows = found.rows(found.order(query).numbers.tolist())
-        return frozenset(row.session_id for row in rows.values())
 
 
 def session_query(text: str, sort: str = "") -> ListQuery:
