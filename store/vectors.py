@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 CROSSOVER: Final = 200_000
 """Vectors from which a stored index has a graph, and from which a filter's rest is searched through it.
-`python -m bench.search` (docs/benchmarks.md): an exact search takes 0.06 ms per 1,000 vectors; the graph
-answers in 0.3 ms and takes 1.8 ms per 1,000 to load and 360 ms to build. A command that searches once never
-gets that back; from here on an exact search is a noticeable part of the 50 ms that matching may take."""
+`python -m bench.search` (docs/benchmarks.md): an exact search takes 0.05 ms per 1,000 vectors. The graph
+answers in 1 to 2 ms, and takes 1.3 ms per 1,000 to load and 300 to build: a command that searches once never
+gets that back. From here on an exact search is a noticeable part of the 50 ms that matching may take."""
 
 BATCH_CROSSOVER: Final = 15_000
 """Vectors from which a graph is built for a batch that searches once for each of them: it pays by the end."""

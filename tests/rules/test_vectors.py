@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import store.vectors
+from store.vectors import build_index
 from workbench.records.rules import Rule
 from workbench.rules.matching import relevance as module
 from workbench.rules.matching.calibration import load_match_model
+from workbench.rules.matching.lexical import index_words
 from workbench.rules.matching.relevance import (
     background_of,
     closest_part,
     meaning,
+    relevance_of,
     rule_texts,
     rule_vectors,
     similarities,
@@ -88,6 +92,34 @@ def test_large_sets_compare_examples_of_the_best(rule: Make) -> None:
     assert np.array_equal(best[first], exact[first])
     rest = np.setdiff1d(np.arange(200), first)
     assert np.array_equal(best[rest], prototype[rest])
+
+
+def test_a_graph_finds_the_rules_that_comparing_all_does(rule: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nearest rules and those that words speak for have their exact cosines; the others are unrelated."""
+    monkeypatch.setattr(store.vectors, "CROSSOVER", 0)
+    monkeypatch.setattr(module, "_RESCORED", 40)
+    rules = [rule(f"r{n:03}", f"Use tool{n}.", examples=(f"which tool{n}?",) * (n % 3)) for n in range(300)]
+    texts, random = rule_texts(rules), np.random.default_rng(3)
+    centres = random.normal(size=(30, 32))
+    owner = np.repeat(np.arange(300), np.diff(texts.starts))
+    rows = unit(centres[owner % 30] + 0.5 * random.normal(size=(len(owner), 32)))
+    index = build_index(rows)
+    exact = rule_vectors(texts, rows, MINILM)
+    near = rule_vectors(texts, rows, MINILM, index=index)
+    words = index_words(rules)
+    assert index.approximate
+
+    for query in unit(centres[:9] + 0.5 * random.normal(size=(9, 32))):
+        all_of, some = (relevance_of(words, "about tool77", one, query) for one in (exact, near))
+        assert all_of.vector is not None
+        assert some.vector is not None
+        order = np.argsort(-all_of.relevance, kind="stable")[:10]
+        assert some.relevance[order].tolist() == all_of.relevance[order].tolist()
+        assert some.vector[77] == all_of.vector[77]  # words speak for it, however far it is
+        there = some.vector > -1
+        assert some.vector[there].tolist() == all_of.vector[there].tolist()
+        assert 20 < there.sum() < 100
+        assert not some.relevance[~there].any()
 
 
 def test_an_unknown_model_is_scaled_by_its_own_rules(rule: Make) -> None:
