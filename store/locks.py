@@ -11,6 +11,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,13 @@ if sys.platform != "win32":
 DEFAULT_TIMEOUT: Final = 30.0
 
 _PID_WIDTH = 12
+
+_waits = threading.local()
+
+
+def waited() -> float:
+    """Return for how many seconds this thread has waited for locks so far."""
+    return float(getattr(_waits, "seconds", 0.0))
 
 
 @contextlib.contextmanager
@@ -85,9 +93,13 @@ def _acquire(path: Path, operation: int, timeout: float) -> int:
         if timeout <= 0:
             os.close(descriptor)
             raise _busy(path)
-        # From here on the waiter owns the descriptor, until it hands it back.
-        if not _Waiter(descriptor, operation).wait(timeout):
-            raise _busy(path)
+        started = time.perf_counter()
+        try:
+            # From here on the waiter owns the descriptor, until it hands it back.
+            if not _Waiter(descriptor, operation).wait(timeout):
+                raise _busy(path)
+        finally:
+            _waits.seconds = waited() + time.perf_counter() - started
         return descriptor
 
 

@@ -12,7 +12,8 @@ import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 
 FILE: Final = "tables.duckdb"
-ROUND: Final = 20_000
+ROUND: Final = 4_000
+"""Entries of a round: others have their turn some four times a second."""
+
 SHOWN: Final = 100
 
 SELECT_REJECTED: Final = """
@@ -73,6 +76,7 @@ class Tables:
     ) -> None:
         self.path = root / FILE
         self._lock = root / "locks" / "tables.lock"
+        self._gate = root / "locks" / "tables-turn.lock"
         self._journals = dict(journals)
         self._clock = clock
         self._timeout = timeout
@@ -91,7 +95,7 @@ class Tables:
                 return CatchUp()
             rounds: list[Round] = []
             while not rounds or rounds[-1].more:
-                with locks.exclusive(self._lock, timeout=self._timeout):
+                with self._locked(locks.exclusive):
                     try:
                         rounds.append(self._round(self.path))
                     except DamagedTables as finding:
@@ -109,7 +113,7 @@ class Tables:
         Artifacts are not in the journals: those tables are empty until `follow_index`.
         Raises: StoreError, StoreBusy.
         """
-        with self._mutex, locks.exclusive(self._lock, timeout=self._timeout):
+        with self._mutex, self._locked(locks.exclusive):
             return self._rebuild("asked for")
 
     def query(self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
@@ -170,7 +174,7 @@ class Tables:
 
         Raises: StoreError, StoreBusy.
         """
-        with self._mutex, locks.exclusive(self._lock, timeout=self._timeout):
+        with self._mutex, self._locked(locks.exclusive):
             try:
                 with self._kept.attached(self.path) as connection:
                     connection.execute("BEGIN")
@@ -194,6 +198,14 @@ class Tables:
         with self._mutex:
             self._kept.close()
 
+    @contextlib.contextmanager
+    def _locked(self, how: Callable[..., AbstractContextManager[None]]) -> Iterator[None]:
+        """Hold the lock. Who asks first gets it first, also from who goes on with another round at once."""
+        with contextlib.ExitStack() as held:
+            with locks.exclusive(self._gate, timeout=self._timeout):
+                held.enter_context(how(self._lock, timeout=self._timeout))
+            yield
+
     def _sizes(self) -> dict[tuple[str, str], int]:
         return {
             (origin, stream): journal.size(stream)
@@ -209,14 +221,14 @@ class Tables:
 
     def _read(self, work: Callable[[DuckDBPyConnection], T]) -> T:
         with (
-            locks.shared(self._lock, timeout=self._timeout),
+            self._locked(locks.shared),
             self._kept.attached(self.path, how=ATTACH_READING) as connection,
         ):
             return work(connection)
 
     def _recover(self, seen: object, reason: str) -> None:
         """Rebuild the tables, unless another process did so since `seen`."""
-        with locks.exclusive(self._lock, timeout=self._timeout):
+        with self._locked(locks.exclusive):
             if _identity(self.path) == seen:
                 self._set_aside()
                 self._rebuild(reason)

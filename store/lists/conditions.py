@@ -29,7 +29,7 @@ _VALUE: Final = f"chr({ord(VALUE)})"
 class FieldColumn:
     """Where the values of a field are: an expression that is one value, or a list of texts if `many`.
 
-    `counted` is the expression whose values are counted, where that is another one.
+    `counted` is the expression whose values are counted, where that is another one; a list, too, if `many`.
     """
 
     sql: str
@@ -63,6 +63,7 @@ def compile_filter(
 ) -> Condition:
     """Return a filter as SQL over `columns`, `haystack` and `cased`; `parameters` take its values."""
     kinds = {one.name: one for one in fields}
+    searched = sum(one.searched and one.kind in (FieldKind.TEXT, FieldKind.WORD) for one in fields)
     tests: list[str] = []
     points: list[str] = []
     for term in wanted.terms:
@@ -78,7 +79,9 @@ def compile_filter(
         else:
             escape = "" if set(needle).isdisjoint("%_~\\") else " ESCAPE '~'"
             tests.append(f"haystack LIKE {parameters.add(patterns.like(needle))}{escape}")
-            points.append(_exact_points(needle, _subsequence_points(needle, parameters), parameters))
+            points.append(
+                _exact_points(needle, _subsequence_points(needle, searched, parameters), parameters)
+            )
     return Condition(tuple(tests), tuple(points))
 
 
@@ -107,31 +110,31 @@ def _place(before: str) -> str:
     return f"least(length({text}) - length(replace({text}, {_FIELD}, '')), {PLACES - 1})"
 
 
-def _subsequence_points(needle: str, parameters: Parameters) -> str:
+def _subsequence_points(needle: str, searched: int, parameters: Parameters) -> str:
     """Return the points of the best value with a needle's characters in order, each value's first match.
 
-    Most often only the first value can have one, which spares taking all of them apart.
+    Most often only the first value can have one, which spares looking at all of them. `searched` is how many
+    fields there are.
     """
     found = patterns.subsequence(needle)
     pattern, later = parameters.add(found), parameters.add(patterns.after_first_value(needle))
-    head = parameters.add(patterns.FIRST_VALUE)
-
+    head, each = parameters.add(patterns.FIRST_VALUE), parameters.add(patterns.in_each_value(found))
     most = SUBSEQUENCE + len(needle) + 1
-
-    def points(text: str) -> str:
-        # What a match takes in includes the character before it. Without a match `most` is left, and then 0.
-        return f"(greatest({most} - length(regexp_extract(' ' || {text}, {pattern})), 1) % {most})"
-
-    best = f"list_max(list_transform(string_split(searched, {_VALUE}), lambda value: {points('value')}))"
-    of_field = (
-        f"CASE WHEN NOT regexp_matches(' ' || searched, {pattern}) THEN 0 ELSE "
-        f"{PLACES} * {best} - least(place - 1, {PLACES - 1}) END"
-    )
-    fields = f"list_transform(string_split(cased, {_FIELD}), lambda searched, place: {of_field})"
+    # What a match takes in includes the character before it. Without a match `most` is left, and then 0.
+    first = f"greatest({most} - length(regexp_extract(' ' || regexp_extract(cased, {head}), {pattern})), 1)"
+    fields = []
+    for place in range(searched):
+        text = f"split_part(cased, {_FIELD}, {place + 1})"
+        # A pattern inside of a lambda is compiled for every row.
+        spans = f"regexp_extract_all(' ' || replace({text}, {_VALUE}, {_VALUE} || ' '), {each}, 1)"
+        points = f"list_max(list_transform({spans}, lambda span: greatest({most} - length(span), 1)))"
+        fields.append(
+            f"CASE WHEN regexp_matches(' ' || {text}, {pattern}) "
+            f"THEN {PLACES} * {points} - {min(place, PLACES - 1)} ELSE 0 END"
+        )
     return (
-        f"CASE WHEN NOT regexp_matches(haystack, {later}) "
-        f"THEN {PLACES} * {points(f'regexp_extract(cased, {head})')} "
-        f"WHEN NOT regexp_matches(' ' || cased, {pattern}) THEN 0 ELSE list_max({fields}) END"
+        f"CASE WHEN NOT regexp_matches(haystack, {later}) THEN {PLACES} * ({first} % {most}) "
+        f"WHEN NOT regexp_matches(' ' || cased, {pattern}) THEN 0 ELSE greatest({', '.join(fields)}) END"
     )
 
 

@@ -85,6 +85,11 @@ def after_first_value(needle: str) -> str:
     return rf"[\x1e\x1f](?s:.*){in_order}"
 
 
+def in_each_value(pattern: str) -> str:
+    """Return a pattern of the first match of another in a value, group 1, for values with a blank before."""
+    return rf"(?:^|\x1f)[^\x1f]*?({pattern})"
+
+
 def glob(text: str) -> str:
     """Return a pattern of what a shell glob matches: `*`, `?` and sets of characters."""
     found, position = "", 0

@@ -18,7 +18,7 @@ FIELDS: Final = {
     "condition": FieldColumn("condition_text"),
     "example": FieldColumn("examples", many=True),
     "id": FieldColumn("[id, regexp_replace(id, '^rule-', '')]", many=True),
-    "file": FieldColumn("files", many=True, counted="files[1]"),
+    "file": FieldColumn("files", many=True, counted="files[:1]"),
     "tag": FieldColumn("tags", many=True),
     "tool": FieldColumn("tool_targets", many=True),
     "scope": FieldColumn("scope", many=True),

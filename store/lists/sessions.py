@@ -24,7 +24,7 @@ _OPEN: Final = "(ended_at IS NULL AND last_at >= $quiet_since)"
 FIELDS: Final = {
     "task": FieldColumn("task_text"),
     "id": FieldColumn("[id, parent_session]", many=True),
-    "source": FieldColumn(f"[source, {_SOURCE}]", many=True, counted=_SOURCE),
+    "source": FieldColumn(f"[source, {_SOURCE}]", many=True, counted=f"[{_SOURCE}]"),
     "outcome": FieldColumn("outcome"),
     "when": FieldColumn("TRY(strftime(to_timestamp(started_at), '%Y-%m-%dT%H:%M:%S'))"),
     "file": FieldColumn("files", many=True),

@@ -285,7 +285,7 @@ def _after(place: Sequence[Key], keys: Sequence[SortKey], parameters: Parameters
 def _values(name: str, label: str, column: FieldColumn, parameters: Parameters) -> str:
     """Return a SELECT of the values of a field as text, one row each; what is empty is none."""
     shown = parameters.add(label)
-    if column.many and not column.counted:
+    if column.many:
         each = f"SELECT unnest({name}) AS value FROM matched"
     else:
         each = f"SELECT {name} AS value FROM matched"

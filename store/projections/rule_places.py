@@ -40,17 +40,23 @@ FROM (
     anchors AS (
         SELECT file, unnest(anchors::JSON[]) AS anchor, generate_subscripts(anchors::JSON[], 1) AS place
         FROM rule_files JOIN wanted USING (file)
+    ), own AS (
+        SELECT origin, id, files[1] AS file, (provenance->>'line')::BIGINT AS line,
+            (provenance->>'end_line')::BIGINT AS end_line
+        FROM rules JOIN wanted ON files[1] = wanted.file
+    ), moved AS (
+        SELECT coalesce(heir, anchor->>'rule_id') AS id, file, place, (anchor->>'line')::BIGINT AS line,
+            (anchor->>'end_line')::BIGINT AS end_line
+        FROM anchors LEFT JOIN heirs ON heirs.id = anchor->>'rule_id'
     ), placed AS (
-        SELECT file, coalesce(heir, anchor->>'rule_id') AS id,
-            arg_max((anchor->>'line')::BIGINT, place) AS line,
-            arg_max((anchor->>'end_line')::BIGINT, place) AS end_line
-        FROM anchors LEFT JOIN heirs ON heirs.id = anchor->>'rule_id' GROUP BY ALL
+        SELECT own.origin, own.id, arg_max(moved.line, place) AS line,
+            arg_max(moved.end_line, place) AS end_line
+        FROM own JOIN moved USING (id, file)
+        WHERE own.line <> moved.line OR own.end_line <> moved.end_line GROUP BY ALL
     )
-    SELECT rules.origin, rules.id,
-        coalesce(placed.line, (provenance->>'line')::BIGINT) AS line,
-        coalesce(placed.end_line, (provenance->>'end_line')::BIGINT) AS end_line
-    FROM rules JOIN wanted ON files[1] = wanted.file
-    LEFT JOIN placed ON placed.id = rules.id AND placed.file = files[1]
+    SELECT own.origin, own.id, coalesce(placed.line, own.line) AS line,
+        coalesce(placed.end_line, own.end_line) AS end_line
+    FROM own LEFT JOIN placed USING (origin, id)
 ) AS found
 WHERE rules.origin = found.origin AND rules.id = found.id
     AND (rules.line <> found.line OR rules.end_line <> found.end_line)

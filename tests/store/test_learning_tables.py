@@ -215,7 +215,12 @@ def test_conflicts_wait_until_somebody_settles_them(tmp_path: Path) -> None:
     assert {row.id: row for row in listed.page(ListQuery()).rows} == {one.id: one for one in found}
     assert ids("9090") == {one.id for one in found if "9090" in f"{one.left.text} {one.right.text}"}
     assert ids("kind:exact") == set()
-    assert listed.facets(ListQuery(), ["kind", "of"]).fields["of"] == (ValueCount("learning", 3),)
+    counts = listed.facets(ListQuery()).fields
+    assert counts["of"] == (ValueCount("learning", 3),)
+    assert set(counts) == set(CONFLICTS.facets)
+    about = learning_list(place.tables, place.clock).facets(ListQuery()).fields
+    assert about["feature"] == (ValueCount("auth", 3),)
+    assert about["why"] == (ValueCount("conflict", 2),)
 
     sides = found[0].left.id, found[0].right.id
     place.desk.resolve(ConflictDecision(found[0].id, *sides, Action.KEEP_BOTH, reason="both"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from store import locks
 from store.locks import exclusive, holder, shared
 from tests.processes import LONG
 from workbench.errors import StoreBusy
@@ -103,3 +104,13 @@ def test_a_given_up_wait_leaves_no_lock_behind(tmp_path: Path) -> None:
 
     with exclusive(path, timeout=LONG):
         pass
+
+
+def test_what_is_waited_is_counted(tmp_path: Path) -> None:
+    """Waiting for a lock counts for the thread that waits, also where it gives up; a free lock costs none."""
+    before = locks.waited()
+    with locks.exclusive(tmp_path / "a.lock"):
+        assert locks.waited() == before
+        with pytest.raises(StoreBusy), locks.shared(tmp_path / "a.lock", timeout=0.01):
+            pass
+    assert locks.waited() > before

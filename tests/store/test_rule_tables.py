@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,15 @@ from hypothesis import strategies as st
 
 from store.duck import migrate
 from store.journal import FileJournal
+from store.lists.rules import rule_list
 from store.projector import project
 from store.tables import Tables, digests
 from tests.adapters import ManualClock
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
+from workbench.lists.tables import ListQuery
 from workbench.records.conflicts import Action
-from workbench.records.rules import Check, Rule
+from workbench.records.rules import Check, Provenance, Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.ledger import RuleLedger, read_uses, used
 from workbench.rules.curation.rulestore import RuleStore, record_usage
@@ -262,3 +265,53 @@ def _act(desk: Desk, number: int, what: str, left: int, right: int) -> None:
             desk.curator.resolve(ConflictDecision(f"c{number}", *pair, action, text=text))
     except UsageError:
         return  # nothing to undo, or it was built upon
+
+
+ANCHORS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), max_size=4)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.sampled_from(("a.md", "b.md")), ANCHORS, st.booleans()), min_size=1, max_size=5),
+    st.integers(0, 3),
+)
+def test_rules_are_where_their_files_have_them(
+    tmp_path_factory: pytest.TempPathFactory,
+    looks: list[tuple[str, list[tuple[int, int]], bool]],
+    edited: int,
+) -> None:
+    """Lines follow what was read of files last, for rules in the place of others too, in whatever rounds."""
+    desk = Desk(tmp_path_factory.mktemp("d"))
+    rules = [
+        desk.curator.add(
+            make(f"Use tool {number}.", provenance=Provenance(("a.md", "b.md")[number % 2], 1, 2, "claude"))
+        )
+        for number in range(4)
+    ]
+    changed = desk.curator.edit(rules[edited].id, rule="Use another tool.")
+    ids = [rule.id for rule in rules] + [changed.id]
+    listed = rule_list(desk.tables, "p", home=True)
+    for file, anchors, last in looks:
+        body = {
+            "file": file,
+            "format": "claude",
+            "digest": "x",
+            "anchors": [
+                {"rule_id": ids[number], "line": line, "end_line": line + 1, "digest": ""}
+                for number, line in anchors
+            ],
+        }
+        desk.journal.append("rules", "file.synced", [body], by="t")
+        if last:
+            desk.tables.catch_up()
+
+    def places(found: Iterable[Rule]) -> dict[str, tuple[int, int]]:
+        return {one.id: (one.provenance.line, one.provenance.end_line) for one in found if one.provenance}
+
+    expected = places(desk.ledger().placed().values())
+    assert places(listed.page(ListQuery()).rows) == expected
+    desk.tables.rebuild()
+    assert places(listed.page(ListQuery()).rows) == expected
+    desk.journal.append("rules", "file.forgotten", [{"file": "a.md"}], by="t")
+    assert places(listed.page(ListQuery()).rows) == places(desk.ledger().placed().values())
+    desk.tables.close()

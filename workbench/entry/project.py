@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from store.git_process import git_version
     from store.git_repository import remote_addresses, resolve, share_history, work_trees
     from store.lists.sessions import SessionList, session_family
+    from store.locks import waited
     from store.metrics import Call, Measurements, OperationStats, record_call
     from store.ollama import ModelState
     from store.runs import list_runs, open_run, put_run, write_rows
@@ -88,6 +89,7 @@ _HANDED_ON = {
     "store.git_process": ("git_version",),
     "store.git_repository": ("remote_addresses", "resolve", "share_history", "work_trees"),
     "store.lists.sessions": ("SessionList", "session_family"),
+    "store.locks": ("waited",),
     "store.metrics": ("record_call",),
     "store.runs": ("list_runs", "open_run", "put_run", "write_rows"),
     "store.search_index": ("SearchIndex", "build_search_index", "load_search_index"),

@@ -314,6 +314,7 @@ def test_facets_count_the_values_of_what_matches(shelf: Shelf, text: str) -> Non
     ids = set(expected(MADE, query))
 
     counts = shelf.list.facets(query, ["tag", "category", "enabled", "file"])
+    assert set(shelf.list.facets(query).fields) == set(RULES.facets)
 
     matching = [rule for rule in MADE if rule.id in ids]
     values: dict[str, list[str]] = {

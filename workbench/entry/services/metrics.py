@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from workbench.errors import StoreError
 from workbench.records.project import CacheStatus
@@ -43,16 +43,27 @@ class Measured:
             self.cache[name] = (hits, misses)
 
 
+LOCKS: Final = "waiting for locks"
+"""The stage in which an operation waits for the locks of journals and tables."""
+
+
 @contextmanager
 def measure(project: OpenedProject, operation: str, by: str = "cli") -> Iterator[Measured]:
     """Measure an operation and record it, a failed one too, unless the settings turn that off.
 
-    A disk that is full or read-only never breaks the operation: the reason is left in `note`.
+    What it waited for locks is a stage. A disk that is full or read-only never breaks the operation: the
+    reason is left in `note`.
     """
+    from workbench.entry.project import waited
+
     measurement = Measured()
-    started = time.perf_counter()
+    started, before = time.perf_counter(), waited()
     try:
-        yield measurement
+        try:
+            yield measurement
+        finally:
+            if waiting := waited() - before:
+                measurement.stages[LOCKS] = round(waiting * 1000, 3)
     except Exception:
         _record(project, operation, by, started, measurement, ok=False)
         raise
