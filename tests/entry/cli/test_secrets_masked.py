@@ -28,7 +28,7 @@ CHECKED = frozenset(
     "IDENTIFIER IDENTIFIERS SESSION SESSIONS CONFLICTS --file --pin --exclude --session --parent --scope "
     "--category --authority --priority --tag --add-tag --remove-tag --tool --level --when --cooldown --check "
     "--clear --json-lines --type --source --outcome --commit --change --key --payload --since --discipline "
-    "--as-of --cursor --context".split()
+    "--as-of --cursor --context --sort".split()
 )
 """Fields of commands that keep something, whose values are refused unless they are of a form."""
 

@@ -119,7 +119,7 @@ def test_a_prompt_holds_its_budget_and_is_remembered(empty: Any, run: Run) -> No
     assert again == made
     told = NEEDS if NEEDS in made["text"] else "Port 8080 of the gateway is taken by `nginx`"
     echo = run("memory", "add", f"> {told}!", "--feature", "auth", "--reason", "r", "--by-agent")
-    assert (echo.code, "itself told" in echo.err) == (exits.USAGE, True)
+    assert (echo.code, "itself injected" in echo.err) == (exits.USAGE, True)
     assert run("memory", "prompt", "--feature", "other").out == ""
 
 
