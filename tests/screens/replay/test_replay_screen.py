@@ -15,7 +15,7 @@ from screens.app import WorkbenchApp
 from screens.jobs import Job
 from screens.replay import work
 from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS
-from screens.replay.comparison import ComparePanel
+from screens.replay.comparison import ComparePanel, largest_changes
 from screens.replay.live_run import LivePanel
 from screens.replay.new_replay import COMMITS, NewReplay, ReplayRequest
 from screens.replay.run_panel import RunPanel
@@ -501,7 +501,7 @@ async def test_views_look_as_they_should(project: Path, size: tuple[int, int]) -
         await press(pilot, "escape")
         screen = screen_of(app)
         found = compare_runs(FIRST, replace(SECOND, id="r2"), system="hybrid")
-        screen.query_one(ComparePanel).show(found)
+        screen.query_one(ComparePanel).show(replace(found, tasks=largest_changes(found)))
         screen.show_view(COMPARE)
         await settle(pilot)
         check_golden(app, "replay-compare")
