@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from store.lists.conditions import FieldColumn, Parameters
 from store.lists.sql_list import ListColumns, SortKey, SqlList
-from workbench.lists.sessions import OUTCOMES, SESSIONS, SOURCE_NAMES, resolve_since
+from workbench.lists.sessions import OUTCOMES, SESSIONS, SOURCE_NAMES, names_commits, resolve_since
 from workbench.lists.tables import ListQuery
 from workbench.records.episodes import SessionRow
 
@@ -86,6 +86,8 @@ class SessionList(SqlList[SessionRow]):
     ) -> str:
         # Only here, so that a cursor of a query that looks seven days back is good for longer than a minute.
         understood = replace(query, filter=resolve_since(query.filter, datetime.now()))
+        if names_commits(query.filter):
+            parameters.values["commits"] = True
         return super()._matched(understood, parameters, within, keys, more)
 
 

@@ -22,6 +22,8 @@ SOURCE_NAMES: Final[Mapping[str, str]] = {
 }
 """What sources are called where there is little room; others go by their own name."""
 
+_COMMITS: Final = frozenset({"git", SOURCE_NAMES["git"]})
+
 FIELDS: Final = (
     Field("task", FieldKind.TEXT),
     Field("id", FieldKind.TEXT),
@@ -66,6 +68,17 @@ def resolve_since(wanted: Filter, now: datetime) -> Filter:
         else:
             problems.append(Problem(0, 0, f"since: {term.values[-1]!r} is not a time: 7d, 24h or 2026-11-30"))
     return replace(wanted, terms=tuple(terms), problems=tuple(problems))
+
+
+def names_commits(wanted: Filter) -> bool:
+    """Return whether a filter asks for commits of version control by their source."""
+    return any(
+        isinstance(term, Facet)
+        and term.field == "source"
+        and not term.negated
+        and not _COMMITS.isdisjoint(term.values)
+        for term in wanted.terms
+    )
 
 
 def moment(text: str, now: datetime) -> str:

@@ -142,6 +142,9 @@ def test_filters(tables: Tables, text: str, ids: list[str]) -> None:
 def test_commits_are_hidden_unless_asked_for(tables: Tables) -> None:
     """They are past tasks of another kind."""
     assert shown(tables, "", commits=False) == ["live", "codex:b", "d"]
+    assert shown(tables, "-source:commit", commits=False) == ["live", "codex:b", "d"]
+    assert shown(tables, "source:git", commits=False) == ["git:c"]
+    assert shown(tables, "source:commit,codex", commits=False) == ["codex:b", "git:c"]
 
 
 @pytest.mark.parametrize(
