@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from store.lists.conditions import FieldColumn, Parameters
 from store.lists.sql_list import ListColumns, SortKey, SqlList
@@ -89,6 +89,9 @@ class SessionList(SqlList[SessionRow]):
         if names_commits(query.filter):
             parameters.values["commits"] = True
         return super()._matched(understood, parameters, within, keys, more)
+
+    def _given_rows(self) -> Mapping[str, Any]:
+        return {**super()._given_rows(), "commits": True}  # a filter may have named them
 
 
 def session_family(tables: Tables, session: str, parent: str, limit: int) -> list[SessionRow]:

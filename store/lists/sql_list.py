@@ -247,13 +247,17 @@ class SqlList(Generic[RowT]):
         scored = f"WITH scored AS MATERIALIZED ({rows}) SELECT *, {total} AS score{ranked} FROM scored"
         return f"{scored} WHERE {matching}"
 
+    def _given_rows(self) -> Mapping[str, Any]:
+        """Return the values that decide whether a row asked for by its number is still there."""
+        return self._given()
+
     def _rows(self, connection: DuckDBPyConnection, numbers: Sequence[int]) -> dict[int, RowT]:
         if not len(numbers):
             return {}
         columns = self._columns
         statement = SELECT_ROWS.format(row=columns.row, source=columns.source, visible=columns.visible)
         with registered(connection, {"number": ("int64", numbers)}):
-            found = _execute(connection, statement, self._given()).fetchall()
+            found = _execute(connection, statement, self._given_rows()).fetchall()
         return {row[0]: columns.decode(row[1:]) for row in found}
 
 
