@@ -83,16 +83,16 @@ def _tokenizer(config: Config) -> Iterator[DoctorFinding]:
 
 
 def _vectors() -> Iterator[DoctorFinding]:
-    from importlib.metadata import PackageNotFoundError, version
+    from importlib.metadata import distributions
     from importlib.util import find_spec
 
-    try:
-        if find_spec("hnswlib") is None:
-            raise PackageNotFoundError
-        yield DoctorFinding("vectors", State.OK, f"hnswlib {version('hnswlib')}")
-    except PackageNotFoundError:
+    if find_spec("hnswlib") is None:
         step = "Install hnswlib (it needs a C++ compiler) if there are very many vectors."
         yield DoctorFinding("vectors", State.NOTE, "hnswlib is missing: the search is exact", step)
+        return
+    # The module comes with one of two distributions: wheels of one, the source of the other.
+    found = [one for name in ("chroma-hnswlib", "hnswlib") for one in distributions(name=name)]
+    yield DoctorFinding("vectors", State.OK, f"hnswlib {found[0].version if found else 'of unknown version'}")
 
 
 def _ranking(config: Config) -> Iterator[DoctorFinding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,8 @@ def test_doctor_finds_a_sound_project_sound(project: Any, run: Any) -> None:
     assert {"python", "git", "tokenizer", "embedding", "journals", "indexes", "locks", "disk"} <= set(names)
     assert answer["sound"] is True
     assert all(finding["step"] for finding in answer["findings"] if finding["state"] == "note")
+    vectors = next(finding for finding in answer["findings"] if finding["name"] == "vectors")
+    assert (vectors["state"] == "ok") is (find_spec("hnswlib") is not None)
     assert run("doctor").code == exits.OK
 
 
