@@ -25,9 +25,9 @@ from workbench.records.rules import Rule
 from workbench.rules.fields import new_rule
 
 if TYPE_CHECKING:
-    from workbench.curation.folding import LedgerReader
     from workbench.curation.records import RecordChange
     from workbench.entry.project import OpenedProject
+    from workbench.memory.learnings.learningstore import LearningStore
     from workbench.memory.learnings.ledger import LearningLedger, Note
     from workbench.memory.learnings.promotion import Promotion
     from workbench.memory.learnings.prompt import MemoryPrompt
@@ -81,7 +81,7 @@ class LearningLibrary:
     """Reads learnings; each line of the journals once."""
 
     def __init__(self) -> None:
-        self._reader: LedgerReader[LearningLedger] | None = None
+        self._store: LearningStore | None = None
 
     def read(self, engine: AppEngine, before: KnownLearnings, job: Job) -> KnownLearnings:
         """Return what there is, with those collisions of `before` that still are some.
@@ -141,12 +141,11 @@ class LearningLibrary:
 
     def _ledger(self, place: OpenedProject) -> LearningLedger:
         """Return the fold; the caller holds the workspace, so that one thread reads at a time."""
-        from workbench.curation.folding import LedgerReader
-        from workbench.memory.learnings.ledger import LearningLedger
+        from workbench.entry.services.memory import learning_store
 
-        if self._reader is None:
-            self._reader = LedgerReader(LearningLedger, ((place.journal, False), (place.home_journal, True)))
-        return self._reader.ledger()
+        if self._store is None:
+            self._store = learning_store(place)
+        return self._store.ledger()
 
 
 def story(known: KnownLearnings, row: LearningRow, job: Job) -> LearningStory:
