@@ -1,8 +1,7 @@
-"""How a sitting with the app begins and ends without losing anything, and the log of what was done in it.
+"""How a sitting with the app ends without losing anything, and the log of what was done in it.
 
-Keys that come before there is a section to take them are held for it. The place is saved as it changes and
-when a signal ends the program. Leaving asks first where something would be lost: text in a form that was not
-saved, and work that changes something and is not done.
+The place is saved as it changes and when a signal ends the program. Leaving asks first where something would
+be lost: text in a form that was not saved, and work that changes something and is not done.
 
 The place is the section with its filters, cursor and sort. What people type, press and click may change it; a
 moment later it is compared with the last one and what differs is written in a thread. Only what changed here
@@ -31,6 +30,7 @@ from textual.app import App
 from textual.notifications import SeverityLevel
 
 from screens.jobs import Job, Jobs, interrupt_children
+from screens.typed_keys import TypedKeys
 from screens.widgets.dialogs import Confirm
 from workbench.errors import WorkbenchError
 from workbench.records.conversion import decode_json
@@ -217,8 +217,8 @@ _DOING: Final = (events.Key, events.Paste, events.MouseDown, events.MouseUp)
 _AGAIN: Final = 5.0  # seconds within which a second ctrl+c leaves
 
 
-class Sitting(App[int]):
-    """The base of the app: its first key and its last. Without a `keeper` nothing is kept."""
+class Sitting(TypedKeys):
+    """The base of the app: what it keeps, and how it is left. Without a `keeper` nothing is kept."""
 
     jobs: Jobs
     log_of_actions: ActionLog
@@ -226,7 +226,6 @@ class Sitting(App[int]):
     def __init__(self, *, ansi_color: bool | None = None) -> None:
         super().__init__(ansi_color=ansi_color)
         self.keeper: PlaceKeeper | None = None
-        self._held: list[events.Key | events.Paste] | None = []  # what is typed before there is a section
         self._interrupted = False  # whether ctrl+c was pressed just now
 
     # What the app gives.
@@ -235,26 +234,18 @@ class Sitting(App[int]):
         """Show a short note over the screen; the text is data."""
         raise NotImplementedError
 
-    # The first keys.
+    # What is done.
 
-    async def on_event(self, event: events.Event) -> None:
-        """Hold what is typed until there is a section to take it: before, letters would be commands."""
-        if self._held is not None and isinstance(event, (events.Key, events.Paste)):
-            # Enter was a line feed as long as the terminal was the shell's.
-            early = isinstance(event, events.Key) and event.key == "ctrl+j"
-            self._held.append(events.Key("enter", "\r") if early else event)
-            return
+    def before_event(self, event: events.Event) -> None:
+        """Note that a person does something."""
         if isinstance(event, events.Key) and event.key != "ctrl+c":
             self._interrupted = False
         if self.keeper is not None and isinstance(event, _DOING) and not event.is_forwarded:
             self.keeper.touch()
-        await super().on_event(event)
 
-    async def release_keys(self) -> None:
-        """Give what was held to the section that shows."""
-        held, self._held = self._held or [], None
-        for event in held:
-            await self.on_event(event)
+    def drop_keys(self, count: int, why: str) -> None:
+        """Note it in the log."""
+        self.log_of_actions.add(f"# {counted(count, 'key')} dropped", why, failed=True)
 
     # The end.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -67,6 +67,7 @@ class Confirm(ModalScreen[bool]):
     """A question with yes and no; `y` and `n` answer at once, escape is no.
 
     Where yes destroys something (`danger`), no has the focus and enter alone does nothing bad.
+    What was typed before the question was on the screen is no answer to it.
     """
 
     DEFAULT_CSS = f"Confirm {{ {DIALOG_CSS} & .danger {{ border: heavy $error; }} }}"
@@ -80,6 +81,11 @@ class Confirm(ModalScreen[bool]):
         self._body = body
         self._yes, self._no = yes, no
         self._danger = danger
+        self._painted: float | None = None
+
+    def was_seen(self, at: float) -> bool:
+        """Whether the question was on the screen at a time (of the clock of events, seconds)."""
+        return self._painted is not None and at >= self._painted
 
     def compose(self) -> ComposeResult:
         """Lay out the question above its buttons."""
@@ -95,6 +101,10 @@ class Confirm(ModalScreen[bool]):
     def on_mount(self) -> None:
         """Focus what enter answers."""
         self.query_one("#no" if self._danger else "#yes").focus()
+        self.call_after_refresh(self._paint)
+
+    def _paint(self) -> None:
+        self._painted = events.Event().time
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:

@@ -198,3 +198,15 @@ def test_no_key_is_lost_from_the_start_to_the_kill(small: Callable[[], Terminal]
     terminal.kill(signal.SIGHUP)
     terminal.see("left with 129")
     assert kept("Xmq1 coupon")
+
+
+def test_text_in_one_burst_with_its_key_runs_no_command(terminal: Terminal, roastery: Path) -> None:
+    """Whatever arrives with the key of the filter goes there; `d`, `y` and enter among it remove nothing."""
+    terminal.see("contradictory", "0 of 9 settled")
+    terminal.press("2")
+    terminal.see("21 rules")
+    terminal.tmux("send-keys", "-l", "/refund dy\r")
+    terminal.see("/ refund dy")
+    terminal.press("q")
+    terminal.see("left with 0")
+    assert "remove" not in workbench(roastery, "rules", "history")
