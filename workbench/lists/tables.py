@@ -166,3 +166,27 @@ class ListTable(Protocol[RowT_co]):
     ) -> ValueCounts:
         """Count the values of fields, by default all of `type.facets`, at most MOST_VALUES of each."""
         ...
+
+
+RowT = TypeVar("RowT")
+
+
+def read_page(
+    table: ListTable[RowT],
+    query: ListQuery,
+    cursor: str | None = None,
+    limit: int = 100,
+    *,
+    within: Int64 | None = None,
+) -> Page[RowT]:
+    """Return as many rows from where the cursor says as are asked for, a page at a time.
+
+    Raises: UsageError for a limit below 1 and for what is not a cursor of this query; StoreError, StoreBusy.
+    """
+    rows: list[RowT] = []
+    while True:
+        page = table.page(query, cursor, min(limit - len(rows), MOST_ROWS), within=within)
+        rows += page.rows
+        cursor = page.cursor
+        if cursor is None or len(rows) >= limit:
+            return Page(tuple(rows), page.total, cursor)

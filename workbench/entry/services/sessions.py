@@ -24,7 +24,7 @@ from workbench.entry.project import (
 )
 from workbench.errors import GitError, UsageError
 from workbench.lists.sessions import SESSIONS, resolve_since
-from workbench.lists.tables import MOST_ROWS, ListQuery, Page
+from workbench.lists.tables import ListQuery, Page, read_page
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
 from workbench.records.answers.project import ImportedSessions, SessionFigures
@@ -352,14 +352,8 @@ def session_page(
     project: OpenedProject, query: ListQuery, *, commits: bool, cursor: str | None, limit: int
 ) -> Page[SessionRow]:
     """Return so many sessions from where a cursor says. Raises: UsageError, StoreError."""
-    rows: list[SessionRow] = []
     with open_session_list(project, commits=commits) as found:
-        while True:
-            page = found.page(query, cursor, min(limit - len(rows), MOST_ROWS))
-            rows += page.rows
-            cursor = page.cursor
-            if cursor is None or len(rows) == limit:
-                return Page(tuple(rows), page.total, cursor)
+        return read_page(found, query, cursor, limit)
 
 
 def find_family(project: OpenedProject, episode: Episode) -> tuple[SessionRow, ...]:

@@ -76,6 +76,8 @@ def test_a_conflict_is_listed_with_evidence_and_settled(empty: Any, run: Run) ->
     (pair,) = run("memory", "conflicts", "--json").json()["conflicts"]
     assert (pair["verdict"], pair["left"]["id"]) == ("conflict", first["id"])
     assert pair["evidence"]
+    waiting = run("memory", "list", "why:conflict", "--all", "--json").json()["learnings"]
+    assert [one["text"] for one in waiting] == [NEEDS_NOT]
     assert run("memory", "resolve", pair["id"]).code == exits.USAGE
     assert run("memory", "resolve", pair["id"][:17], "--suggested").code == exits.OK
     assert states(run) == {NEEDS: "live", NEEDS_NOT: "rejected"}

@@ -16,7 +16,7 @@ from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import LearningSession, learning_session
 from workbench.lists.filters import Facet
 from workbench.lists.learnings import LEARNINGS
-from workbench.lists.tables import MOST_ROWS
+from workbench.lists.tables import read_page
 from workbench.memory.learnings.corrections.report import (
     CorrectionReport,
     CorrectionStatus,
@@ -26,7 +26,7 @@ from workbench.memory.learnings.corrections.report import (
 from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningtype import SHORT, stale_days
 from workbench.memory.learnings.prompt import memory_prompt, source_of
-from workbench.memory.learnings.review import ConflictFound, ReviewItem, Why
+from workbench.memory.learnings.review import ConflictFound, ReviewItem, Why, conflict_rows
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
@@ -98,7 +98,7 @@ def _list_page(
     terms += [Facet("live", ("yes",))] if live else []
     query = replace(query, filter=replace(query.filter, terms=(*query.filter.terms, *terms)))
     with learning_session("memory") as work:
-        page = work.opened.learning_list.page(query, cursor, min(limit, MOST_ROWS))
+        page = read_page(work.opened.learning_list, query, cursor, limit)
         work.measurement.candidates = page.total
     found, out, now = [row.learning for row in page.rows], work.here.out, work.store.now()
     if work.here.flags.json:
@@ -295,6 +295,7 @@ def conflicts(limit: int) -> None:
     """
     with learning_session("memory") as work:
         found = work.service.conflicts()
+        work.opened.keep_conflicts("learning", conflict_rows(found))
     out = work.here.out
     if work.here.flags.json:
         out.json({"total_count": len(found), "conflicts": found[:limit]})

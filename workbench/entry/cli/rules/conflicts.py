@@ -15,7 +15,7 @@ from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
 from workbench.lists.conflicts import CONFLICTS
-from workbench.lists.tables import MOST_ROWS
+from workbench.lists.tables import read_page
 from workbench.records.conflicts import Action, Conflict, ConflictKind
 from workbench.records.rules import Rule, rule_file
 from workbench.rules.conflicts.queue import Queue, conflict_queue, conflict_rows, find_in_queue
@@ -81,7 +81,7 @@ def list_(
             work.opened.keep_conflicts("rule", conflict_rows(queue.open, rules))
             listed = work.opened.conflict_list
             within = listed.numbers([one.id for one in found])
-            page = listed.page(query, cursor, min(limit, MOST_ROWS), within=within)
+            page = read_page(listed, query, cursor, limit, within=within)
             by_id = {one.id: one for one in found}
             found, total, following = [by_id[row.id] for row in page.rows], page.total, page.cursor
     out = work.here.out

@@ -16,6 +16,7 @@ from workbench.entry.cli.rules.filters import FilterOptions, filter_options, rea
 from workbench.entry.cli.session import RuleSession, Session, past_session, rule_session, session
 from workbench.errors import UsageError
 from workbench.lists.rules import RULES
+from workbench.lists.tables import read_page
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import used
@@ -103,7 +104,7 @@ def _matching(
     rules, within = work.opened.rule_list, None
     if asked != FilterOptions():
         within = rules.numbers([rule.id for rule in _let_through(work, asked)])
-    page = rules.page(query, cursor, limit, within=within)
+    page = read_page(rules, query, cursor, limit, within=within)
     return page.rows, page.total, page.cursor
 
 
