@@ -63,7 +63,6 @@ def compile_filter(
 ) -> Condition:
     """Return a filter as SQL over `columns`, `haystack` and `cased`; `parameters` take its values."""
     kinds = {one.name: one for one in fields}
-    searched = sum(one.searched and one.kind in (FieldKind.TEXT, FieldKind.WORD) for one in fields)
     tests: list[str] = []
     points: list[str] = []
     for term in wanted.terms:
@@ -79,9 +78,7 @@ def compile_filter(
         else:
             escape = "" if set(needle).isdisjoint("%_~\\") else " ESCAPE '~'"
             tests.append(f"haystack LIKE {parameters.add(patterns.like(needle))}{escape}")
-            points.append(
-                _exact_points(needle, _subsequence_points(needle, searched, parameters), parameters)
-            )
+            points.append(_exact_points(needle, _subsequence_points(needle, parameters), parameters))
     return Condition(tuple(tests), tuple(points))
 
 
@@ -93,15 +90,15 @@ def _exact_points(needle: str, otherwise: str, parameters: Parameters) -> str:
         (WORD_START, "haystack", patterns.word_start),
         (PART_START, "cased", patterns.part_start),
     )
-    cases = [f"WHEN NOT contains(haystack, {given}) THEN {otherwise}"]
+    found = []
     for level, text, pattern in levels:
-        found = pattern(needle)
-        first, anywhere = parameters.add(patterns.in_first(found)), parameters.add(found)
-        before = f"regexp_extract({text}, {parameters.add(patterns.up_to(found))})"
-        place = f"CASE WHEN regexp_matches({text}, {first}) THEN 0 ELSE {_place(before)} END"
-        cases.append(f"WHEN regexp_matches({text}, {anywhere}) THEN {level * PLACES} - {place}")
+        before = f"regexp_extract({text}, {parameters.add(patterns.up_to(pattern(needle)))})"
+        points = f"CASE WHEN before <> '' THEN {level * PLACES} - {_place('before')} END"
+        # A name for what is needed twice: each use of a pattern is compiled, which takes milliseconds.
+        found.append(f"list_transform([{before}], lambda before: {points})[1]")
     before = f"left(haystack, strpos(haystack, {given}))"
-    return f"CASE {' '.join(cases)} ELSE {INSIDE * PLACES} - {_place(before)} END"
+    found.append(f"{INSIDE * PLACES} - {_place(before)}")
+    return f"CASE WHEN contains(haystack, {given}) THEN coalesce({', '.join(found)}) ELSE {otherwise} END"
 
 
 def _place(before: str) -> str:
@@ -110,31 +107,34 @@ def _place(before: str) -> str:
     return f"least(length({text}) - length(replace({text}, {_FIELD}, '')), {PLACES - 1})"
 
 
-def _subsequence_points(needle: str, searched: int, parameters: Parameters) -> str:
+def _subsequence_points(needle: str, parameters: Parameters) -> str:
     """Return the points of the best value with a needle's characters in order, each value's first match.
 
-    Most often only the first value can have one, which spares looking at all of them. `searched` is how many
-    fields there are.
+    Most often only the first value can have one, or one of the first field, which spares looking at all.
     """
     found = patterns.subsequence(needle)
-    pattern, later = parameters.add(found), parameters.add(patterns.after_first_value(needle))
-    head, each = parameters.add(patterns.FIRST_VALUE), parameters.add(patterns.in_each_value(found))
+    first, each, every = map(
+        parameters.add, (found, patterns.first_in_each_value(found), patterns.first_in_every_field(found))
+    )
+    after_value, after_field = (
+        parameters.add(patterns.after_first(separators, needle)) for separators in (FIELD + VALUE, FIELD)
+    )
     most = SUBSEQUENCE + len(needle) + 1
     # What a match takes in includes the character before it. Without a match `most` is left, and then 0.
-    first = f"greatest({most} - length(regexp_extract(' ' || regexp_extract(cased, {head}), {pattern})), 1)"
-    fields = []
-    for place in range(searched):
-        text = f"split_part(cased, {_FIELD}, {place + 1})"
-        # A pattern inside of a lambda is compiled for every row.
-        spans = f"regexp_extract_all(' ' || replace({text}, {_VALUE}, {_VALUE} || ' '), {each}, 1)"
-        points = f"list_max(list_transform({spans}, lambda span: greatest({most} - length(span), 1)))"
-        fields.append(
-            f"CASE WHEN regexp_matches(' ' || {text}, {pattern}) "
-            f"THEN {PLACES} * {points} - {min(place, PLACES - 1)} ELSE 0 END"
-        )
+    field = f"split_part(cased, {_FIELD}, 1)"
+    span = f"regexp_extract(' ' || split_part({field}, {_VALUE}, 1), {first})"
+    in_value = f"{PLACES} * (greatest({most} - length({span}), 1) % {most})"
+    points = f"{PLACES} * greatest({most} - length(span), 1)"
+    spans = f"regexp_extract_all(' ' || {field}, {each}, 1)"
+    in_field = f"coalesce(list_max(list_transform({spans}, lambda span: {points})), 0)"
+    place = f"len(list_filter(spans[:n], lambda one: one IS NULL OR starts_with(one, {_FIELD})))"
+    points = f"CASE WHEN span IS NULL THEN 0 ELSE {points} - least({place}, {PLACES - 1}) END"
+    best = f"list_max(list_transform(spans, lambda span, n: {points}))"
+    spans = f"regexp_extract_all(' ' || cased, {every}, 1)"
+    in_row = f"coalesce(list_transform([{spans}], lambda spans: {best})[1], 0)"
     return (
-        f"CASE WHEN NOT regexp_matches(haystack, {later}) THEN {PLACES} * ({first} % {most}) "
-        f"WHEN NOT regexp_matches(' ' || cased, {pattern}) THEN 0 ELSE greatest({', '.join(fields)}) END"
+        f"CASE WHEN NOT regexp_matches(haystack, {after_value}) THEN {in_value} "
+        f"WHEN NOT regexp_matches(haystack, {after_field}) THEN {in_field} ELSE {in_row} END"
     )
 
 

@@ -11,11 +11,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 _NO_WORD: Final = r"[^\p{L}\p{N}_]"
-_NO_WORD_INSIDE: Final = r"[^\p{L}\p{N}_\x1e]"
 _BLANKS: Final = r"\s\x0b\x1c-\x1f\x{85}\p{Z}"
-FIRST_VALUE: Final = r"^[^\x1e\x1f]*"
-"""The first value of the first field."""
-
 _ANYTHING: Final = "^(?s:.*?)"
 
 
@@ -74,20 +70,23 @@ def up_to(pattern: str) -> str:
     return f"{_ANYTHING}(?:{pattern})"
 
 
-def in_first(pattern: str) -> str:
-    """Return a pattern of another in the first field."""
-    return rf"^[^\x1e]*?(?:{pattern.replace(f'^|{_NO_WORD}', f'^|{_NO_WORD_INSIDE}')})"
-
-
-def after_first_value(needle: str) -> str:
-    """Return a pattern, for lower-case text, of a needle's characters in order after the first value."""
+def after_first(separators: str, needle: str) -> str:
+    """Return a pattern, for lower-case text, of a needle's characters in order after the first separator."""
     in_order = rf"[^{_BLANKS}]*".join(map(_escaped, needle))
-    return rf"[\x1e\x1f](?s:.*){in_order}"
+    return rf"[{literal(separators)}](?s:.*){in_order}"
 
 
-def in_each_value(pattern: str) -> str:
-    """Return a pattern of the first match of another in a value, group 1, for values with a blank before."""
-    return rf"(?:^|\x1f)[^\x1f]*?({pattern})"
+def first_in_each_value(pattern: str) -> str:
+    """Return a pattern of the first match of another in a value, group 1, and of the value's rest.
+
+    A match may take in the separator before its value.
+    """
+    return rf"({pattern})[^\x1e\x1f]*"
+
+
+def first_in_every_field(pattern: str) -> str:
+    """Return the pattern of `first_in_each_value`, or of the end of a field, which has no group 1."""
+    return rf"{first_in_each_value(pattern)}|\x1e"
 
 
 def glob(text: str) -> str:
