@@ -234,6 +234,15 @@ def migration(filename: str, sql: str) -> Migration:
     return Migration(int(number), name, hashlib.sha256(sql.encode("utf-8")).hexdigest(), sql)
 
 
+def is_migrated(connection: DuckDBPyConnection) -> bool:
+    """Tell whether the database in use has the migrations of this program. Raises: duckdb.Error."""
+    return connection.execute(SELECT_RECORDS).fetchall() == _records(known())
+
+
+def _records(migrations: Sequence[Migration]) -> list[tuple[int, str, str]]:
+    return [(one.version, one.name, one.sha256) for one in migrations]
+
+
 def migrate(connection: DuckDBPyConnection, migrations: Sequence[Migration] | None = None) -> int:
     """Apply what is missing to the database in use, all of it or nothing; return how many those were.
 
@@ -243,8 +252,7 @@ def migrate(connection: DuckDBPyConnection, migrations: Sequence[Migration] | No
     if not connection.execute(HAS_RECORDS).fetchall():
         connection.execute(CREATE_RECORDS)
     recorded = connection.execute(SELECT_RECORDS).fetchall()
-    expected = [(one.version, one.name, one.sha256) for one in wanted[: len(recorded)]]
-    if recorded != expected:
+    if recorded != _records(wanted[: len(recorded)]):
         raise ForeignSchema("the tables were made by another version of the program")
     missing = wanted[len(recorded) :]
     if not missing:

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -68,6 +68,49 @@ def shared(path: Path, *, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+class FairLock:
+    """A lock that many readers or one writer hold, and one writer's work serves all who wait for it.
+
+    Whoever asks passes the gate first, and a writer keeps it until the readers before it are done: readers
+    that come later do not get ahead, and those that come together wait together. `timeout` is in seconds.
+    """
+
+    def __init__(self, directory: Path, name: str, timeout: float) -> None:
+        self._path = directory / f"{name}.lock"
+        self._gate = directory / f"{name}-turn.lock"
+        self._round = directory / f"{name}-round.lock"
+        self._timeout = timeout
+
+    def shared(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the lock with other readers. Raises StoreBusy."""
+        return self._held(shared)
+
+    def exclusive(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the lock alone. Raises StoreBusy."""
+        return self._held(exclusive)
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[bool]:
+        """Yield True to the one who has the turn, False to others when its turn is over. Raises StoreBusy."""
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(exclusive(self._round, timeout=0))
+            except StoreBusy:
+                with shared(self._round, timeout=self._timeout):
+                    pass
+                own = False
+            else:
+                own = True
+            yield own
+
+    @contextlib.contextmanager
+    def _held(self, how: Callable[..., contextlib.AbstractContextManager[None]]) -> Iterator[None]:
+        with contextlib.ExitStack() as held:
+            with how(self._gate, timeout=self._timeout):
+                held.enter_context(how(self._path, timeout=self._timeout))
+            yield
 
 
 def holder(path: Path) -> int | None:

@@ -137,6 +137,20 @@ def project(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal],
     return Round(tuple(tallies), more)
 
 
+def is_current(
+    connection: DuckDBPyConnection,
+    journals: Mapping[str, FileJournal],
+    sizes: Mapping[tuple[str, str], int],
+) -> bool:
+    """Tell whether the tables hold at least `sizes` bytes of the journals, and nothing of others."""
+    if connection.execute(SELECT_FINGERPRINT).fetchall() != [(PROJECTION,)]:
+        return False
+    applied = _applied(connection)
+    if any(applied.get(key, (0, ""))[0] < size for key, size in sizes.items()):
+        return False
+    return all(_is_same(journals, key, position, head) for key, (position, head) in applied.items())
+
+
 def projected_streams(origin: str, journal: FileJournal) -> list[str]:
     """Return the streams of a journal that tables are made of, in the order they are projected."""
     return [stream for stream in journal.streams() if _projector(origin, stream) is not None]
@@ -177,8 +191,7 @@ def _check_fingerprint(connection: DuckDBPyConnection) -> None:
 
 
 def _pending(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal]) -> list[_Pending]:
-    rows = connection.execute(SELECT_APPLIED).fetchall()
-    applied = {(origin, stream): (position, head) for origin, stream, position, head in rows}
+    applied = _applied(connection)
     replaced = [
         key for key, (position, head) in applied.items() if not _is_same(journals, key, position, head)
     ]
@@ -191,6 +204,11 @@ def _pending(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal]
             connection.execute(statement)
         applied = {key: value for key, value in applied.items() if not _is_metrics(key[1])}
     return list(_unapplied(journals, {key: position for key, (position, _) in applied.items()}))
+
+
+def _applied(connection: DuckDBPyConnection) -> dict[tuple[str, str], tuple[int, str]]:
+    rows = connection.execute(SELECT_APPLIED).fetchall()
+    return {(origin, stream): (position, head) for origin, stream, position, head in rows}
 
 
 def _is_same(journals: Mapping[str, FileJournal], key: tuple[str, str], position: int, head: str) -> bool:

@@ -8,23 +8,30 @@ old state or the new one. A file that cannot be read is set aside and rebuilt fr
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from store import locks, projector
-from store.duck import ATTACH_READING, DamagedTables, ForeignSchema, KeptConnection, log_file, migrate
+from store.duck import (
+    ATTACH_READING,
+    DamagedTables,
+    ForeignSchema,
+    KeptConnection,
+    is_migrated,
+    log_file,
+    migrate,
+)
 from store.files import private_dir, translated
 from store.journal import FileJournal
 from store.projections import artifacts
 from store.projector import Rejected, Replaced, Round
+from store.table_digests import digests
 from workbench.errors import StoreError
 from workbench.ports import Clock
 
@@ -75,11 +82,9 @@ class Tables:
         self, root: Path, journals: Mapping[str, FileJournal], clock: Clock, *, timeout: float = 60.0
     ) -> None:
         self.path = root / FILE
-        self._lock = root / "locks" / "tables.lock"
-        self._gate = root / "locks" / "tables-turn.lock"
+        self._lock = locks.FairLock(root / "locks", "tables", timeout)
         self._journals = dict(journals)
         self._clock = clock
-        self._timeout = timeout
         self._kept = KeptConnection(root / "spill")
         self._mutex = threading.RLock()
         self._caught_up: dict[tuple[str, str], int] = {}
@@ -91,21 +96,9 @@ class Tables:
         """
         with self._mutex:
             sizes = self._sizes()
-            if sizes == self._caught_up and self.path.exists():
+            if self._is_current(sizes):
                 return CatchUp()
-            rounds: list[Round] = []
-            while not rounds or rounds[-1].more:
-                with self._locked(locks.exclusive):
-                    try:
-                        rounds.append(self._round(self.path))
-                    except DamagedTables as finding:
-                        aside = self._set_aside()
-                        report = self._rebuild(f"the database was damaged: {finding}")
-                        return replace(report, set_aside=str(aside))
-                    except (Replaced, ForeignSchema) as finding:
-                        return self._rebuild(str(finding))
-            self._caught_up = sizes
-            return _report(rounds)
+            return self._catch_up(sizes)
 
     def rebuild(self) -> CatchUp:
         """Rebuild the tables from the journals. The old ones serve readers until the new ones are whole.
@@ -113,7 +106,7 @@ class Tables:
         Artifacts are not in the journals: those tables are empty until `follow_index`.
         Raises: StoreError, StoreBusy.
         """
-        with self._mutex, self._locked(locks.exclusive):
+        with self._mutex, self._lock.exclusive():
             return self._rebuild("asked for")
 
     def query(self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
@@ -126,7 +119,10 @@ class Tables:
         Raises: StoreError, StoreBusy.
         """
         with self._mutex:
-            self.catch_up()
+            sizes = self._sizes()
+            if (found := self._read_current(work, sizes)) is not None:
+                return found[0]
+            _ = self._catch_up(sizes)
             seen = _identity(self.path)
             try:
                 return self._read(work)
@@ -174,7 +170,7 @@ class Tables:
 
         Raises: StoreError, StoreBusy.
         """
-        with self._mutex, self._locked(locks.exclusive):
+        with self._mutex, self._lock.exclusive():
             try:
                 with self._kept.attached(self.path) as connection:
                     connection.execute("BEGIN")
@@ -198,20 +194,55 @@ class Tables:
         with self._mutex:
             self._kept.close()
 
-    @contextlib.contextmanager
-    def _locked(self, how: Callable[..., AbstractContextManager[None]]) -> Iterator[None]:
-        """Hold the lock. Who asks first gets it first, also from who goes on with another round at once."""
-        with contextlib.ExitStack() as held:
-            with locks.exclusive(self._gate, timeout=self._timeout):
-                held.enter_context(how(self._lock, timeout=self._timeout))
-            yield
-
     def _sizes(self) -> dict[tuple[str, str], int]:
         return {
             (origin, stream): journal.size(stream)
             for origin, journal in self._journals.items()
             for stream in projector.projected_streams(origin, journal)
         }
+
+    def _catch_up(self, sizes: Mapping[tuple[str, str], int]) -> CatchUp:
+        """Project what is missing, or wait until another process has: its round serves all who wait."""
+        rounds: list[Round] = []
+        while True:
+            with self._lock.turn() as own:
+                if own:
+                    with self._lock.exclusive():
+                        try:
+                            rounds.append(self._round(self.path))
+                        except DamagedTables as finding:
+                            aside = self._set_aside()
+                            report = self._rebuild(f"the database was damaged: {finding}")
+                            return replace(report, set_aside=str(aside))
+                        except (Replaced, ForeignSchema) as finding:
+                            return self._rebuild(str(finding))
+            if not rounds[-1].more if own else self._is_current(sizes):
+                self._caught_up = dict(sizes)
+                return _report(rounds)
+
+    def _is_current(self, sizes: Mapping[tuple[str, str], int]) -> bool:
+        if sizes == self._caught_up and self.path.exists():
+            return True
+        return self._read_current(lambda _: None, sizes) is not None
+
+    def _read_current(
+        self, work: Callable[[DuckDBPyConnection], T], sizes: Mapping[tuple[str, str], int]
+    ) -> tuple[T] | None:
+        """Return what `work` reads, None if the tables hold less of the journals, whoever projected it."""
+        if not self.path.exists():
+            return None
+
+        def current(connection: DuckDBPyConnection) -> tuple[T] | None:
+            if sizes != self._caught_up:
+                if not (is_migrated(connection) and projector.is_current(connection, self._journals, sizes)):
+                    return None
+                self._caught_up = dict(sizes)
+            return (work(connection),)
+
+        try:
+            return self._read(current)
+        except (DamagedTables, FileNotFoundError):
+            return None
 
     def _round(self, path: Path) -> Round:
         private_dir(path.parent)
@@ -221,14 +252,14 @@ class Tables:
 
     def _read(self, work: Callable[[DuckDBPyConnection], T]) -> T:
         with (
-            self._locked(locks.shared),
+            self._lock.shared(),
             self._kept.attached(self.path, how=ATTACH_READING) as connection,
         ):
             return work(connection)
 
     def _recover(self, seen: object, reason: str) -> None:
         """Rebuild the tables, unless another process did so since `seen`."""
-        with self._locked(locks.exclusive):
+        with self._lock.exclusive():
             if _identity(self.path) == seen:
                 self._set_aside()
                 self._rebuild(reason)
@@ -294,46 +325,3 @@ def _report(rounds: Iterable[Round]) -> CatchUp:
         rejections=len(rejected),
         quarantined=sum(tally.quarantined for tally in tallies),
     )
-
-
-# Tables that no journal feeds (artifacts, edges, symbols) are not projections of journals.
-PROJECTED: Final = {
-    "applied": "SELECT origin, stream, position, head FROM applied ORDER BY ALL",
-    "corrections": "SELECT * FROM corrections ORDER BY origin, stream, position",
-    "causal_links": "SELECT * FROM causal_links ORDER BY id",
-    "episode_events": "SELECT * FROM episode_events ORDER BY id",
-    "episode_sources": "SELECT * FROM episode_sources ORDER BY session_id",
-    "episodes": "SELECT * FROM episodes ORDER BY session_id",
-    "learning_events": "SELECT * FROM learning_events ORDER BY origin, stream, position",
-    "learning_conflicts": "SELECT * FROM learning_conflicts ORDER BY id",
-    "learnings": "SELECT * FROM learnings ORDER BY id",
-    "metrics": "SELECT * FROM metrics ORDER BY id",
-    "model_registry": "SELECT * FROM model_registry ORDER BY model_id",
-    "rejected": "SELECT * FROM rejected ORDER BY ALL",
-    "rule_clocks": "SELECT * FROM rule_clocks ORDER BY origin",
-    "rule_conflicts": "SELECT * FROM rule_conflicts ORDER BY id",
-    "rule_files": "SELECT * FROM rule_files ORDER BY file",
-    "rule_moments": "SELECT * FROM rule_moments ORDER BY kind, id",
-    "rule_usage": "SELECT * FROM rule_usage ORDER BY origin, position, number",
-    "rule_versions": "SELECT * FROM rule_versions ORDER BY origin, position",
-    "rules": "SELECT * FROM rules ORDER BY origin, id",
-    "session_counts": "SELECT * FROM session_counts ORDER BY session_id",
-    "stream_counts": "SELECT * FROM stream_counts ORDER BY ALL",
-    "task_file_affinity": "SELECT * FROM task_file_affinity ORDER BY task_fingerprint, file_path",
-}
-
-_ROWS = 5_000
-
-
-def digests(connection: DuckDBPyConnection) -> dict[str, str]:
-    """Return a hash of each projected table's rows, in the order of their keys."""
-    return {table: _digest(connection, statement) for table, statement in PROJECTED.items()}
-
-
-def _digest(connection: DuckDBPyConnection, statement: str) -> str:
-    digest = hashlib.sha256()
-    cursor = connection.execute(statement)
-    while rows := cursor.fetchmany(_ROWS):
-        for row in rows:
-            digest.update(repr(row).encode("utf-8", "surrogatepass") + b"\n")
-    return digest.hexdigest()

@@ -118,7 +118,7 @@ class SqlList(Generic[RowT]):
             matched=matched, keys=", ".join(names), after=after, order=_order(keys), limit=limit + 1
         )
 
-        def work(connection: DuckDBPyConnection) -> tuple[int, list[Any], Mapping[int, RowT]]:
+        def work(connection: DuckDBPyConnection) -> tuple[int, list[Any], list[Any]]:
             with registered(connection, _numbers(within)):
                 found = _execute(connection, statement, parameters.values).fetchall()
                 total = found[0][0] if found else 0
@@ -126,10 +126,10 @@ class SqlList(Generic[RowT]):
                     counting = self._parameters()
                     only = SELECT_TOTAL.format(matched=self._matched(query, counting, within, ()))
                     [(total,)] = _execute(connection, only, counting.values).fetchall()
-            return total, found, self._rows(connection, [row[1] for row in found[:limit]])
+            return total, found, self._select(connection, [row[1] for row in found[:limit]])
 
-        total, found, rows = self._tables.read(work)
-        shown = found[:limit]
+        total, found, selected = self._tables.read(work)
+        rows, shown = self._decode(selected), found[:limit]
         following = encode_cursor(shown[-1][2:], asked) if len(found) > limit else None
         return Page(tuple(rows[row[1]] for row in shown), total, following)
 
@@ -150,7 +150,7 @@ class SqlList(Generic[RowT]):
 
     def rows(self, numbers: Sequence[int]) -> Mapping[int, RowT]:
         """Return rows by number; those that are gone are missing."""
-        return self._tables.read(lambda connection: self._rows(connection, numbers))
+        return self._decode(self._tables.read(lambda connection: self._select(connection, numbers)))
 
     def find(self, identifier: str) -> int | None:
         """Return the number of the row of a record, None if there is none."""
@@ -251,14 +251,17 @@ class SqlList(Generic[RowT]):
         """Return the values that decide whether a row asked for by its number is still there."""
         return self._given()
 
-    def _rows(self, connection: DuckDBPyConnection, numbers: Sequence[int]) -> dict[int, RowT]:
+    def _select(self, connection: DuckDBPyConnection, numbers: Sequence[int]) -> list[Any]:
         if not len(numbers):
-            return {}
+            return []
         columns = self._columns
         statement = SELECT_ROWS.format(row=columns.row, source=columns.source, visible=columns.visible)
         with registered(connection, {"number": ("int64", numbers)}):
-            found = _execute(connection, statement, self._given_rows()).fetchall()
-        return {row[0]: columns.decode(row[1:]) for row in found}
+            return _execute(connection, statement, self._given_rows()).fetchall()
+
+    def _decode(self, selected: Sequence[Any]) -> dict[int, RowT]:
+        """Return records by number. It is done when the lock is free again: writers wait for readers."""
+        return {row[0]: self._columns.decode(row[1:]) for row in selected}
 
 
 def _execute(connection: DuckDBPyConnection, statement: str, values: Mapping[str, Any]) -> DuckDBPyConnection:

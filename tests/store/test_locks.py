@@ -114,3 +114,25 @@ def test_what_is_waited_is_counted(tmp_path: Path) -> None:
         with pytest.raises(StoreBusy), locks.shared(tmp_path / "a.lock", timeout=0.01):
             pass
     assert locks.waited() > before
+
+
+def test_a_turn_is_one_holders_and_others_wait_for_its_end(tmp_path: Path) -> None:
+    """Whoever asks during a turn waits for its end, at most as long as asked."""
+    lock = locks.FairLock(tmp_path, "x", LONG)
+    over = threading.Event()
+    told: list[bool] = []
+
+    def ask() -> None:
+        with lock.turn() as own:
+            told.append(own or over.is_set())
+
+    asking = threading.Thread(target=ask)
+    with lock.turn() as own:
+        assert own
+        asking.start()
+        with pytest.raises(StoreBusy), locks.FairLock(tmp_path, "x", 0.01).turn():
+            pass
+        over.set()
+    asking.join()
+
+    assert told == [True]

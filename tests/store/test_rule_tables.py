@@ -17,7 +17,8 @@ from store.duck import migrate
 from store.journal import FileJournal
 from store.lists.rules import rule_list
 from store.projector import project
-from store.tables import Tables, digests
+from store.table_digests import digests
+from store.tables import Tables
 from tests.adapters import ManualClock
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import store.tables
+from store import locks
 from store.duck import KeptConnection, migrate
 from store.journal import FileJournal, stream_path
 from store.projections.artifacts import Artifacts
 from store.projector import project
-from store.tables import Tables, digests
+from store.table_digests import digests
+from store.tables import Tables
 from tests.adapters import ManualClock
-from workbench.errors import StoreError
+from workbench.errors import StoreBusy, StoreError
 
 Start = Callable[..., subprocess.Popen[str]]
 Outputs = Callable[[list[subprocess.Popen[str]]], list[str]]
@@ -283,6 +286,46 @@ def test_catching_up_again_does_nothing(
     assert tables.catch_up().entries == 0
     assert Tables(tmp_path, {"project": journal}, clock).catch_up().entries == 0
     assert tables.digest() == before
+
+
+def test_what_another_projected_is_read_beside_readers(
+    journal: FileJournal, tmp_path: Path, clock: ManualClock, tables: Tables
+) -> None:
+    """Tables that are up to date are read while others read them; only who is behind needs them alone."""
+    put(journal, episode(1))
+    tables.catch_up()
+    other = Tables(tmp_path, {"project": journal}, clock, timeout=0.01)
+
+    with locks.shared(tmp_path / "locks" / "tables.lock"):
+        assert other.query("SELECT session_id FROM episodes") == [("git:1",)]
+        put(journal, episode(2))
+        with pytest.raises(StoreBusy):
+            other.query("SELECT session_id FROM episodes")
+    assert other.query("SELECT session_id FROM episodes ORDER BY 1") == [("git:1",), ("git:2",)]
+
+
+def test_one_round_serves_who_waits_for_it(
+    journal: FileJournal, tmp_path: Path, clock: ManualClock, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is behind while another catches up waits, and reads what that one projected."""
+    put(journal, episode(1))
+    waiter = Tables(tmp_path, {"project": journal}, clock)
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.extend(waiter.query("SELECT session_id FROM episodes")))
+    project_round, rounds = Tables._round, []
+
+    def counted(self: Tables, path: Path) -> Any:
+        rounds.append(self)
+        if self is tables:
+            thread.start()
+        return project_round(self, path)
+
+    monkeypatch.setattr(Tables, "_round", counted)
+    tables.catch_up()
+    thread.join()
+
+    assert found == [("git:1",)]
+    assert rounds == [tables]
 
 
 def test_what_cannot_be_projected_is_counted(journal: FileJournal, tables: Tables, tmp_path: Path) -> None:
@@ -650,7 +693,7 @@ from pathlib import Path
 from store.clock import SystemClock
 from store.journal import FileJournal
 from store.tables import Tables
-from workbench.errors import StoreError
+from workbench.errors import StoreBusy, StoreError
 import duckdb
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 journal = FileJournal(Path(sys.argv[1]), SystemClock())
