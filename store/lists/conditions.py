@@ -104,7 +104,8 @@ def _exact_points(needle: str, otherwise: str, parameters: Parameters) -> str:
 def _place(before: str) -> str:
     """Return how many fields end before a match; what follows a whole word may be the end of its own."""
     text = f"rtrim({before}, {_FIELD})"
-    return f"least(length({text}) - length(replace({text}, {_FIELD}, '')), {PLACES - 1})"
+    place = f"least(length({text}) - length(replace({text}, {_FIELD}, '')), {PLACES - 1})"
+    return f"CASE WHEN contains({before}, {_FIELD}) THEN {place} ELSE 0 END"
 
 
 def _subsequence_points(needle: str, parameters: Parameters) -> str:
