@@ -167,7 +167,7 @@ def _plain(value: Value) -> Value:
 
 
 KEYS: Mapping[str, Callable[[Rule], Any]] = {
-    "origin": place,
+    "origin": lambda rule: place(rule)[:3],  # equal places are in the order of ids either way
     "id": lambda rule: rule.id,
     "category": lambda rule: str(rule.category),
     "authority": lambda rule: rule.authority is not Authority.ABSOLUTE,
