@@ -389,14 +389,16 @@ def test_a_real_tmux_passes_it_on_to_an_outer_one(tmux: Tmux, tmp_path: Path) ->
     settings = tmp_path / "settings"
     settings.write_text("set -g allow-passthrough on\nset -g set-clipboard off\n", encoding="utf-8")
     nested = ["env", "-u", "TMUX", "tmux", "-f", str(settings), "-S", str(inner), "new-session"]
-    arrived = tmp_path / "arrived"
+    waiting = tmp_path / "waiting"
+    waiting.touch()
     copying = shlex.join(program("through two", "osc52", message))
-    repeated = f"until [ -e {shlex.quote(str(arrived))} ]; do {copying}; done"
+    repeated = f"while [ -e {shlex.quote(str(waiting))} ]; do {copying}; done"
     tmux("respawn-pane", "-k", shlex.join([*nested, repeated]))
     try:
         tmux("wait-for", "taken")
     finally:
-        arrived.touch()  # the inner one ends with its program
+        waiting.unlink()
+        subprocess.run(["tmux", "-S", str(inner), "kill-server"], capture_output=True, timeout=60)
     assert tmux("show-buffer") == "through two"
 
 
