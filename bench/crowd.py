@@ -53,21 +53,21 @@ def crowd(root: Path, *, processes: int, rules: int, rounds: int = 0, seconds: f
         subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True, cwd=here)
         for number in range(processes)
     ]
-    told: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     for one in started:
         output, _ = one.communicate()
         if one.returncode:
             raise RuntimeError(f"a process of the crowd failed: {one.returncode}")
-        told.append(json.loads(output))
-    made = [identifier for each in told for identifier in each["made"]]
+        answers.append(json.loads(output))
+    made = [identifier for each in answers for identifier in each["made"]]
     known = set(_ids(opened, ListQuery(RULES.query("id:crowd-*").filter)))
     return CrowdReport(
         len(made),
-        sum(len(each["waits"]) for each in told),
+        sum(len(each["waits"]) for each in answers),
         tuple(identifier for identifier in made if identifier not in known),
-        tuple(fault for each in told for fault in each["faults"]),
-        tuple(sorted(wait for each in told for wait in each["waits"])),
-        tuple(sorted(took for each in told for took in each["durations"])),
+        tuple(fault for each in answers for fault in each["faults"]),
+        tuple(sorted(wait for each in answers for wait in each["waits"])),
+        tuple(sorted(took for each in answers for took in each["durations"])),
     )
 
 

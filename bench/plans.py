@@ -78,7 +78,7 @@ def compare(rows: list[dict[str, Any]], place: Path) -> int:
 
 
 def planned(asked: list[dict[str, Any]], place: Path) -> Iterator[dict[str, Any]]:
-    """Yield rows with their plans, all of one repository, which is cloned and indexed anew."""
+    """Yield rows with their plans, all of one repository, which is cloned and indexed for it."""
     source, head = Path(asked[0]["repo"]), asked[0]["head"]
     root = place / source.name
     shutil.rmtree(root, ignore_errors=True)
