@@ -1,0 +1,240 @@
+"""Recall of retrieval from long conversations: every system answers every question, and intervals resample
+whole conversations, because questions of one are not independent of each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from bench.conversations import Conversation, Question
+from store.embedding import EmbeddingSettings, resolve_embedder
+from store.embedding_cache import CachedEmbedder, cached
+from store.lexical import build_index
+from workbench.config import user_cache
+from workbench.replay.metrics import ndcg, recall, reciprocal_rank
+from workbench.replay.statistics import clustered_means, clustered_p
+from workbench.text.fusion import fuse
+from workbench.text.vectors import cosines
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from workbench.ports import Float32
+
+Say = Callable[[str], None]
+Rank = Callable[[str], Sequence[str]]
+"""A question to the ids of segments, best first."""
+
+DEPTH: Final = 50
+MEASURES: Final = ("session@5", "turn@10", "all@10", "several@10", "turn@1", "recall@10", "MRR", "nDCG@10")
+"""session@5: one of the right sessions is among the first five. turn@10: one of the right turns is among the
+first ten; all@10: all of them are; several@10: the same of questions with several right turns.
+"""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A conversation with what systems share of it."""
+
+    conversation: Conversation
+    embedder: CachedEmbedder | None
+    vectors: Float32 | None
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the segments, oldest first."""
+        return [turn.segment_id for turn in self.conversation.turns]
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the segments."""
+        return [turn.text for turn in self.conversation.turns]
+
+    def best(self, scores: NDArray[np.floating]) -> list[str]:
+        """Return the ids of the best segments, ties by place."""
+        order = np.lexsort((np.arange(len(scores)), -scores))[:DEPTH]
+        return [self.ids[place] for place in order.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a system found for a question, and the milliseconds it took."""
+
+    question: Question
+    conversation: str
+    measures: tuple[float, ...]
+    milliseconds: float
+
+
+def _bm25(asked: Asked) -> Rank:
+    index = build_index(asked.texts)
+    return lambda query: asked.best(index.scores(query))
+
+
+def _vector(asked: Asked) -> Rank:
+    return lambda query: asked.best(_cosines(asked, query))
+
+
+def _fused(asked: Asked) -> Rank:
+    """Both, as rules are matched (`workbench.text.fusion`), nothing of conversations considered."""
+    index = build_index(asked.texts)
+
+    def rank(query: str) -> Sequence[str]:
+        scores = fuse(
+            _cosines(asked, query), index.scores(query), index.bound(query), names=index.names(query)
+        )
+        return asked.best(scores)
+
+    return rank
+
+
+def _recency(asked: Asked) -> Rank:
+    newest = asked.ids[::-1][:DEPTH]
+    return lambda query: newest
+
+
+def _random(asked: Asked) -> Rank:
+    def rank(query: str) -> Sequence[str]:
+        seed = int.from_bytes(hashlib.sha256(query.encode()).digest()[:8], "big")
+        order = np.random.default_rng(seed).permutation(len(asked.ids))[:DEPTH]
+        return [asked.ids[place] for place in order.tolist()]
+
+    return rank
+
+
+def _cosines(asked: Asked, query: str) -> Float32:
+    if asked.embedder is None or asked.vectors is None:
+        return np.zeros(len(asked.ids), np.float32)
+    return cosines(asked.vectors, asked.embedder.embed([query])[0])
+
+
+SYSTEMS: Final[dict[str, Callable[[Asked], Rank]]] = {
+    "random": _random,
+    "recency": _recency,
+    "bm25": _bm25,
+    "vector": _vector,
+    "fused": _fused,
+}
+
+
+def ask(
+    conversations: Sequence[Conversation],
+    systems: Sequence[str],
+    cache: Path,
+    *,
+    say: Say = lambda text: None,
+) -> dict[str, list[Answer]]:
+    """Return the answers of every system to every question, in the same order."""
+    resolved, note = resolve_embedder(EmbeddingSettings(cache=user_cache()))
+    embedder = None if resolved is None else cached(resolved, cache / "embeddings")
+    if embedder is None:
+        say(f"no embedding model: {', '.join(note.degraded)}")
+    answers: dict[str, list[Answer]] = {name: [] for name in systems}
+    for number, conversation in enumerate(conversations, start=1):
+        say(f"{conversation.name}, {number} of {len(conversations)}: {len(conversation.turns)} turns")
+        texts = [turn.text for turn in conversation.turns]
+        vectors = None if embedder is None else embedder.embed(texts)
+        if embedder is not None:
+            embedder.embed([question.query for question in conversation.questions])
+        for name in systems:
+            rank = SYSTEMS[name](Asked(conversation, embedder, vectors))
+            answers[name] += [_answer(conversation, question, rank) for question in conversation.questions]
+    return answers
+
+
+def _answer(conversation: Conversation, question: Question, rank: Rank) -> Answer:
+    started = time.perf_counter()
+    found = rank(question.query)
+    elapsed = (time.perf_counter() - started) * 1000
+    of = {turn.segment_id: turn.session_id for turn in conversation.turns}
+    return Answer(question, conversation.name, measure(found, of, question), elapsed)
+
+
+def measure(found: Sequence[str], sessions: dict[str, str], question: Question) -> tuple[float, ...]:
+    """Return the `MEASURES` of a ranking, NaN where one does not apply; `sessions` are those of all ids."""
+    right = set(question.segment_ids)
+    hits = [id in right for id in found]
+    first = list(dict.fromkeys(sessions[id] for id in found))[:5]
+    whole = float(sum(hits[:10]) == len(right))
+    return (
+        float(not set(question.session_ids).isdisjoint(first)),
+        float(any(hits[:10])),
+        whole,
+        whole if len(right) > 1 else math.nan,
+        float(any(hits[:1])),
+        recall(hits[:10], len(right)),
+        reciprocal_rank(hits),
+        ndcg(hits, len(right)),
+    )
+
+
+def report(answers: dict[str, list[Answer]], systems: Sequence[str], against: str) -> str:
+    """Return the tables: all questions, by kind, and every system against one of them."""
+    first = answers[systems[0]]
+    clusters = [answer.conversation for answer in first]
+    lines = [
+        f"{len(first)} questions about {len(set(clusters))} conversations; intervals (95 %) over these.\n",
+        "| system | " + " | ".join(MEASURES) + " | p50 ms |",
+        "|---|" + "--:|" * (len(MEASURES) + 1),
+    ]
+    for name in systems:
+        spread = clustered_means(_table(answers[name]), clusters)
+        cells = [
+            f"{mean:.3f} [{low:.3f}, {high:.3f}]" if column < 4 else f"{mean:.3f}"
+            for column, (mean, low, high) in enumerate(zip(spread.mean, spread.low, spread.high, strict=True))
+        ]
+        p50 = float(np.median([answer.milliseconds for answer in answers[name]]))
+        lines.append(f"| {name} | " + " | ".join(cells) + f" | {p50:.1f} |")
+    lines += ["", *_by_kind(answers, systems)]
+    if against in systems:
+        lines += ["", *_compared(answers, systems, against, clusters)]
+    return "\n".join(lines)
+
+
+def _by_kind(answers: dict[str, list[Answer]], systems: Sequence[str]) -> list[str]:
+    kinds = sorted({answer.question.kind for answer in answers[systems[0]]})
+    lines = [
+        "session@5 / turn@10 by kind of question:",
+        "",
+        "| kind | questions | " + " | ".join(systems) + " |",
+        "|---|--:|" + "--:|" * len(systems),
+    ]
+    for kind in kinds:
+        rows = [row for row, answer in enumerate(answers[systems[0]]) if answer.question.kind == kind]
+        cells = []
+        for name in systems:
+            means = _table(answers[name])[rows].mean(axis=0)
+            cells.append(f"{means[0]:.3f} / {means[1]:.3f}")
+        lines.append(f"| {kind} | {len(rows)} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _compared(
+    answers: dict[str, list[Answer]], systems: Sequence[str], against: str, clusters: Sequence[str]
+) -> list[str]:
+    lines = [f"Against {against}, difference [95 %] and p over whole conversations:", ""]
+    base = _table(answers[against])
+    for name in systems:
+        if name == against:
+            continue
+        gaps = _table(answers[name]) - base
+        spread, chance = clustered_means(gaps, clusters), clustered_p(gaps, clusters)
+        parts = [
+            f"{MEASURES[column]} {spread.mean[column]:+.3f}"
+            f" [{spread.low[column]:+.3f}, {spread.high[column]:+.3f}] p = {chance[column]:.4f}"
+            for column in range(4)
+        ]
+        lines.append(f"- {name}: " + "; ".join(parts))
+    return lines
+
+
+def _table(answers: Sequence[Answer]) -> NDArray[np.float64]:
+    return np.asarray([answer.measures for answer in answers], np.float64)
