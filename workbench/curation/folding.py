@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Generic
+from typing import Any, Final, Generic, TypeVar
 
 from workbench.curation.ledger import L
 from workbench.curation.records import RecordType
@@ -26,6 +26,8 @@ FEW: Final = 1_000
 _PART: Final = 20
 """And if more were saved, this part of them: saving takes as long as there is to save."""
 _FILE: Final = "fold"
+
+Found = TypeVar("Found")
 
 Place = tuple[str, int, str]
 """Where an entry is in the order of all: by its id, its journal and its stream."""
@@ -104,6 +106,13 @@ class LedgerReader(Generic[L]):
 
     def ledger(self) -> L:
         """Return the fold of the journals as they are now, for the caller alone. Raises: StoreError."""
+        return self.read(lambda ledger: ledger.fork())
+
+    def read(self, work: Callable[[L], Found]) -> Found:
+        """Return what `work` finds in the fold of the journals as they are now, and must not change.
+
+        Nothing is copied: it is for types of which there are very many. Raises: StoreError; what `work` does.
+        """
         with self._lock:
             ledger, self._ledger = (
                 self._ledger or self._open_saved(),
@@ -117,7 +126,7 @@ class LedgerReader(Generic[L]):
                 ledger = self._begin()
                 self._fold(ledger)
             self._ledger = ledger
-            return ledger.fork()
+            return work(ledger)
 
     def forget(self) -> None:
         """Fold everything the next time, whatever was saved, and save that."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import takewhile
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from workbench.curation import CURATION
 from workbench.curation.ledger import Ledger
@@ -26,6 +27,8 @@ from workbench.curation.records import (
     new_marks,
 )
 from workbench.errors import UsageError
+
+_NAMED: Final = 3  # records in the title of a step
 
 
 class BuiltUpon(UsageError):
@@ -70,6 +73,36 @@ def draft_edit(
     marks = new_marks(title or f"edit {kind.short(before.id)}", reason)
     after = kind.checked(kind.revised(before, after, reason=reason, now=now, taken=ledger.versions))
     return StepDraft(marks.title, (kind.put_draft(after, marks),), (after,))
+
+
+def draft_same_changes(
+    ledger: Ledger[R],
+    identifiers: Iterable[str],
+    changes: Mapping[str, Any],
+    *,
+    verb: str,
+    reason: str,
+    stamps: Mapping[str, str] = MappingProxyType({}),
+) -> StepDraft[R]:
+    """Draft the same new values of several records: a review, a state; `stamps` say when it was.
+
+    Raises: UsageError for an unknown record, or one that nothing would change of.
+    """
+    kind = ledger.type
+    before = [ledger.require(identifier) for identifier in dict.fromkeys(identifiers)]
+    afters: list[R] = [replace(one, **changes) for one in before]  # type: ignore[type-var]
+    for one, after in zip(before, afters, strict=True):
+        if kind.essence(one) == kind.essence(after):
+            raise nothing_to_change(kind, one.id)
+    marks = new_marks(f"{verb} {some_names(kind, before)}", reason)
+    afters = [kind.checked(replace(after, **stamps)) for after in afters]  # type: ignore[type-var]
+    return StepDraft(marks.title, tuple(kind.put_draft(one, marks) for one in afters), tuple(afters))
+
+
+def some_names(kind: RecordType[R], records: Sequence[R]) -> str:
+    """Return the first ids of records and how many more there are."""
+    names = ", ".join(kind.short(one.id) for one in records[:_NAMED])
+    return f"{names} and {len(records) - _NAMED:,} more" if len(records) > _NAMED else names
 
 
 def draft_removal(ledger: Ledger[R], identifiers: Sequence[str], *, reason: str) -> StepDraft[R]:

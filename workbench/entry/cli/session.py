@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from workbench.rules.curation.rulestore import RuleStore
     from workbench.rules.rulebook import Rulebook
     from workbench.sessions.episodes import EpisodeService
+    from workbench.stash.service import StashService
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +159,24 @@ def learning_session(operation: str) -> Iterator[LearningSession]:
     with _measured(here, opened, operation) as measurement:
         store = store_of(opened.workspace.rule_store())
         yield LearningSession(here, opened, measurement, store, LearningService(store, "cli"))
+
+
+@dataclass(frozen=True, slots=True)
+class StashSession:
+    """What a command about the stash works with."""
+
+    here: Invocation
+    opened: OpenedProject
+    measurement: Measured
+    service: StashService
+
+
+@contextmanager
+def stash_session(operation: str) -> Iterator[StashSession]:
+    """Open the stash of the project. Raises: WorkbenchError."""
+    from workbench.entry.services.stash import stash_service
+
+    here = current()
+    opened = open_workspace(here.project, here.settings().config)
+    with _measured(here, opened, operation) as measurement:
+        yield StashSession(here, opened, measurement, stash_service(opened, "cli"))

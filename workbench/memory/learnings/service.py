@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from workbench.curation.conflicts import ConflictDecision, check_unchanged
-from workbench.curation.records import StepDraft, WalkedStep, new_marks
+from workbench.curation.records import StepDraft, WalkedStep
 from workbench.curation.service import CurationService
-from workbench.curation.steps import draft_addition, nothing_to_change
+from workbench.curation.steps import draft_addition, draft_same_changes
 from workbench.curation.store import record
 from workbench.errors import UsageError
 from workbench.memory.learnings.echoes import is_echo, read_injections
@@ -201,13 +201,13 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
             ledger = self.store.ledger()
             found = prunable(ledger, self.store.now(), days)
             if found and not dry_run:
-                drafts = draft_marks(
+                drafts = draft_same_changes(
                     ledger,
                     [one.id for one in found],
                     {"state": LearningState.PRUNED},
                     verb="prune",
                     reason="automatic, unreviewed, seen once, old",
-                    now=self.store.moment(),
+                    stamps={"updated_at": self.store.moment()},
                 )
                 record(self.store, drafts.entries, by=self.by)
         return found
@@ -321,35 +321,11 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
     ) -> tuple[FeatureLearning, ...]:
         if not identifiers:
             raise UsageError(f"there is nothing to {verb}", hint="Name one or more learnings by their ids.")
-        now = self.store.moment()
+        stamps = {"updated_at": self.store.moment()}
 
         def make(ledger: LearningLedger) -> StepDraft[FeatureLearning]:
             check_unchanged(ledger, seen)
             ids = [self.identify(ledger, one) for one in identifiers]
-            return draft_marks(ledger, ids, changes, verb=verb, reason=reason, now=now)
+            return draft_same_changes(ledger, ids, changes, verb=verb, reason=reason, stamps=stamps)
 
         return self.step(make).records
-
-
-def draft_marks(
-    ledger: LearningLedger,
-    identifiers: Sequence[str],
-    changes: Mapping[str, Any],
-    *,
-    verb: str,
-    reason: str,
-    now: str,
-) -> StepDraft[FeatureLearning]:
-    """Draft the same new values of several learnings: a review, a state.
-
-    Raises: UsageError for an unknown learning, or one that nothing would change of.
-    """
-    before = [ledger.require(identifier) for identifier in dict.fromkeys(identifiers)]
-    afters = [replace(one, **changes) for one in before]
-    for one, after in zip(before, afters, strict=True):
-        if LEARNINGS.essence(one) == LEARNINGS.essence(after):
-            raise nothing_to_change(LEARNINGS, one.id)
-    names = ", ".join(one.id[:SHORT] for one in before[:3])
-    marks = new_marks(f"{verb} {names}{f' and {len(before) - 3:,} more' if len(before) > 3 else ''}", reason)
-    afters = [LEARNINGS.checked(replace(after, updated_at=now)) for after in afters]
-    return StepDraft(marks.title, tuple(LEARNINGS.put_draft(one, marks) for one in afters), tuple(afters))

@@ -1,0 +1,37 @@
+"""`workbench stash add|list|show`: from arguments, files and stdin into the stash and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.entry.cli.conftest import Run
+from workbench.entry.cli import exits
+
+
+def test_what_is_added_is_listed_and_shown(empty: object, run: Run, tmp_path: Path) -> None:
+    """Words, a file and stdin become segments with a type and a source."""
+    made = run("stash", "add", "We keep sessions in Redis", "--type", "decision", "--topic", "auth", "--json")
+    segment = made.json()["segment"]
+    assert (segment["type"], segment["topic"], made.json()["added"]) == ("decision", "auth", True)
+    again = run("stash", "add", "We keep sessions in Redis")
+    assert (again.code, "already" in again.err) == (exits.OK, True)
+    (tmp_path / "log.txt").write_bytes("Gr\xfc\xdfe".encode("latin-1"))
+    filed = run("stash", "add", "--file", str(tmp_path / "log.txt"), "--json").json()["segment"]
+    assert (filed["type"], filed["text"]) == ("file_content", "Gr\xfc\xdfe")
+    run("stash", "add", "-", "--expires-in", "2", given="caf\xe9\n".encode("utf-16"))
+    assert "3 of 3 segments" in run("stash", "list").err
+    listed = run("stash", "list", "--json").json()
+    assert {one["text"] for one in listed["segments"]} == {segment["text"], "Gr\xfc\xdfe", "caf\xe9\n"}
+    shown = run("stash", "show", segment["segment_id"][4:12])
+    assert "We keep sessions in Redis" in shown.out
+    assert "shown 0, merged 0" in shown.out
+
+
+def test_what_cannot_be_kept_is_refused_with_what_to_do(empty: object, run: Run) -> None:
+    """Nothing, binary data and more than a segment holds are usage errors."""
+    for given, words in ((b"", "empty"), (b"\x89PNG\0\0", "not text"), (b"x" * 4_100_000, "stash import")):
+        ran = run("stash", "add", "-", given=given)
+        assert ran.code == exits.USAGE
+        assert words in ran.err
+    assert run("stash", "show", "nothing").code == exits.USAGE
+    assert "the stash is empty" in run("stash", "list").err

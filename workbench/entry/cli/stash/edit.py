@@ -1,0 +1,178 @@
+"""`workbench stash add|list|show`: segments put aside and looked at; steps that `stash undo` takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from workbench.entry.cli.frame import command
+from workbench.entry.cli.inputs import read_input, words_or_stdin
+from workbench.entry.cli.output import Output, shorten
+from workbench.entry.cli.session import stash_session
+from workbench.errors import UsageError
+from workbench.records.segments import MAX_SEGMENT, ContextSegment, SegmentType
+from workbench.stash.segmenttype import SHORT
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible, visible_line
+
+WIDTH = 96  # characters of a segment in a list
+_TYPES = [one.value for one in SegmentType]
+_MOST_BYTES = 4 * MAX_SEGMENT
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
+
+
+@command(
+    examples=(
+        'workbench stash add "We keep sessions in Redis, not in Postgres" --type decision --topic auth',
+        "pytest 2>&1 | tail -50 | workbench stash add - --type error_log --source tests/test_auth.py",
+        "workbench stash add --file notes/auth.md --type research --expires-in 14",
+    )
+)
+@click.argument("text", nargs=-1)
+@click.option("--file", "file", metavar="PATH", help="Put aside what this file holds.")
+@click.option(
+    "--type", "kind", type=click.Choice(_TYPES), help="What it is (message; file_content of a file)."
+)
+@click.option("--id", "identifier", default="", metavar="ID", help="Its id (default: from its content).")
+@click.option("--session", default="", metavar="ID", help="The session it is from.")
+@click.option("--topic", metavar="NAME", help="What it is about, to filter by.")
+@click.option("--source", default="", metavar="TEXT", help="Where it is from: a path, a message's id.")
+@click.option("--at", "timestamp", default="", metavar="TIME", help="When it was created (default: now).")
+@click.option("--references", "references", multiple=True, metavar="ID", help="A segment it refers to.")
+@click.option("--expires-in", "days", type=click.FloatRange(min=0), help="Days until it expires.")
+@click.option("--protect", "protected", is_flag=True, help="Keep it from expiring and from `gc`.")
+@_WHY
+def add(
+    text: Sequence[str],
+    file: str | None,
+    kind: str | None,
+    identifier: str,
+    session: str,
+    topic: str | None,
+    source: str,
+    timestamp: str,
+    references: Sequence[str],
+    days: float | None,
+    protected: bool,
+    reason: str,
+) -> None:
+    """Put a segment aside: TEXT, what a file holds, or `-` for stdin. Secrets in it are masked.
+
+    The same text of the same session and source is the same segment: adding it again changes nothing.
+    """
+    with stash_session("stash-edit") as work:
+        if file is not None and text:
+            raise UsageError("the text was given twice", hint="Give words, - or --file.")
+        content: str | bytes
+        if file is not None:
+            content, source = read_input(file, "the file", _MOST_BYTES), source or str(Path(file))
+        else:
+            content = words_or_stdin(work.here, text, not text, "text", _MOST_BYTES + 1)
+        made = work.service.add_many(
+            [
+                ContextSegment(
+                    text=content if isinstance(content, str) else _decoded(content, file or "stdin"),
+                    segment_id=identifier,
+                    session_id=session,
+                    type=SegmentType(kind or ("message" if file is None else "file_content")),
+                    timestamp=timestamp,
+                    topic=topic,
+                    source=source,
+                    references=tuple(references),
+                    expires_at=None if days is None else work.service.in_days(days),
+                    protected=protected,
+                )
+            ],
+            reason=reason,
+        )
+    one, out = made.segments[0], work.here.out
+    if work.here.flags.json:
+        out.json({"segment": one, "added": bool(made.added)})
+        return
+    out.painted(line_of(out, one))
+    if not made.added:
+        out.say("it is in the stash already")
+
+
+@command(
+    examples=(
+        "workbench stash show seg-1f0c2a9b",
+        "workbench stash show 1f0c2a9b --json | jq -r .segment.text",
+    )
+)
+@click.argument("identifier", metavar="ID")
+def show(identifier: str) -> None:
+    """Show a segment: its text, where it is from, and how often it came back."""
+    with stash_session("stash") as work:
+        one = work.service.find(identifier)
+        uses = work.service.uses(one.id)
+    out = work.here.out
+    if work.here.flags.json:
+        out.json({"segment": one, "shown": uses.shown, "merged": uses.merged})
+        return
+    out.painted(f"{out.style(one.id, '1')}  {one.type.value}  {counted(one.tokens, 'token')}")
+    for name, value in _facts(one):
+        out.data(f"  {name:<10} {visible_line(value)}")
+    out.data(f"  {'used':<10} shown {uses.shown:,}, merged {uses.merged:,}")
+    out.data("")
+    out.data(visible(one.text))
+
+
+@command(name="list", examples=("workbench stash list",))
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
+def list_(limit: int) -> None:
+    """List segments, newest first."""
+    with stash_session("stash") as work:
+        found = sorted(work.service.records(), key=lambda one: (one.timestamp, one.id), reverse=True)
+        shown = work.service.with_texts(found[:limit])
+    out = work.here.out
+    if work.here.flags.json:
+        out.json({"total_count": len(found), "segments": shown})
+        return
+    for one in shown:
+        out.painted(line_of(out, one))
+    out.say(f"{len(shown):,} of {counted(len(found), 'segment')}" if found else "the stash is empty")
+
+
+def line_of(out: Output, one: ContextSegment) -> str:
+    """Return a segment in two lines: id, type, time and topic, then how its text begins."""
+    head = f"{out.style(one.id[:SHORT], '2')}  {one.type.value:<12}  {one.timestamp[:16].replace('T', ' ')}"
+    marks = "".join(
+        f"  {word}"
+        for word in (
+            f"#{visible_line(one.topic)}" if one.topic else "",
+            visible_line(one.source),
+            out.style("protected", "32") if one.protected else "",
+            f"expires {one.expires_at[:10]}" if one.expires_at and not one.protected else "",
+        )
+        if word
+    )
+    return f"{head}  {one.tokens:>6,}{marks}\n    {shorten(one.text, WIDTH)}"
+
+
+def _facts(one: ContextSegment) -> list[tuple[str, str]]:
+    facts = [
+        ("session", one.session_id),
+        ("source", one.source),
+        ("topic", one.topic or ""),
+        ("created", one.timestamp),
+        ("stashed", one.stashed_at),
+        ("expires", "never: it is protected" if one.protected else one.expires_at or ""),
+        ("refers to", ", ".join(one.references)),
+        *((f"{name[:9]}", value) for name, value in sorted(one.metadata.items())),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _decoded(data: bytes, what: str) -> str:
+    """Return bytes as text: by their mark, as UTF-8, else as Latin-1. Raises: UsageError for what is none."""
+    if b"\0" in data[:8192] and not data.startswith(_UTF16):
+        raise UsageError(
+            f"{what} is not text", hint="The stash keeps texts; describe an image or a binary file in words."
+        )
+    from workbench.project.scan import decode
+
+    return decode(data)

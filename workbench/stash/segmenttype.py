@@ -1,0 +1,94 @@
+"""Segments as a type of curated records: their journal entries, and what of them people decide.
+
+The text of a segment is in the first entry that puts it and in no other: protecting a thousand segments, or
+undoing the removal of all, writes a line each and no text again. A ledger therefore holds segments without
+their texts, which are read where they are asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from workbench.curation.records import RecordType
+from workbench.ports import Journal
+from workbench.records.segments import MAX_SEGMENT, ContextSegment
+
+STREAM: Final = "stash"
+PUT: Final = "segment.put"
+REMOVED: Final = "segment.removed"
+SHOWN: Final = "segment.shown"
+MERGED: Final = "segment.merged"
+
+SHORT: Final = 12
+"""Characters of an id that are shown: `seg-` and eight digits."""
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text, hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def segment_id(session_id: str, source: str, text: str) -> str:
+    """Return the id of a segment that was given none: the same text of the same place has the same."""
+    key = "\0".join((session_id, source, text)).encode("utf-8", "surrogatepass")
+    return f"seg-{hashlib.sha256(key).hexdigest()[:20]}"
+
+
+class SegmentRecordType(RecordType[ContextSegment]):
+    """Segments: all of a project's are in one stream, and none is of all projects."""
+
+    record = ContextSegment
+    noun = "segment"
+    group = "stash"
+    shown = SHORT
+    put = PUT
+    removed = REMOVED
+    settled = "segment.settled"
+    reopened = "segment.reopened"
+    facts = frozenset({SHOWN, MERGED})
+    editable = frozenset(
+        {"type", "topic", "source", "session_id", "timestamp", "references", "expires_at", "protected"}
+        | {"metadata"}
+    )
+
+    def streams(self, journal: Journal) -> Sequence[str]:
+        """Return the one stream of segments."""
+        return (STREAM,)
+
+    def stream(self, record: ContextSegment | None) -> str:
+        """Return the one stream of segments."""
+        return STREAM
+
+    def is_home(self, record: ContextSegment) -> bool:
+        """Every segment is a project's."""
+        return False
+
+    def to_body(self, record: ContextSegment) -> dict[str, Any]:
+        """Return a segment as a journal body, without its text where the journal has it already."""
+        body = RecordType.to_body(self, record)
+        if not record.text:
+            del body["text"]
+        return body
+
+    def from_body(self, body: Mapping[str, Any]) -> ContextSegment:
+        """Return the segment of a journal body, without its text. Raises: ParseError."""
+        text = body.get("text", "")
+        one = RecordType.from_body(self, {"id": body.get("segment_id"), "text": "", **body})
+        return replace(one, text="", digest=text_digest(text)) if text else one
+
+    def problems(self, record: ContextSegment) -> tuple[str, ...]:
+        """Return what is wrong with a segment's values."""
+        found = []
+        if not record.segment_id.strip() or len(record.segment_id) > 200:
+            found.append("its id is empty or has more than 200 characters")
+        if len(record.text) > MAX_SEGMENT:
+            found.append(f"its text has more than {MAX_SEGMENT:,} characters")
+        if record.tokens < 0:
+            found.append("it has less than no tokens")
+        return tuple(found)
+
+
+SEGMENTS: Final = SegmentRecordType()

@@ -1,0 +1,297 @@
+"""The service that keeps the stash: what it does for records of any type, without copying a large ledger.
+
+It puts segments aside (`add`, `add_many`), decides about them (`edit`, `protect`, `expire_at`, `remove`),
+notes how they were used (`note_shown`, `note_merged`, which are no steps) and reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Final
+
+from workbench.curation.records import RecordChange, StepDraft, new_marks
+from workbench.curation.service import CurationService
+from workbench.curation.steps import draft_same_changes, nothing_to_change, some_names
+from workbench.curation.store import record
+from workbench.errors import UsageError
+from workbench.records.segments import MAX_SEGMENT, ContextSegment
+from workbench.stash.segmenttype import MERGED, SEGMENTS, SHORT, SHOWN, STREAM, segment_id, text_digest
+from workbench.stash.stashstore import LOCK, StashLedger, StashStore
+from workbench.suggest import did_you_mean
+from workbench.text.redact import redact_values
+
+_NEAR: Final = 1_000
+"""Ids among which one is looked for that may have been meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class StashAddition:
+    """What was put aside: `segments` in the order given, and of those the ids that are new."""
+
+    segments: tuple[ContextSegment, ...]
+    added: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentUses:
+    """How often a query found a segment, and how often it was taken back into a context."""
+
+    shown: int = 0
+    merged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StashService(CurationService[StashLedger, ContextSegment]):
+    """Keeps the segments of a project. `by` is the face that acts.
+
+    Segments it returns have no text unless it says so: `with_texts` reads those of some.
+    """
+
+    store: StashStore
+
+    LOCK: ClassVar[str] = LOCK
+
+    def add(self, segment: ContextSegment, *, reason: str = "") -> ContextSegment:
+        """Put a segment aside and return it as it is kept. Raises: as `add_many`."""
+        return self.add_many([segment], reason=reason).segments[0]
+
+    def add_many(
+        self, segments: Iterable[ContextSegment], *, reason: str = "", title: str = ""
+    ) -> StashAddition:
+        """Put segments aside as one step, with one write; return them with their texts as they are kept.
+
+        Secrets are masked, tokens counted, what was left out is filled in: an id, times. One that is there,
+        with the same text, stays as it is.
+        Raises: UsageError for an empty or too long text, an invalid time, or an id that has another text, and
+        then nothing is kept; StoreError.
+        """
+        now = self.store.moment()
+        given = [self._prepared(one, now) for one in segments]
+        why, name = redact_values(reason), redact_values(title)
+        known: dict[str, ContextSegment] = {}
+
+        def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
+            new: dict[str, ContextSegment] = {}
+            for one in given:
+                before = new.get(one.id) or ledger.versions.get(one.id)
+                if before is not None and before.digest != one.digest:
+                    raise UsageError(
+                        f"the id {one.id} is that of another text",
+                        hint="A segment's text never changes: give another id, or none.",
+                    )
+                if one.id in ledger.records:
+                    known[one.id] = replace(ledger.records[one.id], text=one.text)
+                else:
+                    new.setdefault(one.id, one)
+            marks = new_marks(name or f"stash {some_names(SEGMENTS, [*new.values()])}", why)
+            # One that was removed comes back; the journal has its text.
+            puts = [replace(one, text="") if key in ledger.versions else one for key, one in new.items()]
+            return StepDraft(marks.title, tuple(SEGMENTS.put_draft(one, marks) for one in puts), tuple(puts))
+
+        added = frozenset(one.id for one in self.step(make).records)
+        return StashAddition(tuple(known.get(one.id, one) for one in given), added)
+
+    def protect(self, identifiers: Sequence[str], *, reason: str = "") -> tuple[ContextSegment, ...]:
+        """Keep segments from expiring and from being collected. Raises: UsageError, StoreError."""
+        return self._set(identifiers, {"protected": True}, verb="protect", reason=reason)
+
+    def unprotect(self, identifiers: Sequence[str], *, reason: str = "") -> tuple[ContextSegment, ...]:
+        """Let segments expire and be collected again. Raises: UsageError, StoreError."""
+        return self._set(identifiers, {"protected": False}, verb="unprotect", reason=reason)
+
+    def expire_at(
+        self, identifiers: Sequence[str], moment: str | None, *, reason: str = ""
+    ) -> tuple[ContextSegment, ...]:
+        """Let segments expire at a moment (ISO 8601), None for never. Raises: UsageError, StoreError."""
+        at = None if moment is None else utc_time(moment)
+        return self._set(identifiers, {"expires_at": at}, verb="expire" if at else "keep", reason=reason)
+
+    def expire_in(
+        self, identifiers: Sequence[str], days: float, *, reason: str = ""
+    ) -> tuple[ContextSegment, ...]:
+        """Let segments expire in so many days from now. Raises: UsageError, StoreError."""
+        return self.expire_at(identifiers, self.in_days(days), reason=reason)
+
+    def in_days(self, days: float) -> str:
+        """Return the moment in so many days. Raises: UsageError for one that no calendar has."""
+        try:
+            at = datetime.fromtimestamp(self.store.now(), UTC) + timedelta(days=days)
+        except (OverflowError, ValueError) as error:
+            raise UsageError(f"{days} days lead nowhere", hint="Give days as a number, like 14.") from error
+        return at.isoformat(timespec="seconds")
+
+    def remove(self, identifiers: Sequence[str], *, reason: str = "") -> None:
+        """Remove segments; `undo` brings them back. Raises: UsageError for an unknown or protected one."""
+        why = redact_values(reason)
+
+        def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
+            found = self._found(ledger, identifiers)
+            for one in found:
+                if one.protected:
+                    raise UsageError(
+                        f"{one.id} is protected", hint=f"workbench stash protect {one.id[:SHORT]} --off"
+                    )
+            marks = new_marks(f"remove {some_names(SEGMENTS, found)}", why)
+            return StepDraft(marks.title, tuple(SEGMENTS.removed_draft(one, marks) for one in found))
+
+        self.step(make)
+
+    def note_shown(self, identifiers: Sequence[str], *, query: str = "", session_id: str = "") -> None:
+        """Note that a query found segments, once whatever the number. Raises: StoreError."""
+        self._note(SHOWN, identifiers, query, session_id)
+
+    def note_merged(self, identifiers: Sequence[str], *, query: str = "", session_id: str = "") -> None:
+        """Note that segments were taken back into a context: they were useful. Raises: StoreError."""
+        self._note(MERGED, identifiers, query, session_id)
+
+    def uses(self, identifier: str) -> SegmentUses:
+        """Return how a segment was used. Raises: StoreError."""
+        return self.store.reader.read(
+            lambda ledger: SegmentUses(ledger.shown.get(identifier, 0), ledger.merged.get(identifier, 0))
+        )
+
+    def count(self) -> int:
+        """Return how many segments there are. Raises: StoreError."""
+        return self.store.reader.read(lambda ledger: len(ledger.records))
+
+    def find(self, identifier: str) -> ContextSegment:
+        """Return a segment with its text, by the beginning of its id. Raises: UsageError, StoreError."""
+        return self.find_all([identifier])[0]
+
+    def find_all(self, identifiers: Sequence[str]) -> tuple[ContextSegment, ...]:
+        """Return segments with their texts, in the order given. Raises: UsageError, StoreError."""
+        return self.with_texts(self.store.reader.read(lambda ledger: self._found(ledger, identifiers)))
+
+    def with_texts(self, segments: Sequence[ContextSegment]) -> tuple[ContextSegment, ...]:
+        """Return segments with their texts. Raises: StoreError."""
+        texts = self.store.texts([one.id for one in segments])
+        return tuple(replace(one, text=texts.get(one.id, "")) for one in segments)
+
+    def history(self, identifier: str = "") -> tuple[RecordChange[ContextSegment], ...]:
+        """Return every change of a segment, or of all, oldest first. Raises: UsageError for none."""
+
+        def read(ledger: StashLedger) -> tuple[RecordChange[ContextSegment], ...]:
+            if not identifier:
+                return tuple(ledger.changes)
+            wanted = identifier if identifier in ledger.versions else self.identify(ledger, identifier)
+            return tuple(one for one in ledger.changes if one.record_id == wanted)
+
+        return self.store.reader.read(read)
+
+    def step(self, make: Callable[[StashLedger], StepDraft[ContextSegment]]) -> StepDraft[ContextSegment]:
+        """Make a step of the ledger as it is now and record it, without copying the ledger."""
+        with self.store.lock(self.LOCK):
+            drafts = self.store.reader.read(make)
+            record(self.store, drafts.entries, by=self.by)
+        self.store.reader.save()
+        return drafts
+
+    def identify(self, ledger: StashLedger, beginning: str) -> str:
+        """Return the whole id of a segment from its beginning. Raises: UsageError for none or several."""
+        if beginning in ledger.records:
+            return beginning
+        forms = (beginning, f"seg-{beginning}") if beginning else ()
+        found = sorted(one for one in ledger.records if forms and one.startswith(forms))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            some = ", ".join(found[:3])
+            raise UsageError(
+                f"{len(found):,} segments begin with {beginning[:40]!r}", hint=f"Give more of it: {some}, …"
+            )
+        if beginning in ledger.versions:
+            raise UsageError(
+                f"{beginning} was removed",
+                hint="`workbench stash undo` brings back what the last step removed.",
+            )
+        hint = did_you_mean(beginning, _resembling(ledger, beginning))
+        raise UsageError(
+            f"there is no segment {beginning[:40]!r}", hint=hint or "`workbench stash list` shows all."
+        )
+
+    def prepared_changes(self, before: ContextSegment, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return changes as they are kept. Raises: UsageError for an invalid time, or for another text."""
+        mine = CurationService.prepared_changes(self, before, changes)
+        if "text" in mine:
+            raise UsageError(
+                "the text of a segment never changes", hint="Remove it and stash the other text instead."
+            )
+        for name in ("timestamp", "expires_at"):
+            if mine.get(name):
+                mine[name] = utc_time(mine[name])
+        return mine
+
+    def _prepared(self, one: ContextSegment, now: str) -> ContextSegment:
+        """Return a new segment as it is kept. Raises: UsageError."""
+        if not one.text.strip():
+            raise UsageError("an empty text is no segment", hint="Give the text that is to be put aside.")
+        if len(one.text) > MAX_SEGMENT:
+            raise UsageError(
+                f"{len(one.text):,} characters are too many for one segment; {MAX_SEGMENT:,} are the most",
+                hint="`workbench stash import` cuts a long text or a transcript into segments.",
+            )
+        one = redact_values(one)
+        segment = replace(
+            one,
+            segment_id=one.segment_id or segment_id(one.session_id, one.source, one.text),
+            timestamp=utc_time(one.timestamp) if one.timestamp else now,
+            stashed_at=now,
+            tokens=self.store.count_tokens(one.text),
+            references=tuple(dict.fromkeys(one.references)),
+            expires_at=utc_time(one.expires_at) if one.expires_at else None,
+            project_id=self.store.project_id,
+            digest=text_digest(one.text),
+        )
+        return SEGMENTS.checked(segment)
+
+    def _found(self, ledger: StashLedger, identifiers: Sequence[str]) -> list[ContextSegment]:
+        if not identifiers:
+            raise UsageError("no segment is named", hint="Name one or more by their ids.")
+        return [ledger.require(self.identify(ledger, one)) for one in dict.fromkeys(identifiers)]
+
+    def _set(
+        self, identifiers: Sequence[str], changes: Mapping[str, Any], *, verb: str, reason: str
+    ) -> tuple[ContextSegment, ...]:
+        """Give segments new values as one step; those that have them already are left alone."""
+        why = redact_values(reason)
+
+        def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
+            found = self._found(ledger, identifiers)
+            ids = [one.id for one in found if any(getattr(one, key) != new for key, new in changes.items())]
+            if not ids:
+                raise nothing_to_change(SEGMENTS, found[0].id)
+            return draft_same_changes(ledger, ids, changes, verb=verb, reason=why)
+
+        return self.step(make).records
+
+    def _note(self, kind: str, identifiers: Sequence[str], query: str, session_id: str) -> None:
+        if not identifiers:
+            return
+        digest = hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()[:16] if query else ""
+        body = {"ids": list(dict.fromkeys(identifiers)), "query": digest, "session_id": session_id}
+        # A count that a failing machine loses is no decision of anybody's.
+        self.store.journal.append(STREAM, kind, [body], by=self.by, sync=False)
+
+
+def utc_time(moment: str) -> str:
+    """Return a time in ISO 8601 as records have it, in UTC to the second; one without a zone is in UTC.
+
+    Raises: UsageError for what is no time.
+    """
+    try:
+        at = datetime.fromisoformat(moment.strip())
+        return at.replace(tzinfo=at.tzinfo or UTC).astimezone(UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            f"{moment[:40]!r} is no time", hint="Give a date or a time as in 2026-11-30 or 2026-11-30T12:00Z."
+        ) from error
+
+
+def _resembling(ledger: StashLedger, wanted: str) -> list[str]:
+    """Return some ids that begin or end like one that is not there."""
+    head, tail = wanted[:6], wanted[-6:]
+    found = (one for one in ledger.records if one.startswith(head) or one.endswith(tail))
+    return [one for one, _ in zip(found, range(_NEAR), strict=False)]

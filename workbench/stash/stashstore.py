@@ -1,0 +1,74 @@
+"""Where the segments of a project come from and go to, and the ledger of them with how they were used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from workbench.curation.ledger import Ledger
+from workbench.curation.store import CurationStore
+from workbench.ports import Entry, Journal
+from workbench.records.segments import ContextSegment
+from workbench.stash.segmenttype import MERGED, PUT, SEGMENTS, SHOWN, STREAM, SegmentRecordType
+
+LOCK: Final = "stash"
+
+
+@dataclass(slots=True)
+class StashLedger(Ledger[ContextSegment]):
+    """The fold of the journal of segments; they have no texts here.
+
+    `shown` and `merged` count by id how often a query found a segment and how often it was taken back into a
+    context: relevance feedback. Both are facts, which no undo takes back.
+    """
+
+    type: SegmentRecordType = SEGMENTS
+    shown: dict[str, int] = field(default_factory=dict)
+    merged: dict[str, int] = field(default_factory=dict)
+
+    def take(self, entry: Entry, home: bool = False) -> None:
+        """Bring one more entry into the ledger; a segment whose text was never put is left out."""
+        if entry.kind == PUT and not entry.body.get("text"):
+            identifier = str(entry.body.get("segment_id", ""))
+            if identifier not in self.versions:
+                self.skipped.append(f"segment {identifier[:80]!r}: its text is missing")
+                return
+        Ledger.take(self, entry, home)
+
+    def take_fact(self, entry: Entry, home: bool) -> None:
+        """Count that segments were shown or merged."""
+        counts = self.shown if entry.kind == SHOWN else self.merged
+        for identifier in used_segments(entry):
+            counts[identifier] = counts.get(identifier, 0) + 1
+
+
+def used_segments(entry: Entry) -> tuple[str, ...]:
+    """Return the ids of the segments that an entry says were shown or merged."""
+    assert entry.kind in (SHOWN, MERGED)
+    found = entry.body.get("ids")
+    return tuple(dict.fromkeys(map(str, found))) if isinstance(found, list) else ()
+
+
+def read_texts(journal: Journal, identifiers: Collection[str]) -> dict[str, str]:
+    """Return the texts of segments by id from the journal, which is read from its beginning."""
+    wanted = set(identifiers)
+    found: dict[str, str] = {}
+    for _, entry in journal.read(STREAM):
+        if not wanted - found.keys():
+            break
+        identifier = str(entry.body.get("segment_id", ""))
+        if entry.kind == PUT and identifier in wanted and (text := str(entry.body.get("text") or "")):
+            found.setdefault(identifier, text)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StashStore(CurationStore[StashLedger]):
+    """Where segments come from and go to. `texts` reads their texts by id; an unknown id is missing."""
+
+    texts: Callable[[Collection[str]], Mapping[str, str]]
+
+    def empty_ledger(self) -> StashLedger:
+        """Return a ledger without segments."""
+        return StashLedger()
