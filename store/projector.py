@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from store.duck import ForeignSchema, storable
 from store.journal import FileJournal, Quarantined
-from store.projections import episodes, learnings, rows, rules
+from store.projections import episodes, learnings, rows, rules, segments
 from workbench.ports import Entry
 
 if TYPE_CHECKING:
@@ -175,6 +175,8 @@ def _projector(origin: str, stream: str) -> Callable[[DuckDBPyConnection], Proje
         return rows.MeasureProjector
     if stream == episodes.STREAM:
         return episodes.EpisodeProjector
+    if stream == segments.STREAM:
+        return segments.SegmentProjector
     return rows.ModelProjector if stream == rows.MODELS else None
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.adapters import ManualClock, MemoryJournal
+from workbench.ports import Journal
+from workbench.stash.segmenttype import PUT, STREAM
 from workbench.stash.service import StashService
-from workbench.stash.stashstore import StashStore, read_texts
+from workbench.stash.stashstore import StashStore
 
 
 @pytest.fixture
@@ -45,3 +48,9 @@ def stash_over(journal: MemoryJournal, clock: ManualClock, by: str = "test") -> 
         texts=partial(read_texts, journal),
     )
     return StashService(store, by)
+
+
+def read_texts(journal: Journal, identifiers: Collection[str]) -> dict[str, str]:
+    """Return the texts of segments by id, as the journal has them."""
+    puts = [entry.body for _, entry in journal.read(STREAM) if entry.kind == PUT and "text" in entry.body]
+    return {body["segment_id"]: body["text"] for body in puts if body["segment_id"] in identifiers}

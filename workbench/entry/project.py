@@ -8,7 +8,7 @@ is handed on as it is, and imported when it is named.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from workbench.config import Config
     from workbench.lists.conflicts import ConflictRow
     from workbench.lists.learnings import LearningRow
+    from workbench.lists.segments import SegmentRow
     from workbench.lists.tables import ListTable
     from workbench.plan.adapters import Adapters, VersionControl
     from workbench.plan.planner import Planner
@@ -281,6 +282,25 @@ class OpenedProject(ProjectState):
         from store.lists.learnings import learning_list
 
         return learning_list(self._list_tables, self.clock)
+
+    @cached_property
+    def segment_list(self) -> ListTable[SegmentRow]:
+        """The segments of the stash as a list."""
+        from store.lists.segments import segment_list
+
+        return segment_list(self._list_tables, self.clock)
+
+    def segment_texts(self, identifiers: Collection[str]) -> dict[str, str]:
+        """Return the texts of segments by id; an unknown id is missing. Raises: StoreError."""
+        from store.lists.segments import segment_texts
+
+        return segment_texts(self._list_tables, identifiers)
+
+    def referring_segments(self, identifiers: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Return, for each id, those of the segments that refer to it. Raises: StoreError."""
+        from store.lists.segments import referring_segments
+
+        return referring_segments(self._list_tables, identifiers)
 
     @cached_property
     def conflict_list(self) -> ListTable[ConflictRow]:

@@ -5,6 +5,7 @@ All times are ISO 8601 in UTC, `2026-11-22T11:20:07+00:00`, so that their order 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,6 +13,11 @@ from typing import Final
 
 MAX_SEGMENT: Final = 1_000_000
 """Characters of the text of one segment; what is longer is imported in parts."""
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text, hex: segments of one digest have the same content."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class SegmentType(StrEnum):

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from workbench.curation.records import RecordType
 from workbench.ports import Journal
-from workbench.records.segments import MAX_SEGMENT, ContextSegment
+from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 
 STREAM: Final = "stash"
 PUT: Final = "segment.put"
@@ -24,11 +24,6 @@ MERGED: Final = "segment.merged"
 
 SHORT: Final = 12
 """Characters of an id that are shown: `seg-` and eight digits."""
-
-
-def text_digest(text: str) -> str:
-    """Return the SHA-256 of a text, hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def segment_id(session_id: str, source: str, text: str) -> str:

@@ -17,8 +17,8 @@ from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_same_changes, nothing_to_change, some_names
 from workbench.curation.store import record
 from workbench.errors import UsageError
-from workbench.records.segments import MAX_SEGMENT, ContextSegment
-from workbench.stash.segmenttype import MERGED, SEGMENTS, SHORT, SHOWN, STREAM, segment_id, text_digest
+from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
+from workbench.stash.segmenttype import MERGED, SEGMENTS, SHORT, SHOWN, STREAM, segment_id
 from workbench.stash.stashstore import LOCK, StashLedger, StashStore
 from workbench.suggest import did_you_mean
 from workbench.text.redact import redact_values
@@ -233,7 +233,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
                 f"{len(one.text):,} characters are too many for one segment; {MAX_SEGMENT:,} are the most",
                 hint="`workbench stash import` cuts a long text or a transcript into segments.",
             )
-        one = redact_values(one)
+        one = redact_values(replace(one, text=_storable(one.text)))
         segment = replace(
             one,
             segment_id=one.segment_id or segment_id(one.session_id, one.source, one.text),
@@ -288,6 +288,15 @@ def utc_time(moment: str) -> str:
         raise UsageError(
             f"{moment[:40]!r} is no time", hint="Give a date or a time as in 2026-11-30 or 2026-11-30T12:00Z."
         ) from error
+
+
+def _storable(text: str) -> str:
+    """Return a text without lone surrogates, which tables cannot hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text
 
 
 def _resembling(ledger: StashLedger, wanted: str) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Final
 
 from workbench.curation.ledger import Ledger
 from workbench.curation.store import CurationStore
-from workbench.ports import Entry, Journal
+from workbench.ports import Entry
 from workbench.records.segments import ContextSegment
-from workbench.stash.segmenttype import MERGED, PUT, SEGMENTS, SHOWN, STREAM, SegmentRecordType
+from workbench.stash.segmenttype import MERGED, PUT, SEGMENTS, SHOWN, SegmentRecordType
 
 LOCK: Final = "stash"
 
@@ -48,19 +48,6 @@ def used_segments(entry: Entry) -> tuple[str, ...]:
     assert entry.kind in (SHOWN, MERGED)
     found = entry.body.get("ids")
     return tuple(dict.fromkeys(map(str, found))) if isinstance(found, list) else ()
-
-
-def read_texts(journal: Journal, identifiers: Collection[str]) -> dict[str, str]:
-    """Return the texts of segments by id from the journal, which is read from its beginning."""
-    wanted = set(identifiers)
-    found: dict[str, str] = {}
-    for _, entry in journal.read(STREAM):
-        if not wanted - found.keys():
-            break
-        identifier = str(entry.body.get("segment_id", ""))
-        if entry.kind == PUT and identifier in wanted and (text := str(entry.body.get("text") or "")):
-            found.setdefault(identifier, text)
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.opening import ProjectHost
 from workbench.stash.service import StashService
-from workbench.stash.stashstore import StashStore, read_texts
+from workbench.stash.stashstore import StashStore
 
 
 def stash_service(project: OpenedProject, by: str) -> StashService:
@@ -28,7 +27,7 @@ def stash_store(project: OpenedProject) -> StashStore:
         lock=project.lock,
         now=project.clock.now,
         count_tokens=lambda text: project.counter.count(text),
-        texts=partial(read_texts, project.journal),
+        texts=project.segment_texts,
     )
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.inputs import read_input, words_or_stdin
+from workbench.entry.cli.listing import list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import stash_session
 from workbench.errors import UsageError
+from workbench.lists.segments import SEGMENTS, SegmentRow
+from workbench.lists.tables import read_page
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, SegmentType
 from workbench.stash.segmenttype import SHORT
 from workbench.text.counts import counted
@@ -109,35 +114,57 @@ def show(identifier: str) -> None:
     with stash_session("stash") as work:
         one = work.service.find(identifier)
         uses = work.service.uses(one.id)
+        referring = work.opened.referring_segments([one.id])[one.id]
     out = work.here.out
     if work.here.flags.json:
-        out.json({"segment": one, "shown": uses.shown, "merged": uses.merged})
+        out.json({"segment": one, "referenced_by": referring, **asdict(uses)})
         return
     out.painted(f"{out.style(one.id, '1')}  {one.type.value}  {counted(one.tokens, 'token')}")
-    for name, value in _facts(one):
-        out.data(f"  {name:<10} {visible_line(value)}")
-    out.data(f"  {'used':<10} shown {uses.shown:,}, merged {uses.merged:,}")
+    for name, value in _facts(one, referring):
+        out.data(f"  {name:<11} {visible_line(value)}")
+    out.data(f"  {'used':<11} shown {uses.shown:,}, merged {uses.merged:,}")
     out.data("")
     out.data(visible(one.text))
 
 
-@command(name="list", examples=("workbench stash list",))
+@command(
+    name="list",
+    examples=(
+        "workbench stash list",
+        "workbench stash list 'redis type:decision,research age:<30' --sort tokens",
+        "workbench stash list expired:yes --json | jq -r '.segments[].segment_id'",
+    ),
+)
+@list_options(SEGMENTS)
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
-def list_(limit: int) -> None:
-    """List segments, newest first."""
+def list_(text: Sequence[str], sort: str, cursor: str | None, limit: int) -> None:
+    """List segments, newest first; better matches of FILTER's words come first.
+
+    Its fields: text, topic, source, id, type, session, created, stashed, expires, tokens, age (days),
+    protected, expired, merged and shown (how often). Texts are cut after 2,000 characters; `show` has all.
+    """
     with stash_session("stash") as work:
-        found = sorted(work.service.records(), key=lambda one: (one.timestamp, one.id), reverse=True)
-        shown = work.service.with_texts(found[:limit])
+        page = read_page(work.opened.segment_list, SEGMENTS.query(" ".join(text), sort), cursor, limit)
+        work.measurement.candidates = page.total
     out = work.here.out
     if work.here.flags.json:
-        out.json({"total_count": len(found), "segments": shown})
+        found = [row_document(row) for row in page.rows]
+        out.json({"total_count": page.total, "segments": found, "next_cursor": page.cursor})
         return
-    for one in shown:
-        out.painted(line_of(out, one))
-    out.say(f"{len(shown):,} of {counted(len(found), 'segment')}" if found else "the stash is empty")
+    for row in page.rows:
+        out.painted(line_of(out, row.segment, expired=row.expired))
+    more = f"; go on with --cursor {page.cursor}" if page.cursor else ""
+    nothing = "no segment matches" if text else "the stash is empty"
+    out.say(f"{len(page.rows):,} of {counted(page.total, 'segment')}{more}" if page.rows else nothing)
 
 
-def line_of(out: Output, one: ContextSegment) -> str:
+def row_document(row: SegmentRow) -> dict[str, Any]:
+    """Return a row of the list as JSON has it: the segment's fields, and what is counted of it."""
+    counts = {"age": row.age, "expired": row.expired, "shown": row.shown, "merged": row.merged}
+    return {**asdict(row.segment), **counts}
+
+
+def line_of(out: Output, one: ContextSegment, *, expired: bool = False) -> str:
     """Return a segment in two lines: id, type, time and topic, then how its text begins."""
     head = f"{out.style(one.id[:SHORT], '2')}  {one.type.value:<12}  {one.timestamp[:16].replace('T', ' ')}"
     marks = "".join(
@@ -146,14 +173,15 @@ def line_of(out: Output, one: ContextSegment) -> str:
             f"#{visible_line(one.topic)}" if one.topic else "",
             visible_line(one.source),
             out.style("protected", "32") if one.protected else "",
-            f"expires {one.expires_at[:10]}" if one.expires_at and not one.protected else "",
+            out.style("expired", "33") if expired else "",
+            f"expires {one.expires_at[:10]}" if one.expires_at and not one.protected | expired else "",
         )
         if word
     )
     return f"{head}  {one.tokens:>6,}{marks}\n    {shorten(one.text, WIDTH)}"
 
 
-def _facts(one: ContextSegment) -> list[tuple[str, str]]:
+def _facts(one: ContextSegment, referring: Sequence[str]) -> list[tuple[str, str]]:
     facts = [
         ("session", one.session_id),
         ("source", one.source),
@@ -162,7 +190,8 @@ def _facts(one: ContextSegment) -> list[tuple[str, str]]:
         ("stashed", one.stashed_at),
         ("expires", "never: it is protected" if one.protected else one.expires_at or ""),
         ("refers to", ", ".join(one.references)),
-        *((f"{name[:9]}", value) for name, value in sorted(one.metadata.items())),
+        ("referred by", ", ".join(referring)),
+        *((name, value) for name, value in sorted(one.metadata.items())),
     ]
     return [(name, value) for name, value in facts if value]
 
