@@ -13,7 +13,7 @@ from tests.memory.learnings.conftest import Iteration, call, rule_store
 from tests.memory.learnings.conftest import iteration as iteration  # a fixture
 from workbench.errors import UsageError
 from workbench.memory.learnings.accumulation import accumulate
-from workbench.memory.learnings.echoes import CLOSING, FRAME, OPENING, note_injected
+from workbench.memory.learnings.echoes import FRAME, note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.learningtype import problems
 from workbench.memory.learnings.lessons import (
@@ -35,6 +35,7 @@ from workbench.records.learnings import (
     LearningState,
     Unique,
 )
+from workbench.text.frames import CLOSING, OPENING
 
 Make = Callable[..., Iteration]
 DAY = 86_400.0

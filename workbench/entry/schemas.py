@@ -18,6 +18,7 @@ from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, MatchResponse
+from workbench.records.answers.stash import MergeResponse
 
 ANSWERS: Final[tuple[type[Answer], ...]] = (
     CheckResponse,
@@ -25,6 +26,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     ExploreResponse,
     IndexReport,
     MatchResponse,
+    MergeResponse,
     PlanResponse,
     ProjectStatus,
     RankResponse,

@@ -12,6 +12,7 @@ from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, MatchResponse
+from workbench.records.answers.stash import MergeResponse
 
 FORCED = '{"command": "git push --force"}'
 TASK = "jwt token is not refreshed on 401"
@@ -21,6 +22,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     ExploreResponse: ("explore",),
     IndexReport: ("refresh",),
     MatchResponse: ("rules", "match", TASK),
+    MergeResponse: ("stash", "merge", "seg-1"),
     PlanResponse: ("plan", TASK),
     ProjectStatus: ("status",),
     RankResponse: ("rank", TASK),
@@ -36,6 +38,8 @@ def test_every_published_answer_has_a_command() -> None:
 def test_what_is_printed_follows_the_schema(answer: type[Answer], project: Any, run: Any) -> None:
     """A project that is indexed, changed and holds skipped files is answered as published."""
     schema = jsonschema.Draft202012Validator(schema_of(answer))
+    if answer is MergeResponse:
+        run("stash", "add", "Tokens are refreshed once a day", "--id", "seg-1")
     schema.validate(run(*COMMANDS[answer], "--json").json())
     project.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0")
     run("index", "--full")

@@ -7,15 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.memory.learnings.echoes import (
-    CLOSING,
-    OPENING,
     echo_share,
     is_echo,
     pack_hashes,
     shingles,
-    strip_frames,
     unpack_hashes,
 )
+from workbench.text.frames import CLOSING, OPENING, strip_frames
 
 TOLD = "The auth middleware expects a User object, not a userId, in `src/middleware/auth.ts`."
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.memory.extraction.decisions import sentences
-from workbench.memory.learnings.echoes import strip_frames
 from workbench.records.iterations import (
     DecisionEntry,
     ErrorType,
@@ -28,6 +27,7 @@ from workbench.records.iterations import (
 )
 from workbench.records.learnings import MAX_TEXT, LearningKind, bounded
 from workbench.text.expressions import read_expressions
+from workbench.text.frames import strip_frames
 from workbench.text.redact import redact
 from workbench.text.sanitize import visible
 

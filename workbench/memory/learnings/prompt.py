@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.memory.learnings.echoes import CLOSING, FRAME, OPENING
+from workbench.memory.learnings.echoes import FRAME
 from workbench.memory.learnings.learningtype import LOST, stale_days
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.text.counts import counted
+from workbench.text.frames import CLOSING, OPENING, escape_marks
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -217,8 +218,7 @@ def _line(learning: FeatureLearning, now: float) -> str:
 
 def escape_frame(learning: FeatureLearning) -> str:
     """Return a learning's text as it may be shown between the marks."""
-    text = visible_line(learning.text)
-    return text.replace(CLOSING, "</ workbench-memory>").replace(OPENING, "< workbench-memory>")
+    return escape_marks(visible_line(learning.text))
 
 
 def source_of(learning: FeatureLearning, now: float | None) -> str:
