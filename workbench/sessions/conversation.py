@@ -26,6 +26,7 @@ from workbench.sessions.importers.transcripts import (
     ToolUse,
     TranscriptRecord,
     Unreadable,
+    joined_text,
     mapping,
     text,
 )
@@ -140,7 +141,7 @@ def _block(
                 text(block.get("name")), given if isinstance(given, dict) else {"input": given}, at
             )
         case "tool_result":
-            yield _turn(RESULT, _plain(block.get("content")), at, failed=block.get("is_error") is True)
+            yield _turn(RESULT, joined_text(block.get("content")), at, failed=block.get("is_error") is True)
         case other:
             yield _turn(NOTE, "", at, head=text(other) or "a part of unknown form")
 
@@ -165,7 +166,7 @@ def _codex(value: Mapping[str, Any]) -> Iterator[Turn]:
         return
     match item.get("type"):
         case "message":
-            words = _plain(item.get("content"))
+            words = joined_text(item.get("content"))
             if item.get("role") == "assistant":
                 yield _turn(AGENT, words, at)
             elif item.get("role") == "user":
@@ -173,7 +174,7 @@ def _codex(value: Mapping[str, Any]) -> Iterator[Turn]:
             else:
                 yield _turn(NOTE, words, at, head=text(item.get("role")) or "message")
         case "reasoning":
-            words = _plain(item.get("summary"))
+            words = joined_text(item.get("summary"))
             if words:
                 yield _turn(THOUGHT, words, at)
         case str(name) if name in _CALLS:
@@ -215,13 +216,6 @@ def _write_json(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "(nested too deeply)"
-
-
-def _plain(content: object) -> str:
-    if isinstance(content, list):
-        parts = (block if isinstance(block, str) else text(mapping(block).get("text")) for block in content)
-        return "\n".join(part for part in parts if part)
-    return text(content)
 
 
 @dataclass(frozen=True, slots=True)

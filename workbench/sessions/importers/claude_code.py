@@ -18,6 +18,9 @@ from typing import Any
 
 from workbench.sessions.importers.prompts import user_text
 from workbench.sessions.importers.transcripts import (
+    AGENT_TEXT,
+    SUBAGENT_TASK,
+    SUMMARY,
     Aside,
     CallOutcome,
     Interrupted,
@@ -31,6 +34,7 @@ from workbench.sessions.importers.transcripts import (
     Unknown,
     Unreadable,
     Usage,
+    joined_text,
     mapping,
     text,
 )
@@ -136,9 +140,9 @@ def _user(value: Mapping[str, Any], content: list[Any], line: int, *, helper: bo
         return
     whole = "\n".join(texts)
     if helper:
-        yield Aside(line, "task of a sub-agent", at)
+        yield Aside(line, SUBAGENT_TASK, at, whole)
     elif value.get("isCompactSummary") is True or value.get("isVisibleInTranscriptOnly") is True:
-        yield Aside(line, "summary of a compaction", at)
+        yield Aside(line, SUMMARY, at, whole)
     else:
         prompt = user_text(whole)
         if prompt.interrupted:
@@ -149,12 +153,12 @@ def _user(value: Mapping[str, Any], content: list[Any], line: int, *, helper: bo
             session = text(value.get("sessionId")) or text(value.get("session_id"))
             yield Prompt(prompt.text, text(value.get("uuid")), at, session, text(value.get("cwd")), line)
         elif not prompt.interrupted:
-            yield Aside(line, prompt.why_not, at)
+            yield Aside(line, prompt.why_not, at, whole if prompt.why_not == SUMMARY else "")
 
 
 def _result(identifier: str, block: Mapping[str, Any], value: Mapping[str, Any], line: int) -> ToolResult:
     more = mapping(value.get("toolUseResult"))
-    words = _text_of(block.get("content"))
+    words = joined_text(block.get("content"))
     return ToolResult(
         identifier,
         _outcome(block),
@@ -197,10 +201,10 @@ def _calls(
                 )
             case {"type": "tool_result", "tool_use_id": str(identifier), **rest}:
                 yield _result(identifier, rest, value, line)
-            case {"type": str(kind)} if kind in _QUIET_BLOCKS:
-                yield Aside(line, f"{kind} of the agent", at)
+            case {"type": str(kind), **rest} if kind in _QUIET_BLOCKS:
+                yield Aside(line, f"{kind} of the agent", at, text(rest.get("text")))
             case _ if isinstance(block, str):
-                yield Aside(line, "text of the agent", at)
+                yield Aside(line, AGENT_TEXT, at, block)
             case _:
                 yield Unknown(line, "a part of an agent's message of unknown form")
 

@@ -15,6 +15,8 @@ from typing import Any
 
 from workbench.sessions.importers.prompts import user_text
 from workbench.sessions.importers.transcripts import (
+    SUBAGENT_TASK,
+    SUMMARY,
     Aside,
     CallOutcome,
     Interrupted,
@@ -27,6 +29,7 @@ from workbench.sessions.importers.transcripts import (
     Unknown,
     Unreadable,
     Usage,
+    joined_text,
     mapping,
     text,
 )
@@ -79,7 +82,7 @@ def moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment
             case "event_msg":
                 yield from _screen_moments(payload, setting, line, at)
             case "compacted":
-                yield Aside(line, "summary of a compaction", at)
+                yield Aside(line, SUMMARY, at, text(payload.get("message")))
             case None if "id" in value and "timestamp" in value and "payload" not in value:
                 setting = _session(value, setting, line)  # the first line of older rollouts
                 yield setting
@@ -143,7 +146,8 @@ def _prompt_moments(words: str, setting: Setting, line: int, at: str, channel: s
     if prompt.text and not setting.parent:
         yield Prompt(prompt.text, "", at, setting.session, setting.cwd, line, channel)
     elif not prompt.interrupted or channel != "model":
-        yield Aside(line, "task of a sub-agent" if prompt.text else prompt.why_not or "interruption", at)
+        what = SUBAGENT_TASK if prompt.text else prompt.why_not or "interruption"
+        yield Aside(line, what, at, words if what in (SUBAGENT_TASK, SUMMARY) else "")
 
 
 def _item(item: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iterator[Moment]:
@@ -163,7 +167,9 @@ def _item(item: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iter
         case "message" if item.get("role") == "user":
             yield from _message(item.get("content"), setting, line, at)
         case "message":
-            yield Aside(line, f"message of the {text(item.get('role')) or 'agent'}", at)
+            role = text(item.get("role")) or "agent"
+            words = joined_text(item.get("content")) if role == "assistant" else ""
+            yield Aside(line, f"message of the {role}", at, words)
         case str(kind) if kind:
             yield Aside(line, kind, at)
         case _:
@@ -217,7 +223,7 @@ def _output_text(output: object) -> str:
     if isinstance(output, dict):
         return text(output.get("output")) or text(output.get("content"))
     if isinstance(output, list):
-        return " ".join(text(mapping(block).get("text")) for block in output[:16])
+        return joined_text(output)
     words = text(output)
     if words.startswith("{"):
         try:

@@ -123,16 +123,19 @@ def open_transcript(path: Path) -> IO[bytes]:
     return path.open("rb", buffering=_BUFFER)
 
 
-def read_trimmed(handle: IO[bytes], cut: list[int] | None = None) -> Iterator[TranscriptRecord | Unreadable]:
+def read_trimmed(
+    handle: IO[bytes], cut: list[int] | None = None, tail: int = 0
+) -> Iterator[TranscriptRecord | Unreadable]:
     """Yield the records of JSON lines; `cut` gets the number of bytes left out of each line that was cut.
 
-    A last line without its end is read like any other. Raises: OSError, EOFError.
+    A last line without its end is read like any other. `tail` bytes of the end of a text that is cut stay,
+    behind a note of what was left out. Raises: OSError, EOFError.
     """
     number = 0
     while raw := handle.readline(WHOLE):
         number += 1
         if len(raw) == WHOLE and not raw.endswith(b"\n"):
-            trimmer = Trimmer()
+            trimmer = Trimmer(tail)
             while raw and trimmer.take(raw) and not raw.endswith(b"\n"):
                 raw = handle.readline(_CHUNK)
             while raw and not raw.endswith(b"\n"):
@@ -151,9 +154,10 @@ def read_trimmed(handle: IO[bytes], cut: list[int] | None = None) -> Iterator[Tr
 class Trimmer:
     """Takes a line piece by piece and keeps it with its long texts cut."""
 
-    __slots__ = ("_carried", "_cut", "_held", "_inside", "dropped", "full", "kept", "seen")
+    __slots__ = ("_carried", "_cut", "_end", "_held", "_inside", "_tail", "dropped", "full", "kept", "seen")
 
-    def __init__(self) -> None:
+    def __init__(self, tail: int = 0) -> None:
+        """Begin a line. `tail` is how many bytes of the end of a text that is cut stay, too."""
         self.kept = bytearray()
         self.dropped = 0
         self.seen = 0
@@ -162,6 +166,8 @@ class Trimmer:
         self._held = 0  # bytes of the text at hand that are kept
         self._cut = False  # whether the text at hand was cut
         self._carried = b""
+        self._tail = tail
+        self._end = bytearray()
 
     def take(self, piece: bytes) -> bool:
         """Take the next piece; False once the line is beyond what can be held."""
@@ -182,6 +188,8 @@ class Trimmer:
                 self._carried = raw[end:]
                 break
             if end < len(raw):
+                if self._end:
+                    self._append_end()
                 self.kept += b'"'
                 self._inside = False
                 end += 1
@@ -202,6 +210,18 @@ class Trimmer:
         if not self._cut:
             self._cut = True
             self._mend()
+        if self._tail:
+            self._end += text[len(head) :]
+            if len(self._end) > _CHUNK + self._tail:
+                del self._end[: -self._tail]
+
+    def _append_end(self) -> None:
+        """Append the last bytes of a text that was cut, from the first blank: no escape is split there."""
+        del self._end[: -self._tail]
+        end = self._end[max(self._end.find(b" "), 0) :] if b" " in self._end else bytearray()
+        self._end.clear()
+        self.dropped -= len(end)
+        self.kept += b"\\n[... left out ...]\\n" + end
 
     def _mend(self) -> None:
         """Take away the half of an escape that a cut left at the end."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -32,6 +32,12 @@ class CallOutcome(StrEnum):
     FAILED = "failed"
     REJECTED = "rejected"  # by the user, a hook or the sandbox: it did not run
     UNKNOWN = "unknown"  # the transcript has no result
+
+
+AGENT_TEXT: Final = "text of the agent"
+SUMMARY: Final = "summary of a compaction"
+SUBAGENT_TASK: Final = "task of a sub-agent"
+AGENT_MESSAGE: Final = "message of the assistant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,14 @@ def text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def joined_text(content: object) -> str:
+    """Return a message's or a result's text; the texts of several blocks in lines of their own."""
+    if isinstance(content, list):
+        parts = (block if isinstance(block, str) else text(mapping(block).get("text")) for block in content)
+        return "\n".join(part for part in parts if part)
+    return text(content)
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What the user asked for. `id` is the format's own, empty if it has none; `at` ISO 8601 or empty.
@@ -206,11 +220,15 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """Something that is understood and not about tasks: a thought, a hook's progress."""
+    """Something that is understood and not about tasks: a thought, a hook's progress.
+
+    `text` has the words of the agent, of a sub-agent's task and of compaction summaries, else nothing.
+    """
 
     line: int
     what: str
     at: str = ""
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
