@@ -1,11 +1,11 @@
-"""What of a text is a segment of its own: code in a turn, errors with their stacks in an output, decisions."""
+"""What of a text is a segment of its own: code in a turn, errors in an output, decisions in either."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from workbench.memory.extraction.decisions import MAX_SENTENCE, is_decision, sentences, with_reason
@@ -20,12 +20,13 @@ _SHOWN_CODE: Final = 4
 MOST_ERRORS: Final = 12  # of one output
 MOST_STACK: Final = 160  # lines of an error
 _ABOVE: Final = 2
-_JOINED: Final = 3  # lines between errors that are shown together
+_CAUSE: Final = 25  # characters of a message that names a cause and not only a value
+_NAMED: Final = 12  # places of the same error
 
 _FENCE = re.compile(r"^(?P<mark>[ \t]*(?:```+|~~~+))[ \t]*(?P<language>[\w+#.-]*)[^\n]*\n", re.MULTILINE)
 _PROSE = frozenset({"markdown", "md", "text", "txt", "plain", "plaintext", ""})
 _DRAWN = re.compile(r"[┌┐└┘├┤─│╔╗╚╝═║→←▼▲]")
-_MORE = re.compile(r"(?:\s+at |\s+File |\s{2,}\S|\s*\||\s*\^|Caused by|During handling|The above exception|\s+\.\.\. )")
+_MORE = re.compile(r"[ \t]|$|[|^]|Caused by|During handling|The above exception|error: |E  |> ")
 _FIXES = ("fixed by", "the fix", "fix:", "a better", "the better", "a simpler", "the simpler")
 _FURTHER = re.compile(r"(?:because|since|this|that|it|so|otherwise|the reason|which)\b", re.IGNORECASE)
 
@@ -84,29 +85,60 @@ class ErrorBlock:
     found: tuple[FoundError, ...]
 
 
-def error_blocks(text: str, found: Sequence[FoundError]) -> Iterator[ErrorBlock]:
-    """Yield the errors of an output with what belongs to them, those next to each other together.
+def error_blocks(text: str, found: Sequence[FoundError]) -> list[ErrorBlock]:
+    """Return the errors of an output with what belongs to them, those on the same lines together.
 
-    `found` are places in the text without escape sequences.
+    Where several have the same cause the first is returned and names the places of the others. `found` are
+    places in the text without escape sequences.
     """
-    text = strip_escapes(text)
-    lines = text.split("\n")
+    lines = strip_escapes(text).split("\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     spans: list[tuple[int, int, list[FoundError]]] = []
     for one in sorted(found, key=lambda one: (one.start, one.end)):
-        first = max(_line_at(starts, one.start), 0)
-        last = max(_line_at(starts, max(one.end - 1, one.start)), first)
-        while last + 1 < len(lines) and last - first < MOST_STACK and _MORE.match(lines[last + 1]):
-            last += 1
-        first = max(first - _ABOVE, 0)
-        if spans and first <= spans[-1][1] + _JOINED and last - spans[-1][0] < MOST_STACK:
+        first, last = _line_at(starts, one.start), _line_at(starts, max(one.end - 1, one.start))
+        if spans and first <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(last, spans[-1][1]), [*spans[-1][2], one])
         else:
-            spans.append((max(first, spans[-1][1] + 1 if spans else 0), last, [one]))
-    for first, last, errors in spans:
-        yield ErrorBlock("\n".join(lines[first : min(last, first + MOST_STACK) + 1]), tuple(errors))
+            spans.append((first, last, [one]))
+    blocks: dict[str, ErrorBlock] = {}
+    others: dict[str, list[str]] = {}
+    for place, (first, last, errors) in enumerate(spans):
+        next_first = spans[place + 1][0] if place + 1 < len(spans) else len(lines)
+        end = _end_of_stack(lines, first, last, next_first)
+        cause = errors[0].message.rpartition(": ")[2]
+        key = cause if len(cause) >= _CAUSE else f"{place}"
+        if key in blocks:
+            others[key].append(next((f"{path}:{line}" for path, line in errors[0].places), errors[0].message))
+            continue
+        above = [line for line in lines[max(first - _ABOVE, 0) : first] if line.strip()] if not place else []
+        blocks[key] = ErrorBlock("\n".join((*above, *lines[first:end])).rstrip(), tuple(errors))
+        others[key] = []
+    return [_with_others(block, others[key]) for key, block in blocks.items()]
+
+
+def _end_of_stack(lines: Sequence[str], first: int, last: int, limit: int) -> int:
+    """Return the line behind what belongs to an error: what is indented more than its first line."""
+    indent = _indent(lines[first])
+    end = last + 1
+    while end < min(limit, first + MOST_STACK):
+        line = lines[end]
+        if line.strip() and (not _MORE.match(line) or (indent and _indent(line) <= indent)):
+            break
+        end += 1
+    return min(end, limit)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _with_others(block: ErrorBlock, places: Sequence[str]) -> ErrorBlock:
+    if not places:
+        return block
+    shown = ", ".join(places[:_NAMED]) + (", …" if len(places) > _NAMED else "")
+    return replace(block, text=f"{block.text}\n[the same {len(places)} more times: {shown}]")
 
 
 def _line_at(starts: Sequence[int], place: int) -> int:
@@ -130,7 +162,7 @@ def stated_decisions(text: str, *, by_user: bool = False) -> Iterator[StatedDeci
     seen: set[str] = set()
     said = list(sentences(text, shortest=2))
     for place, sentence in enumerate(said):
-        if not _SHORTEST_DECISION <= len(sentence) or sentence in seen or not _decides(sentence, by_user):
+        if len(sentence) < _SHORTEST_DECISION or sentence in seen or not _decides(sentence, by_user):
             continue
         seen.add(sentence)
         entry = with_reason(sentence)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from workbench.sessions.importers.touches import patch_touches, shell_commands, touches
 from workbench.sessions.importers.transcripts import ToolUse, mapping, text
+from workbench.shell.wrappers import program_name
 
 _MOST_COMMAND: Final = 400  # characters of a command that are shown
 _MOST_COMPARED: Final = 20_000  # characters of an edit whose lines are compared
@@ -24,7 +25,7 @@ class Purpose(Enum):
     WRITE = auto()
     EDIT = auto()
     PATCH = auto()
-    TODO = auto()
+    TASKS = auto()
     PLAN = auto()
     RESEARCH = auto()
     HELPER = auto()
@@ -40,7 +41,7 @@ _PURPOSES: Final = {
     Purpose.WRITE: "write write_file create_file",
     Purpose.EDIT: "edit multiedit notebookedit replace str_replace_editor str_replace_based_edit_tool",
     Purpose.PATCH: "apply_patch",
-    Purpose.TODO: "todowrite update_plan todo_write write_todos taskcreate",
+    Purpose.TASKS: "todowrite update_plan todo_write write_todos taskcreate",
     Purpose.PLAN: "exitplanmode exit_plan_mode",
     Purpose.RESEARCH: "websearch webfetch web_search web_fetch google_web_search fetch_url browse",
     Purpose.HELPER: "task agent spawn_agent",
@@ -49,8 +50,19 @@ _PURPOSES: Final = {
 }
 _BY_NAME: Final = {name: purpose for purpose, names in _PURPOSES.items() for name in names.split()}
 _LOOKUP: Final = re.compile(r"search|fetch|crawl|browse|docs|wiki|scrape", re.IGNORECASE)
-_PLAN_FILE: Final = re.compile(r"(?:^|/)(?:\.claude/plans/|plans?/)?[^/]*plan[^/]*\.md$|/\.claude/plans/", re.IGNORECASE)
-_SUBJECTS: Final = ("query", "url", "pattern", "command", "cmd", "path", "file_path", "description", "prompt", "id")
+_PLAN_FILE: Final = re.compile(r"(?:^|/)[^/]*plan[^/]*\.md$|/\.claude/plans/", re.IGNORECASE)
+_SUBJECTS: Final = (
+    "query",
+    "url",
+    "pattern",
+    "command",
+    "cmd",
+    "path",
+    "file_path",
+    "description",
+    "prompt",
+    "id",
+)
 
 
 def purpose_of(use: ToolUse) -> Purpose:
@@ -94,12 +106,13 @@ def read_path(use: ToolUse) -> str:
         return ""
     if purpose_of(use) is Purpose.SHELL:
         commands, _ = shell_commands(use)
-        shown = [one for one in commands if one.words and one.words[0] != "cd"]
-        if len(shown) != 1 or shown[0].words[0].rpartition("/")[2] not in _SHOWERS:
+        shown = [one for one in commands if one.words and program_name(one.words[0]) not in _AROUND]
+        if len(shown) != 1 or program_name(shown[0].words[0]) not in _SHOWERS:
             return ""
     return paths.pop()
 
 
+_AROUND: Final = frozenset("cd bash sh zsh".split())
 _SHOWERS: Final = frozenset("cat bat batcat nl sed head tail less more".split())
 
 

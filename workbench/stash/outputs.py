@@ -55,6 +55,7 @@ def read_output(raw: str) -> ToolOutput:
         return ToolOutput(reason=BINARY, exit_code=exit_code)
     text = FORMS["reminder"].sub("\n", raw)
     text = FORMS["error_tag"].sub("", FORMS["wrapper"].sub("", text, count=1))
+    text = FORMS["trailer"].sub("", text)
     text = clean_lines(text)
     if FORMS["empty"].match(text):
         return ToolOutput(reason=EMPTY, exit_code=exit_code)
@@ -68,7 +69,7 @@ def is_binary(text: str) -> bool:
     head = text[:_LOOKED_AT]
     if "\0" in head:
         return True
-    control = sum(char < " " and char not in "\t\n\r\x1b\b\f" or char == "\ufffd" for char in head)
+    control = sum((char < " " and char not in "\t\n\r\x1b\b\f") or char == "\ufffd" for char in head)
     return control > len(head) * _BINARY
 
 

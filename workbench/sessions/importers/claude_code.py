@@ -68,7 +68,7 @@ _USAGE = ("input_tokens", "cache_creation_input_tokens", "output_tokens")
 
 def belongs(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of Claude Code's."""
-    return record.get("type") in TYPES and "payload" not in record
+    return text(record.get("type")) in TYPES and "payload" not in record
 
 
 def moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment]:
@@ -237,7 +237,7 @@ _OPENING = 2_000  # characters of the agent's words that can replace a prompt
 def belongs_to_stream(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of the command's output, and not of a session's transcript."""
     return (
-        record.get("type") in STREAM_TYPES
+        text(record.get("type")) in STREAM_TYPES
         and isinstance(record.get("session_id"), str)
         and "sessionId" not in record
     )

@@ -53,8 +53,8 @@ _HEAD = 600
 def belongs(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of Codex'."""
     if "payload" in record:
-        return record.get("type") in TYPES
-    return record.get("type") in _ITEMS and "message" not in record
+        return text(record.get("type")) in TYPES
+    return text(record.get("type")) in _ITEMS and "message" not in record
 
 
 def moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment]:

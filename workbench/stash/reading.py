@@ -1,0 +1,86 @@
+"""Reads the segments of a transcript of any known agent as they come: a file of any size is streamed."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import IO, Any, Final
+
+from workbench.records.segments import ContextSegment
+from workbench.sessions.importers.lines import read_trimmed
+from workbench.sessions.importers.readers import format_of
+from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable
+from workbench.stash.drafts import SegmentMaker
+from workbench.stash.segmenting import Segmenter
+
+TAIL: Final = 1 << 16
+"""Bytes of the end of a gigantic text that are kept besides its beginning."""
+
+
+@dataclass(slots=True)
+class TranscriptSegments:
+    """What was read of a transcript. `source` is empty for what no known agent wrote.
+
+    `left_out` counts what is no segment, by reason; `cut` bytes were in texts too large to be held. `fault`
+    is why the file could not be read to its end.
+    """
+
+    source: str = ""
+    lines: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    masked: Counter[str] = field(default_factory=Counter)
+    cut: int = 0
+    fault: str = ""
+
+
+def read_segments(
+    handle: IO[bytes],
+    reading: TranscriptSegments,
+    *,
+    name: str = "",
+    session: str = "",
+    fallback_at: str = "",
+    seen: set[bytes] | None = None,
+) -> Iterator[ContextSegment]:
+    """Yield the segments of a transcript as they end, none twice; `reading` gets what else there was.
+
+    `name` is the file's, `session` replaces the transcript's own, `fallback_at` the times that it does not
+    record. `seen` is shared by files of which one repeats another, such as a sub-agent's.
+    """
+    cuts: list[int] = []
+    try:
+        found, records = format_of(read_trimmed(handle, cuts, tail=TAIL))
+        if found is None or found.moments is None:
+            return
+        reading.source = found.source
+        stem = PurePath(name).name.split(".jsonl")[0]
+        agent = stem.removeprefix("agent-") if stem.startswith("agent-") else ""
+        known = set() if seen is None else seen
+        make = SegmentMaker(found.source, fallback_at, known, reading.left_out, reading.masked)
+        segmenter = Segmenter(make, session=session, fallback=stem, agent=agent)
+        current = _Current(records, reading)
+        for moment in found.moments(current):
+            yield from segmenter.take(moment, current.value)
+        yield from segmenter.finish()
+    except (OSError, EOFError, zlib.error) as error:
+        reading.fault = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    finally:
+        reading.cut = sum(cuts)
+
+
+class _Current:
+    """Counts records and remembers the one whose events are read: readers take one at a time."""
+
+    def __init__(self, records: Iterable[TranscriptRecord | Unreadable], reading: TranscriptSegments) -> None:
+        self.value: Mapping[str, Any] = {}
+        self._records = records
+        self._reading = reading
+
+    def __iter__(self) -> Iterator[TranscriptRecord | Unreadable]:
+        for record in self._records:
+            self._reading.lines += 1
+            self.value = record.value if isinstance(record, TranscriptRecord) else {}
+            yield record

@@ -1,0 +1,427 @@
+"""Turns the events of a transcript into segments: what was said, read, printed, written, decided and planned.
+
+The readers of `sessions` say what the records of each agent mean; here is decided which of it is worth a
+segment, of which type, and what refers to what. Ids follow from the place and the text, so that reading a
+transcript again, or a longer version of it, gives the same segments and the rest. What is left out is
+counted by its reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from workbench.memory.extraction.errors import errors_of
+from workbench.memory.extraction.patterns import FoundError
+from workbench.records.iterations import ErrorType, ToolUseEvent
+from workbench.records.segments import ContextSegment, SegmentType
+from workbench.sessions.importers.transcripts import (
+    AGENT_MESSAGE,
+    AGENT_TEXT,
+    SUBAGENT_TASK,
+    SUMMARY,
+    Aside,
+    CallOutcome,
+    Moment,
+    Prompt,
+    Setting,
+    ToolResult,
+    ToolUse,
+    Unknown,
+    Unreadable,
+    mapping,
+    text,
+)
+from workbench.stash import outputs
+from workbench.stash.blocks import MOST_ERRORS, error_blocks, split_code, stated_decisions
+from workbench.stash.calls import (
+    Purpose,
+    command_of,
+    headline,
+    is_plan_file,
+    purpose_of,
+    read_path,
+    todo_items,
+    written_code,
+)
+from workbench.stash.drafts import SegmentDraft, SegmentMaker
+from workbench.stash.outputs import FORMS, ToolOutput
+from workbench.stash.times import utc_time
+
+USER: Final = "user"
+AGENT: Final = "agent"
+TASK: Final = "task"  # what a sub-agent was asked to do
+
+_WAITING: Final = 2_000  # calls whose answers are not known yet
+_SHORT_TURN: Final = 240  # characters up to which a turn can be an announcement
+_SHORT_ERROR: Final = 8_000  # characters of an output that is one error as a whole
+_SHORTEST: Final = 3
+_LOGIC: Final = "mistakes in calls"
+_PROVIDER: Final = ("API Error", "Claude AI usage limit", "Credit balance is too low", "Prompt is too long")
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    use: ToolUse
+    turn: str
+    written: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _TaskList:
+    items: tuple[str, ...]
+    text: str
+    tool: str
+    anchor: str
+    at: str
+
+
+@dataclass(slots=True)
+class Segmenter:
+    """Takes the events of one transcript in order and gives segments, which `make` makes.
+
+    `session` replaces the transcript's own, `fallback` is that of one that names none. `agent` is the
+    sub-agent that wrote the file, empty if none did.
+    """
+
+    make: SegmentMaker
+    session: str = ""
+    fallback: str = ""
+    agent: str = ""
+    _turn: str = ""
+    _calls: dict[str, _Call] = field(default_factory=dict)
+    _background: dict[str, ToolUse] = field(default_factory=dict)
+    _tasks: _TaskList | None = None
+
+    @property
+    def _left_out(self) -> Counter[str]:
+        return self.make.left_out
+
+    def take(self, moment: Moment, record: Mapping[str, Any]) -> Iterator[ContextSegment]:
+        """Take an event and the record it is in; yield the segments that are complete with it."""
+        self._locate(moment, record)
+        match moment:
+            case Prompt(channel="screen") | Prompt(guessed=True):
+                return
+            case Prompt():
+                yield from self._said(moment.text, USER)
+            case Aside(what=what, text=words) if words and what in (AGENT_TEXT, AGENT_MESSAGE):
+                if self._is_provider_error(words, record):
+                    self._left_out["errors of the provider"] += 1
+                elif self.make.here.agent.startswith("acompact"):
+                    self._left_out["work of a compaction"] += 1
+                else:
+                    yield from self._said(words, AGENT)
+            case Aside(what=what, text=words) if words and what == SUMMARY:
+                yield from self._state(words, self.make.here.anchor, kind="summary")
+            case Aside(what=what, text=words) if words and what == SUBAGENT_TASK:
+                if record.get("type") != "event_msg" and not self.make.here.agent.startswith("acompact"):
+                    yield from self._said(words, TASK)
+            case Aside(what=what):
+                self._pass_over(what)
+            case ToolUse():
+                yield from self._called(moment)
+            case ToolResult():
+                yield from self._answered(moment)
+            case Unreadable() | Unknown():
+                self._left_out["lines that are not understood"] += 1
+
+    def finish(self) -> Iterator[ContextSegment]:
+        """Yield what waited for the end: the last state of the list of tasks."""
+        yield from self._flush_tasks()
+        if self._calls:
+            self._left_out["calls without an answer"] += len(self._calls)
+
+    def _locate(self, moment: Moment, record: Mapping[str, Any]) -> None:
+        here = self.make.here
+        inner = (
+            mapping(mapping(record.get("data")).get("message")) if record.get("type") == "progress" else {}
+        )
+        here.line = moment.line
+        session = text(record.get("sessionId")) or text(record.get("session_id"))
+        if isinstance(moment, Setting):
+            session = moment.session
+            here.cwd = moment.cwd or here.cwd
+            here.agent = moment.parent and moment.session
+        here.session = self.session or session or here.session or self.fallback
+        here.branch = text(record.get("gitBranch")) or here.branch
+        if record.get("type") == "session_meta":
+            here.branch = text(mapping(mapping(record.get("payload")).get("git")).get("branch"))
+        here.cwd = text(record.get("cwd")) or here.cwd
+        if record.get("type") in ("user", "assistant", "progress"):
+            named = text(record.get("agentId")) or text(mapping(record.get("data")).get("agentId"))
+            helper = bool(record.get("parent_tool_use_id") or record.get("isSidechain") is True or inner)
+            here.agent = named or self.agent or ("sub-agent" if helper else "")
+        here.at = utc_time(getattr(moment, "at", "")) or utc_time(record.get("timestamp")) or here.at
+        here.anchor = text(inner.get("uuid")) or text(record.get("uuid"))
+
+    def _pass_over(self, what: str) -> None:
+        if what.startswith("thinking") or what == "reasoning":
+            self._left_out["thoughts"] += 1
+        elif what.startswith(("image", "picture", "document")):
+            self._left_out["pictures and documents"] += 1
+        elif what.startswith("put in by"):
+            self._left_out["texts put in by the agent or a hook"] += 1
+
+    def _is_provider_error(self, words: str, record: Mapping[str, Any]) -> bool:
+        synthetic = mapping(record.get("message")).get("model") == "<synthetic>"
+        return synthetic or record.get("isApiErrorMessage") is True or words.startswith(_PROVIDER)
+
+    def _said(self, words: str, role: str) -> Iterator[ContextSegment]:
+        """Yield a turn behind its code, and what it decides."""
+        words = FORMS["reminder"].sub("\n", words).strip()
+        short = len(words) <= _SHORT_TURN and "\n\n" not in words
+        decisions = list(stated_decisions(words, by_user=role == USER)) if role != TASK else []
+        if short and role == AGENT and not decisions and FORMS["announcement"].match(words):
+            self._left_out["announcements of a call"] += 1
+            return
+        if short and FORMS["acknowledgement"].match(words):
+            self._left_out["bare acknowledgements"] += 1
+            return
+        folded, blocks = split_code(words)
+        code: list[str] = []
+        for block in blocks:
+            facts = {"language": block.language, "line": str(block.line), "role": role}
+            for one in self.make.one(SegmentDraft(SegmentType.CODE_BLOCK, block.text, facts=facts)):
+                code.append(one.segment_id)
+                yield one
+        turn = SegmentDraft(SegmentType.MESSAGE, folded, references=tuple(code), facts={"role": role})
+        told = list(self.make.parts(turn))
+        yield from told
+        if not told:
+            return
+        self._turn = told[0].segment_id
+        if role == USER:
+            yield from self._pasted_errors(words)
+        for decision in decisions:
+            yield from self._decision(decision.text, self._turn, role=role, reason=decision.reason)
+
+    def _decision(self, words: str, reference: str, **facts: str) -> Iterator[ContextSegment]:
+        yield from self.make.one(
+            SegmentDraft(SegmentType.DECISION, words, references=(reference,), facts=facts)
+        )
+
+    def _pasted_errors(self, words: str) -> Iterator[ContextSegment]:
+        use = ToolUseEvent("Bash", {"command": "pasted"}, result=words)
+        found = [one for one in errors_of(use) if one.end - one.start > _SHORTEST]
+        if found and "\n" in words:
+            yield from self._error_blocks(words, found, {"role": USER}, (self._turn,), "")
+
+    def _state(self, words: str, anchor: str, **facts: str) -> Iterator[ContextSegment]:
+        """Yield a plan or the summary of a compaction, and the decisions that it lists."""
+        draft = SegmentDraft(SegmentType.TASK_STATE, words.strip(), anchor=anchor, facts=facts)
+        told = list(self.make.parts(draft))
+        yield from told
+        if not told:
+            return
+        if facts["kind"] == "summary":
+            self._turn = told[0].segment_id
+        for decision in stated_decisions(words):
+            yield from self._decision(decision.text, told[0].segment_id, role=AGENT, reason=decision.reason)
+
+    def _called(self, use: ToolUse) -> Iterator[ContextSegment]:
+        """Yield what a call writes, plans or asks of a sub-agent; remember it until its answer comes."""
+        written: list[str] = []
+        purpose = purpose_of(use)
+        if use.id in self._calls:
+            return
+        if purpose in (Purpose.WRITE, Purpose.EDIT, Purpose.PATCH):
+            for one in self._written(use):
+                written.append(one.segment_id)
+                yield one
+        elif purpose is Purpose.TASKS:
+            yield from self._listed(use)
+        elif purpose is Purpose.PLAN and text(use.input.get("plan")):
+            yield from self._state(text(use.input["plan"]), use.id, kind="plan")
+        elif purpose is Purpose.HELPER and text(use.input.get("prompt")):
+            turn = self._turn
+            yield from self._said(text(use.input["prompt"]), TASK)
+            self._turn = turn or self._turn
+        while len(self._calls) >= _WAITING:
+            del self._calls[next(iter(self._calls))]
+            self._left_out["calls without an answer"] += 1
+        self._calls[use.id] = _Call(use, self._turn, tuple(written))
+
+    def _written(self, use: ToolUse) -> Iterator[ContextSegment]:
+        for code in written_code(use):
+            path = self.make.relative(code.path)
+            if not code.text.strip() or outputs.is_binary(code.text):
+                self._left_out[outputs.EMPTY if not code.text.strip() else outputs.BINARY] += 1
+            elif code.whole and is_plan_file(code.path):
+                yield from self._state(code.text, use.id, kind="plan", path=path)
+            else:
+                kind = SegmentType.FILE_CONTENT if code.whole else SegmentType.CODE_BLOCK
+                facts = {"tool": use.tool, "action": "written" if code.whole else "changed"}
+                words = outputs.clean_lines(code.text)
+                yield from self.make.parts(SegmentDraft(kind, words, use.id, path, (self._turn,), facts))
+
+    def _listed(self, use: ToolUse) -> Iterator[ContextSegment]:
+        """Note the state of a list of tasks; the one before is complete when the list changes."""
+        items = todo_items(use)
+        if not items:
+            return
+        names = tuple(name for name, _ in items)
+        if self._tasks is not None and self._tasks.items != names:
+            yield from self._flush_tasks()
+        shown = "\n".join(f"- [{mark}] {name}" for name, mark in items)
+        self._tasks = _TaskList(names, shown, use.tool, use.id, self.make.here.at)
+
+    def _flush_tasks(self) -> Iterator[ContextSegment]:
+        tasks, self._tasks = self._tasks, None
+        if tasks is not None:
+            facts = {"kind": "tasks", "tool": tasks.tool}
+            draft = SegmentDraft(SegmentType.TASK_STATE, tasks.text, tasks.anchor, facts=facts, at=tasks.at)
+            yield from self.make.one(draft)
+
+    def _answered(self, result: ToolResult) -> Iterator[ContextSegment]:
+        """Yield what an answer is worth."""
+        call = self._calls.pop(result.id, None)
+        if call is None:  # it is recorded twice, or its call was before the beginning
+            return
+        purpose = purpose_of(call.use)
+        if (started := FORMS["background"].search(result.output[:_SHORT_TURN])) is not None:
+            self._background[started[1]] = call.use
+        elif (begun := text(call.use.input.get("task_id")) or text(call.use.input.get("bash_id"))) != "":
+            call = replace(call, use=self._background.get(begun, call.use))
+        if result.outcome is CallOutcome.REJECTED:
+            yield from self._rejected(result)
+            return
+        out = outputs.read_output(result.output)
+        if purpose is Purpose.QUESTION:
+            yield from self._chosen(result.output, call)
+        elif purpose is Purpose.PLAN and (plan := FORMS["plan"].search(result.output)) is not None:
+            yield from self._state(plan[1], call.use.id, kind="plan")
+        elif out.reason:
+            self._left_out[out.reason] += 1
+        elif result.outcome is CallOutcome.FAILED:
+            yield from self._failed(out, call)
+        elif purpose in _CONFIRMED or FORMS["confirmation"].match(out.text):
+            self._left_out[outputs.CONFIRMATION] += 1
+        elif path := read_path(call.use):
+            yield from self._file(out, call, path)
+        elif purpose in (Purpose.RESEARCH, Purpose.HELPER):
+            yield from self._research(out, call)
+        else:
+            yield from self._printed(out, call)
+
+    def _rejected(self, result: ToolResult) -> Iterator[ContextSegment]:
+        feedback = FORMS["feedback"].search(result.output)
+        if feedback is None:
+            self._left_out["rejected calls"] += 1
+            return
+        yield from self._said(feedback[1], USER)
+
+    def _chosen(self, answer: str, call: _Call) -> Iterator[ContextSegment]:
+        """Yield what the user chose when the agent asked."""
+        for question, chosen in FORMS["answer"].findall(answer):
+            yield from self._decision(f"{question}\n{chosen}", call.turn, role=USER, question=question[:300])
+
+    def _failed(self, out: ToolOutput, call: _Call) -> Iterator[ContextSegment]:
+        found = list(errors_of(self._event(out, call, failed=True), self.make.here.cwd))
+        purpose = purpose_of(call.use)
+        careless = found and all(one.type is ErrorType.LOGIC for one in found)
+        if purpose in _FILE_TOOLS or (careless and purpose is not Purpose.SHELL):
+            self._left_out[_LOGIC] += 1
+        elif found:
+            yield from self._errors(out, call, found)
+        else:
+            yield from self._output(out, call)
+
+    def _printed(self, out: ToolOutput, call: _Call) -> Iterator[ContextSegment]:
+        """Yield the output of a program: as an error if it reports one, else as it is."""
+        found = list(errors_of(self._event(out, call, failed=False), self.make.here.cwd))
+        if found:
+            yield from self._errors(out, call, found)
+        else:
+            yield from self._output(out, call)
+
+    def _event(self, out: ToolOutput, call: _Call, *, failed: bool) -> ToolUseEvent:
+        return ToolUseEvent(call.use.tool, call.use.input, call.use.id, out.text, failed=failed)
+
+    def _errors(self, out: ToolOutput, call: _Call, found: Sequence[FoundError]) -> Iterator[ContextSegment]:
+        """Yield an output with errors: one segment if it is short, else one for each behind the output."""
+        facts = self._facts(out, call)
+        references = (call.turn, *call.written)
+        head = headline(call.use)
+        if len(out.text) <= _SHORT_ERROR:
+            facts |= _place_of(found, self.make.here.cwd)
+            words = f"{head}\n{out.text}"
+            draft = SegmentDraft(SegmentType.ERROR_LOG, words, call.use.id, "", references, facts)
+            yield from self.make.one(draft, key=out.text)
+            return
+        told = list(self._output(out, call))
+        yield from told
+        more = (told[0].segment_id,) if told else references
+        yield from self._error_blocks(out.text, found, facts, more, head)
+
+    def _error_blocks(
+        self,
+        words: str,
+        found: Sequence[FoundError],
+        facts: Mapping[str, str],
+        to: tuple[str, ...],
+        head: str,
+    ) -> Iterator[ContextSegment]:
+        for place, block in enumerate(error_blocks(words, found)):
+            if place >= MOST_ERRORS:
+                self._left_out["further errors of one output"] += 1
+                continue
+            own = {**facts, **_place_of(block.found, self.make.here.cwd)}
+            shown = f"{head}\n{block.text}".strip("\n")
+            anchor = f"{self.make.here.anchor}!{place}"
+            yield from self.make.one(
+                SegmentDraft(SegmentType.ERROR_LOG, shown, anchor, "", to, own), key=block.text
+            )
+
+    def _output(self, out: ToolOutput, call: _Call) -> Iterator[ContextSegment]:
+        shown, omitted = outputs.shorten(out.text)
+        facts = self._facts(out, call) | ({"omitted": str(omitted)} if omitted else {})
+        words = f"{headline(call.use)}\n{shown}"
+        references = (call.turn, *call.written)
+        yield from self.make.one(
+            SegmentDraft(SegmentType.DEBUG_OUTPUT, words, call.use.id, "", references, facts)
+        )
+
+    def _file(self, out: ToolOutput, call: _Call, path: str) -> Iterator[ContextSegment]:
+        words, first = outputs.without_numbers(out.text)
+        facts = {"tool": call.use.tool, "action": "read"}
+        source = self.make.relative(path)
+        draft = SegmentDraft(SegmentType.FILE_CONTENT, words, call.use.id, source, (call.turn,), facts)
+        yield from self.make.parts(draft, first_line=first)
+
+    def _research(self, out: ToolOutput, call: _Call) -> Iterator[ContextSegment]:
+        given = call.use.input
+        query = text(given.get("query")) or text(given.get("description"))
+        facts = {"tool": call.use.tool, "query": query[:300]}
+        helper = purpose_of(call.use) is Purpose.HELPER
+        words = out.text if helper or not query else f"{query}\n\n{out.text}"
+        source = text(given.get("url"))
+        yield from self.make.parts(
+            SegmentDraft(SegmentType.RESEARCH, words, call.use.id, source, (call.turn,), facts)
+        )
+
+    def _facts(self, out: ToolOutput, call: _Call) -> dict[str, str]:
+        command = command_of(call.use)[:_SHOWN_COMMAND]
+        return {"tool": call.use.tool, "command": command, "exit_code": out.exit_code}
+
+
+_SHOWN_COMMAND: Final = 300
+_FILE_TOOLS: Final = frozenset({Purpose.READ, Purpose.WRITE, Purpose.EDIT})
+_CONFIRMED: Final = frozenset(
+    {Purpose.WRITE, Purpose.EDIT, Purpose.PATCH, Purpose.TASKS, Purpose.SILENT, Purpose.PLAN}
+)
+
+
+def _place_of(found: Sequence[FoundError], cwd: str) -> dict[str, str]:
+    """Return the path and the line of the first error that names one."""
+    for one in found:
+        for path, line in one.places:
+            prefix = f"{cwd.rstrip('/')}/" if cwd else ""
+            return {
+                "path": path.removeprefix(prefix),
+                "line": str(line) if line else "",
+                "error": one.type.value,
+            }
+    return {"error": found[0].type.value} if found else {}
