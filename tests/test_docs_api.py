@@ -37,8 +37,9 @@ def test_the_page_names_what_is_public() -> None:
     from workbench.api.project import Project
     from workbench.api.rules import ProjectRules
     from workbench.api.sessions import ProjectSessions
+    from workbench.api.stash import ProjectStash
 
     text = PAGE.read_text(encoding="utf-8")
-    for face in (Project, ProjectRules, ProjectLearnings, ProjectSessions):
+    for face in (Project, ProjectRules, ProjectLearnings, ProjectSessions, ProjectStash):
         public = [name for name in vars(face) if not name.startswith("_")]
         assert [name for name in public if not re.search(rf"\b{name}\b", text)] == [], face.__name__

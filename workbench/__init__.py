@@ -17,26 +17,31 @@ if TYPE_CHECKING:
     from workbench.records.answers.plan import PlanResponse, RankResponse
     from workbench.records.learnings import FeatureLearning
     from workbench.records.rules import Rule
+    from workbench.records.segments import ContextSegment, SegmentType
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ContextSegment",
     "FeatureLearning",
     "PlanResponse",
     "Project",
     "RankResponse",
     "Rule",
+    "SegmentType",
     "WorkbenchError",
     "__version__",
     "open_project",
 ]
 
 _HOMES = {
+    "ContextSegment": "workbench.records.segments",
     "FeatureLearning": "workbench.records.learnings",
     "PlanResponse": "workbench.records.answers.plan",
     "Project": "workbench.api.project",
     "RankResponse": "workbench.records.answers.plan",
     "Rule": "workbench.records.rules",
+    "SegmentType": "workbench.records.segments",
     "WorkbenchError": "workbench.errors",
     "open_project": "workbench.api.project",
 }

@@ -132,6 +132,19 @@ class MemoryConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class StashConfig:
+    """What the stash keeps: segments needed within `keep_days`, at most so many segments and tokens.
+
+    0 is without a limit. With `collect` the first addition of a day removes the others, which can be undone.
+    """
+
+    keep_days: Count = 30
+    max_segments: Count = 0
+    max_tokens: Count = 0
+    collect: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class PrivacyConfig:
     """Paths whose content is never read, as gitignore patterns; every layer adds to them."""
 
@@ -218,6 +231,7 @@ class Config:
     rules: RulesConfig = field(default_factory=RulesConfig)
     sessions: SessionsConfig = field(default_factory=SessionsConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
+    stash: StashConfig = field(default_factory=StashConfig)
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     clipboard: ClipboardConfig = field(default_factory=ClipboardConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
@@ -258,6 +272,7 @@ USER_ONLY = frozenset(
     models.background models.ranking models.llm models.llm_url clipboard.mode clipboard.file
     store.metrics sessions.archive sessions.archive_mb rules.home rules.recheck rules.recheck_top
     rules.recheck_timeout cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
+    stash.keep_days stash.max_segments stash.max_tokens stash.collect
     """.split()
 )
 ADDING = frozenset({"privacy.exclude", "rules.tags"})

@@ -66,6 +66,7 @@ WHERE segments.segment_id = found.segment_id
 _PUT: Final = "segment.put"
 _REMOVED: Final = "segment.removed"
 _USES: Final = {"segment.shown": "shown", "segment.merged": "merged"}
+_COLLECTED: Final = "segment.collected"
 _TYPES: Final = {
     **dict.fromkeys(("tokens", "number", "position"), "int64"),
     **dict.fromkeys(("protected", "removed"), "bool"),
@@ -88,7 +89,7 @@ class _Used(msgspec.Struct):
 class SegmentProjector:
     """What the stream of segments says of them."""
 
-    kinds = frozenset({_PUT, _REMOVED, *_USES})
+    kinds = frozenset({_PUT, _REMOVED, *_USES, _COLLECTED})
 
     def __init__(self, connection: DuckDBPyConnection) -> None:
         self._connection = connection
@@ -115,7 +116,7 @@ class SegmentProjector:
                 self._rows[identifier]["removed"] = True
             else:
                 self._hidden.add(identifier)
-        else:
+        elif entry.kind in _USES:
             used = convert(dict(entry.body), _Used)
             marks = {"event": _USES[entry.kind], "at": entry.at, "by": entry.by}
             facts = {**marks, "query": used.query, "session_id": used.session_id}

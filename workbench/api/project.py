@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 from workbench.api.learnings import ProjectLearnings
 from workbench.api.rules import ProjectRules
 from workbench.api.sessions import ProjectSessions
+from workbench.api.stash import ProjectStash
 from workbench.entry.services.opening import ProjectHost, host_project
 from workbench.records.requests import PlanOptions
 
@@ -63,6 +64,7 @@ class Project:
         self.rules: Final = ProjectRules(host)
         self.learnings: Final = ProjectLearnings(host)
         self.sessions: Final = ProjectSessions(host)
+        self.stash: Final = ProjectStash(host)
 
     def __enter__(self) -> Project:
         return self

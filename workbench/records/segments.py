@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypedDict
 
 MAX_SEGMENT: Final = 1_000_000
 """Characters of the text of one segment; what is longer is imported in parts."""
@@ -70,6 +70,21 @@ class ContextSegment:
     def is_expired(self, now: str) -> bool:
         """Whether it is over at a moment; protected segments do not expire."""
         return self.expires_at is not None and self.expires_at <= now and not self.protected
+
+
+class SegmentFields(TypedDict, total=False):
+    """What may be given of a new segment besides its text, and but for its id be changed later."""
+
+    segment_id: str
+    session_id: str
+    type: SegmentType
+    timestamp: str
+    topic: str | None
+    source: str
+    references: tuple[str, ...]
+    expires_at: str | None
+    protected: bool
+    metadata: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

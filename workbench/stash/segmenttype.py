@@ -21,6 +21,7 @@ PUT: Final = "segment.put"
 REMOVED: Final = "segment.removed"
 SHOWN: Final = "segment.shown"
 MERGED: Final = "segment.merged"
+COLLECTED: Final = "segment.collected"
 
 SHORT: Final = 12
 """Characters of an id that are shown: `seg-` and eight digits."""
@@ -43,7 +44,7 @@ class SegmentRecordType(RecordType[ContextSegment]):
     removed = REMOVED
     settled = "segment.settled"
     reopened = "segment.reopened"
-    facts = frozenset({SHOWN, MERGED})
+    facts = frozenset({SHOWN, MERGED, COLLECTED})
     editable = frozenset(
         {"type", "topic", "source", "session_id", "timestamp", "references", "expires_at", "protected"}
         | {"metadata"}

@@ -12,15 +12,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
 
-from workbench.curation.records import RecordChange, StepDraft, new_marks
+from workbench.curation.records import EntryDraft, RecordChange, StepDraft, new_marks
 from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_same_changes, nothing_to_change, some_names
 from workbench.curation.store import record
 from workbench.errors import UsageError
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
-from workbench.stash.segmenttype import MERGED, SEGMENTS, SHORT, SHOWN, STREAM, segment_id
+from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
+from workbench.stash.segmenttype import COLLECTED, MERGED, SEGMENTS, SHORT, SHOWN, STREAM, segment_id
 from workbench.stash.stashstore import LOCK, StashLedger, StashStore
 from workbench.suggest import did_you_mean
+from workbench.text.counts import counted
 from workbench.text.redact import redact_values
 
 _NEAR: Final = 1_000
@@ -138,6 +140,36 @@ class StashService(CurationService[StashLedger, ContextSegment]):
             return StepDraft(marks.title, tuple(SEGMENTS.removed_draft(one, marks) for one in found))
 
         self.step(make)
+
+    def collect(self, policy: RetentionPolicy, *, dry_run: bool = False) -> StashCollection:
+        """Remove what a policy gives up, as one step that `undo` takes back; return what, and why.
+
+        With `dry_run` nothing is changed. Raises: StoreError.
+        """
+        now = self.store.now()
+        if dry_run:
+            return self.store.reader.read(lambda ledger: plan_collection(ledger, policy, now))
+        done: list[StashCollection] = []
+
+        def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
+            plan = plan_collection(ledger, policy, now)
+            done.append(plan)
+            marks = new_marks(f"collect {counted(len(plan.disposals), 'segment')}")
+            removals = (
+                SEGMENTS.removed_draft(one.segment, replace(marks, reason=one.why), one.successor)
+                for one in plan.disposals
+            )
+            ran = EntryDraft(COLLECTED, {"removed": len(plan.disposals)}, home=False, stream=STREAM)
+            return StepDraft(marks.title, (*removals, ran))
+
+        self.step(make)
+        return done[0]
+
+    def collect_daily(self, policy: RetentionPolicy) -> StashCollection | None:
+        """Do what `collect` does unless it was done today (in UTC), which is None. Raises: StoreError."""
+        today = self.store.moment()[:10]
+        last = self.store.reader.read(lambda ledger: ledger.collected)
+        return None if last.startswith(today) else self.collect(policy)
 
     def note_shown(self, identifiers: Sequence[str], *, query: str = "", session_id: str = "") -> None:
         """Note that a query found segments, once whatever the number. Raises: StoreError."""

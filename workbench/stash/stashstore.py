@@ -10,7 +10,7 @@ from workbench.curation.ledger import Ledger
 from workbench.curation.store import CurationStore
 from workbench.ports import Entry
 from workbench.records.segments import ContextSegment
-from workbench.stash.segmenttype import MERGED, PUT, SEGMENTS, SHOWN, SegmentRecordType
+from workbench.stash.segmenttype import COLLECTED, MERGED, PUT, SEGMENTS, SHOWN, SegmentRecordType
 
 LOCK: Final = "stash"
 
@@ -20,12 +20,15 @@ class StashLedger(Ledger[ContextSegment]):
     """The fold of the journal of segments; they have no texts here.
 
     `shown` and `merged` count by id how often a query found a segment and how often it was taken back into a
-    context: relevance feedback. Both are facts, which no undo takes back.
+    context, last at `merged_at`: relevance feedback. `collected` is when retention last ran, "" for never.
+    All these are facts, which no undo takes back.
     """
 
     type: SegmentRecordType = SEGMENTS
     shown: dict[str, int] = field(default_factory=dict)
     merged: dict[str, int] = field(default_factory=dict)
+    merged_at: dict[str, str] = field(default_factory=dict)
+    collected: str = ""
 
     def take(self, entry: Entry, home: bool = False) -> None:
         """Bring one more entry into the ledger; a segment whose text was never put is left out."""
@@ -37,10 +40,15 @@ class StashLedger(Ledger[ContextSegment]):
         Ledger.take(self, entry, home)
 
     def take_fact(self, entry: Entry, home: bool) -> None:
-        """Count that segments were shown or merged."""
+        """Count that segments were shown or merged; note that retention ran."""
+        if entry.kind == COLLECTED:
+            self.collected = entry.at
+            return
         counts = self.shown if entry.kind == SHOWN else self.merged
         for identifier in used_segments(entry):
             counts[identifier] = counts.get(identifier, 0) + 1
+            if entry.kind == MERGED:
+                self.merged_at[identifier] = entry.at
 
 
 def used_segments(entry: Entry) -> tuple[str, ...]:

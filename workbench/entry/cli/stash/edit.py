@@ -18,15 +18,16 @@ from workbench.errors import UsageError
 from workbench.lists.segments import SEGMENTS, SegmentRow
 from workbench.lists.tables import read_page
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, SegmentType
+from workbench.stash.lifecycle import StashCollection
 from workbench.stash.segmenttype import SHORT
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 WIDTH = 96  # characters of a segment in a list
-_TYPES = [one.value for one in SegmentType]
+TYPES = [one.value for one in SegmentType]
 _MOST_BYTES = 4 * MAX_SEGMENT
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
+WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
 
 
 @command(
@@ -39,7 +40,7 @@ _WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the h
 @click.argument("text", nargs=-1)
 @click.option("--file", "file", metavar="PATH", help="Put aside what this file holds.")
 @click.option(
-    "--type", "kind", type=click.Choice(_TYPES), help="What it is (message; file_content of a file)."
+    "--type", "kind", type=click.Choice(TYPES), help="What it is (message; file_content of a file)."
 )
 @click.option("--id", "identifier", default="", metavar="ID", help="Its id (default: from its content).")
 @click.option("--session", default="", metavar="ID", help="The session it is from.")
@@ -49,7 +50,7 @@ _WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the h
 @click.option("--references", "references", multiple=True, metavar="ID", help="A segment it refers to.")
 @click.option("--expires-in", "days", type=click.FloatRange(min=0), help="Days until it expires.")
 @click.option("--protect", "protected", is_flag=True, help="Keep it from expiring and from `gc`.")
-@_WHY
+@WHY
 def add(
     text: Sequence[str],
     file: str | None,
@@ -68,6 +69,8 @@ def add(
 
     The same text of the same session and source is the same segment: adding it again changes nothing.
     """
+    from workbench.entry.services.stash import collect_daily
+
     with stash_session("stash-edit") as work:
         if file is not None and text:
             raise UsageError("the text was given twice", hint="Give words, - or --file.")
@@ -76,6 +79,7 @@ def add(
             content, source = read_input(file, "the file", _MOST_BYTES), source or str(Path(file))
         else:
             content = words_or_stdin(work.here, text, not text, "text", _MOST_BYTES + 1)
+        collected = collect_daily(work.opened, work.service)
         made = work.service.add_many(
             [
                 ContextSegment(
@@ -98,6 +102,7 @@ def add(
         out.json({"segment": one, "added": bool(made.added)})
         return
     out.painted(line_of(out, one))
+    say_collected(out, collected)
     if not made.added:
         out.say("it is in the stash already")
 
@@ -179,6 +184,13 @@ def line_of(out: Output, one: ContextSegment, *, expired: bool = False) -> str:
         if word
     )
     return f"{head}  {one.tokens:>6,}{marks}\n    {shorten(one.text, WIDTH)}"
+
+
+def say_collected(out: Output, done: StashCollection | None) -> None:
+    """Say what retention removed by itself, if it did."""
+    if done is not None:
+        removed = f"{counted(len(done.disposals), 'segment')} that nobody needed any more"
+        out.say(f"{removed} removed first (stash.collect): `workbench stash history` shows why")
 
 
 def _facts(one: ContextSegment, referring: Sequence[str]) -> list[tuple[str, str]]:

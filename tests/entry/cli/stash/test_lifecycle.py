@@ -1,0 +1,47 @@
+"""`workbench stash edit|protect|expire|remove|gc|undo|redo|history`: decisions and what takes them back."""
+
+from __future__ import annotations
+
+from tests.entry.cli.conftest import Run
+from workbench.entry.cli import exits
+
+
+def add(run: Run, text: str, *options: str) -> str:
+    """Put a text aside and return its id."""
+    identifier: str = run("stash", "add", text, *options, "--json").json()["segment"]["segment_id"]
+    return identifier
+
+
+def test_decisions_are_steps_that_undo_takes_back(empty: object, run: Run) -> None:
+    """Each says how the segment is now; undo, redo and history name the steps."""
+    one, two = add(run, "One"), add(run, "Two")
+    edited = run("stash", "edit", one, "--topic", "auth", "--reference", two, "--json").json()["segments"][0]
+    assert (edited["topic"], edited["references"], edited["text"]) == ("auth", [two], "One")
+    assert run("stash", "show", two, "--json").json()["referenced_by"] == [one]
+    assert "protected" in run("stash", "protect", one).out
+    assert run("stash", "remove", one).code == exits.USAGE
+    run("stash", "protect", one, "--off")
+    assert run("stash", "expire", one, "--on", "2020-01-01", "--json").json()["segments"][0]["expires_at"]
+    assert "expired" in run("stash", "list").out
+    assert run("stash", "expire", one).code == exits.USAGE
+    assert run("stash", "remove", one, two, "--reason", "done", "--json").json() == {"removed": [one, two]}
+    assert "undo: remove" in run("stash", "undo").out
+    assert run("stash", "list", "--json").json()["total_count"] == 2
+    assert "redo: remove" in run("stash", "redo").out
+    assert "remove" in run("stash", "undo", "--list").out
+    assert "done" in run("stash", "history", one).out
+    steps = run("stash", "history", "--json").json()
+    assert steps["total_count"] == len(steps["steps"]) == 9
+
+
+def test_gc_says_what_goes_and_why(empty: object, run: Run) -> None:
+    """A dry run changes nothing; the first addition of a day does it by itself and says so."""
+    kept = add(run, "Kept", "--protect")
+    gone = add(run, "Gone", "--expires-in", "0")
+    dry = run("stash", "gc", "--dry-run", "--json").json()
+    assert [(one["segment_id"], one["reason"]) for one in dry["removed"]] == [(gone, "expired")]
+    assert (dry["kept"], dry["protected"], dry["dry_run"]) == (1, 1, True)
+    ran = run("stash", "gc", "--max-segments", "1", "--max-age", "0")
+    assert "it expired on" in ran.out
+    assert "1 segment of 1 token removed; 1 of 2 tokens stay, 1 of them protected" in ran.err
+    assert [one["segment_id"] for one in run("stash", "list", "--json").json()["segments"]] == [kept]

@@ -1,0 +1,161 @@
+"""The stash of a project from Python: context put aside, to come back when it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Unpack
+
+from workbench.entry.services.opening import ProjectHost
+
+if TYPE_CHECKING:
+    from workbench.curation.records import RecordChange
+    from workbench.lists.segments import SegmentRow
+    from workbench.lists.tables import Page
+    from workbench.records.segments import ContextSegment, SegmentFields
+
+
+class ProjectStash:
+    """Segments of conversations, kept for this project by every session and for no other project.
+
+    Every change is one step, on disk before the call returns, that `undo` takes back. The beginning of an id
+    names a segment.
+    """
+
+    def __init__(self, host: ProjectHost) -> None:
+        """Take what keeps the project open; `project.stash` is one."""
+        self._host = host
+
+    def add(self, text: str | ContextSegment, **fields: Unpack[SegmentFields]) -> ContextSegment:
+        """Put a text aside and return the segment as it is kept: secrets masked, tokens counted.
+
+        A segment may be given instead of the text and its fields. The same text of the same session and
+        source is the same segment. Raises: UsageError for an empty or too long text, an invalid time, or an
+        id that has another text; StoreError.
+        """
+        from workbench.records.segments import ContextSegment
+
+        one = text if isinstance(text, ContextSegment) else ContextSegment(text=text, **fields)
+        return self.add_many([one])[0]
+
+    def add_many(self, segments: Iterable[ContextSegment]) -> tuple[ContextSegment, ...]:
+        """Put segments aside as one step, written at once; return them as they are kept. Raises: as `add`."""
+        from workbench.entry.services.stash import collect_daily, stash_service
+
+        with self._host.operation("stash-edit") as work:
+            service = stash_service(work.project, self._host.by)
+            collect_daily(work.project, service)
+            return service.add_many(segments).segments
+
+    def get(self, identifier: str) -> ContextSegment:
+        """Return a segment with its text. Raises: UsageError for none or several; StoreError."""
+        from workbench.entry.services.stash import curate_stash
+
+        with curate_stash(self._host, "stash") as service:
+            return service.find(identifier)
+
+    def list(
+        self, filter: str = "", *, sort: str = "", cursor: str | None = None, limit: int = 100
+    ) -> Page[SegmentRow]:
+        """Return a page of segments, their texts cut after 2,000 characters, newest first.
+
+        `filter`, `sort` and `cursor` are those of `workbench stash list`. Raises: UsageError, StoreError.
+        """
+        from workbench.lists.segments import SEGMENTS
+        from workbench.lists.tables import read_page
+
+        with self._host.operation("stash") as work:
+            return read_page(work.project.segment_list, SEGMENTS.query(filter, sort), cursor, limit)
+
+    def edit(self, identifier: str, *, reason: str = "", **changes: Unpack[SegmentFields]) -> ContextSegment:
+        """Change what is known of a segment, by fields of ContextSegment; its text never changes.
+
+        Raises: UsageError for an unknown segment or field, or if nothing would change; StoreError.
+        """
+        from workbench.entry.services.stash import curate_stash
+
+        with curate_stash(self._host, "stash-edit") as service:
+            return service.edit(identifier, reason=reason, **changes)
+
+    def protect(self, *identifiers: str, reason: str = "") -> tuple[ContextSegment, ...]:
+        """Keep segments from expiring and from being removed. Raises: UsageError, StoreError."""
+        from workbench.entry.services.stash import curate_stash
+
+        with curate_stash(self._host, "stash-edit") as service:
+            return service.protect(identifiers, reason=reason)
+
+    def unprotect(self, *identifiers: str, reason: str = "") -> tuple[ContextSegment, ...]:
+        """Let segments expire and be removed again. Raises: as `protect`."""
+        from workbench.entry.services.stash import curate_stash
+
+        with curate_stash(self._host, "stash-edit") as service:
+            return service.unprotect(identifiers, reason=reason)
+
+    def expire(
+        self, *identifiers: str, days: float | None = None, at: str | None = None, reason: str = ""
+    ) -> tuple[ContextSegment, ...]:
+        """Let segments expire in so many days, or at a moment (ISO 8601); with neither they never do.
+
+        Raises: as `protect`.
+        """
+        from workbench.entry.services.stash import curate_stash
+
+        with curate_stash(self._host, "stash-edit") as service:
+            if days is not None:
+                return service.expire_in(identifiers, days, reason=reason)
+            return service.expire_at(identifiers, at, reason=reason)
+
+    def remove(self, *identifiers: str, reason: str = "") -> None:
+        """Remove segments. Raises: UsageError for an unknown or protected one; StoreError."""
+        from workbench.entry.services.stash import curate_stash
+
+        with curate_stash(self._host, "stash-edit") as service:
+            service.remove(identifiers, reason=reason)
+
+    def gc(
+        self,
+        *,
+        max_age: float | None = None,
+        max_segments: int | None = None,
+        max_tokens: int | None = None,
+        dry_run: bool = False,
+    ) -> tuple[tuple[str, str], ...]:
+        """Remove what expired, is unneeded for `max_age` days, repeats a text or is beyond a size limit.
+
+        What is not given is as the settings `stash.*` say; 0 is without a limit. Return (id, why) of each;
+        with `dry_run` nothing is changed. Raises: StoreError.
+        """
+        from workbench.entry.services.stash import retention_policy, stash_service
+
+        with self._host.operation("stash-edit") as work:
+            policy = retention_policy(
+                work.project.config.stash,
+                keep_days=max_age,
+                max_segments=max_segments,
+                max_tokens=max_tokens,
+            )
+            done = stash_service(work.project, self._host.by).collect(policy, dry_run=dry_run)
+            return tuple((one.segment.id, one.why) for one in done.disposals)
+
+    def history(self, identifier: str = "") -> tuple[RecordChange[ContextSegment], ...]:
+        """Return every change of a segment, or of all, oldest first, without texts. Raises: UsageError."""
+        from workbench.entry.services.stash import curate_stash
+
+        with curate_stash(self._host, "stash") as service:
+            return service.history(identifier)
+
+    def undo(self, step: str = "") -> str:
+        """Take back the last step, or the one with this id; return its title.
+
+        Raises: UsageError if there is none; BuiltUpon if its segments were changed since; StoreError.
+        """
+        from workbench.entry.services.stash import curate_stash
+
+        with curate_stash(self._host, "stash-edit") as service:
+            return service.undo(step).title
+
+    def redo(self) -> str:
+        """Do the last undone step again; return its title. Raises: as `undo`."""
+        from workbench.entry.services.stash import curate_stash
+
+        with curate_stash(self._host, "stash-edit") as service:
+            return service.redo().title

@@ -1,0 +1,113 @@
+"""`workbench stash undo|redo|history`: the last step taken back, done again, and all that was done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from workbench.curation.records import RecordChange
+from workbench.entry.cli.curation import (
+    SHOWN_STEPS,
+    ChangeRow,
+    ChangeView,
+    at_text,
+    show_stacks,
+    show_steps,
+    show_walked,
+)
+from workbench.entry.cli.frame import command
+from workbench.entry.cli.output import Output
+from workbench.entry.cli.session import StashSession, stash_session
+from workbench.records.segments import ContextSegment
+from workbench.stash.segmenttype import SHORT
+from workbench.text.sanitize import visible_line
+
+_LISTED = click.option("--list", "listed", is_flag=True, help="List what can be undone and redone instead.")
+
+
+@command(
+    examples=(
+        "workbench stash undo",
+        "workbench stash undo --list",
+        "workbench stash undo 01ka2b3c4d5e6f7g8h9j0k1m2n",
+    )
+)
+@click.argument("step", metavar="[STEP]", required=False, default="")
+@_LISTED
+def undo(step: str, listed: bool) -> None:
+    """Undo the last step, or STEP of --list: an addition, an import, a removal, what `gc` took.
+
+    How often segments were used is no step and stays. `redo` does the step again.
+    """
+    with stash_session("stash" if listed else "stash-edit") as work:
+        _show(work, "" if listed else work.service.undo(step).title)
+
+
+@command(examples=("workbench stash redo", "workbench stash redo --list"))
+@_LISTED
+def redo(listed: bool) -> None:
+    """Redo the step that was undone last."""
+    with stash_session("stash" if listed else "stash-edit") as work:
+        _show(work, "" if listed else work.service.redo().title)
+
+
+@command(examples=("workbench stash history", "workbench stash history 1f0c2a9b --json"))
+@click.argument("identifier", metavar="[ID]", required=False)
+@click.option(
+    "--limit", type=click.IntRange(1), default=SHOWN_STEPS, show_default=True, help="Maximum number shown."
+)
+def history(identifier: str | None, limit: int) -> None:
+    """Show the history of the stash, newest first, or of one segment, oldest first. Times are in UTC."""
+    with stash_session("stash") as work:
+        changes = work.service.history(identifier)[-limit:] if identifier else ()
+        ledger = work.service.store.ledger()
+    out = work.here.out
+    if not identifier:
+        show_steps(work.here, ledger, SEGMENT_CHANGES, limit)
+    elif work.here.flags.json:
+        out.json({"id": changes[0].record_id, "changes": [_change(one) for one in changes]})
+    else:
+        for one in changes:
+            row = _change_row(one)
+            out.data(f"{at_text(one.at)}  {visible_line(one.by):<12}  {row.what:<9}  {row.text}")
+            if one.reason:
+                out.data(f"    {visible_line(one.reason)}")
+
+
+def _show(work: StashSession, title: str) -> None:
+    ledger = work.service.store.ledger()
+    if title:
+        show_walked(work.here, ledger, SEGMENT_CHANGES, title)
+    else:
+        show_stacks(work.here, ledger)
+
+
+def _change_row(change: RecordChange[ContextSegment]) -> ChangeRow:
+    before, after = change.before, change.after
+    shown = after or before
+    what = "removed" if after is None else "added" if before is None else "changed"
+    if before is not None and after is not None and before.protected is not after.protected:
+        what = "protected" if after.protected else "unprotected"
+    text = "" if shown is None else f"{shown.type.value}  {visible_line(shown.topic or shown.source)}"
+    return ChangeRow(what, change.record_id[:SHORT], text)
+
+
+def _change_lines(out: Output, change: RecordChange[ContextSegment]) -> list[str]:
+    row = _change_row(change)
+    return [f"    {row.what:<11} {out.style(row.identifier, '2')}  {out.style(row.text, '0')}"]
+
+
+def _change(change: RecordChange[ContextSegment]) -> dict[str, Any]:
+    return {
+        "at": change.at,
+        "by": change.by,
+        "segment_id": change.record_id,
+        "before": change.before,
+        "after": change.after,
+        "reason": change.reason,
+        "step": change.step,
+    }
+
+
+SEGMENT_CHANGES = ChangeView(lambda ledger, changes: changes, _change_row, _change_lines, _change)
