@@ -50,7 +50,7 @@ def fill(opened: OpenedProject, count: int) -> Rule:
     ]
     bodies = [{name: getattr(one, name) for name in one.__slots__} for one in learnings]
     opened.journal.append("memory/bench", "learning.put", bodies, by="bench")
-    opened.keep_conflicts("rule", [conflict(rules, number) for number in range(count // PART)])
+    opened.conflicts.keep("rule", [conflict(rules, number) for number in range(count // PART)])
     return rules[0]
 
 
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lines = [
             *rows(opened.rule_list, "hlpr tests", "tag:python priority:>=80", asked.repeat, edit),
             *rows(opened.learning_list, "hlpr tests", "hits:>=1 feature:feature*", asked.repeat, edit),
-            *rows(opened.conflict_list, "hlpr tests", "kind:exact of:rule", asked.repeat, edit),
+            *rows(opened.conflicts.listed(), "hlpr tests", "kind:exact of:rule", asked.repeat, edit),
         ]
         print("\n".join(lines))
     return 0

@@ -1,27 +1,35 @@
-"""Conflicts among learnings: duplicates and contradictions, found again from the journals each time."""
+"""Conflicts among learnings: found in this process where there are few learnings, else by a child."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from screens.conflicts.pair import PairSide, PairType, RecordPair
-from screens.conflicts.pair_source import PairQuestion, PairSource
-from screens.conflicts.queue import PairScan
+from screens.conflicts.pair import PairSide, PairType
+from screens.conflicts.pair_source import PairSearch, PairSource
 from screens.engine import AppEngine
+from screens.headless import run_command
 from screens.jobs import Job
-from workbench.records.conflicts import Action, ConflictKind, Suggestion
+from workbench.lists.conflicts import ConflictRow
+from workbench.lists.filters import Facet, Filter
+from workbench.lists.tables import ListQuery
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE
 
 if TYPE_CHECKING:
-    from workbench.memory.learnings.review import ConflictFound
+    from workbench.entry.project import OpenedProject
+    from workbench.memory.learnings.ledger import LearningLedger
     from workbench.memory.learnings.service import LearningService
 
 
 TASK_SCOPE: Final = "task:"
+
+FEW: Final = 200
+"""Live learnings that are compared with each other in a thread; more are in a process of their own."""
+
+_LIVE: Final = ListQuery(Filter((Facet("live", ("yes",)),)))
 
 
 class LearningPairs(PairSource[FeatureLearning]):
@@ -29,18 +37,20 @@ class LearningPairs(PairSource[FeatureLearning]):
 
     of = PairType.LEARNING
 
-    def scan(self, engine: AppEngine, job: Job, asked: PairQuestion) -> PairScan:
-        """Return the pairs of learnings that nobody settled."""
-        from workbench.memory.learnings.kinds import has_memory
+    def search(self, engine: AppEngine, job: Job) -> PairSearch:
+        """Compare all live learnings with each other."""
+        from workbench.memory.learnings.review import conflict_rows
 
-        with engine.workspace(job.progress) as opened:
-            if not has_memory(opened.journal) and not has_memory(opened.home_journal):
-                return PairScan()
+        lists = engine.lists()
+        count = lists.learning_list.order(_LIVE).total
+        if count > FEW:
+            job.progress("Comparing learnings")
+            run_command(job, engine.root, ["memory", "conflicts", "--json", "--limit", "1"])
+            return PairSearch(count, few=False)
         with engine.learnings(job.progress) as curated:
-            job.progress("Learnings")
-            ledger = curated.store.ledger()
-            pairs = tuple(pair_of(found) for found in curated.conflicts())
-        return self.compare(ledger, asked, pairs, len(ledger.live()))
+            found = conflict_rows(curated.conflicts()) if count else []
+        lists.conflicts.keep(self.of.value, found)
+        return PairSearch(count)
 
     def held(
         self, engine: AppEngine, job: Job, operation: str = ""
@@ -53,25 +63,18 @@ class LearningPairs(PairSource[FeatureLearning]):
         assert isinstance(side.seen, FeatureLearning)
         return side.seen
 
+    def sides(self, lists: OpenedProject, numbers: Sequence[int]) -> Iterator[PairSide]:
+        """Yield learnings as sides."""
+        return (side_of(row.learning) for row in lists.learning_list.rows(numbers).values())
 
-def pair_of(found: ConflictFound) -> RecordPair:
-    """Return two conflicting learnings as a pair."""
-    from workbench.comparison.verdicts import TextVerdict
+    def conflict(
+        self, ledger: LearningLedger, left: FeatureLearning, right: FeatureLearning
+    ) -> ConflictRow | None:
+        """Return the conflict of two live learnings, None if they are in none."""
+        from workbench.memory.learnings.review import conflict_rows, conflicts_among
 
-    kind = ConflictKind.NEAR if found.verdict is TextVerdict.DUPLICATE else ConflictKind.CONTRADICTORY
-    keep = found.right.id if found.suggestion is Action.SUPERSEDE else ""
-    why = f"{found.why[:1].upper()}{found.why[1:]}."
-    return RecordPair(
-        found.id,
-        PairType.LEARNING,
-        kind,
-        found.score,
-        side_of(found.left),
-        side_of(found.right),
-        why,
-        found.evidence,
-        Suggestion(found.suggestion, why, keep, found.left.text if kind is ConflictKind.NEAR else ""),
-    )
+        found = conflicts_among(ledger, (left, right)) if left.live and right.live else ()
+        return next(iter(conflict_rows(found)), None)
 
 
 def side_of(one: FeatureLearning) -> PairSide:
@@ -87,7 +90,6 @@ def side_of(one: FeatureLearning) -> PairSide:
         facts=tuple(_facts(one)),
         scope=one.scope,
         scopes=tuple(dict.fromkeys(_scopes(one))),
-        updated=max(one.timestamp, one.updated_at, one.reviewed_at),
     )
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from workbench.curation.conflicts import ConflictDecision
+from workbench.lists.conflicts import ConflictRow
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
@@ -33,19 +34,18 @@ class PairSide:
 
     `where` says where it comes from; `file` and `lines` (1-based, inclusive; 0 where unknown) are what can be
     opened there. `facts` are what else may speak for or against it, by name. `scopes` are what it could be
-    narrowed to, likeliest first. `seen` is the record as it was when the pair was shown.
+    narrowed to, likeliest first. `seen` is the record as it was shown, None where it is gone.
     """
 
     id: str
     text: str
     where: str
-    seen: Rule | FeatureLearning
+    seen: Rule | FeatureLearning | None
     file: str = ""
     lines: tuple[int, int] = (0, 0)
     facts: tuple[tuple[str, str], ...] = ()
     scope: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
-    updated: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,16 @@ class PairChoice:
     keep: str = ""
     scope: tuple[str, ...] = ()
     suggested: bool = False
+
+
+def pair_of(row: ConflictRow, sides: Mapping[str, PairSide]) -> RecordPair:
+    """Return a row as a pair; a side that is not among `sides`, by id, is shown as a search found it."""
+    left, right = (
+        sides.get(one.id) or PairSide(one.id, one.text, one.where, None, file=one.file)
+        for one in (row.left, row.right)
+    )
+    of = PairType(row.of)
+    return RecordPair(row.id, of, row.kind, row.score, left, right, row.why, row.evidence, row.suggestion)
 
 
 def advised(pair: RecordPair) -> PairChoice | None:

@@ -24,16 +24,12 @@ KINDS: Final[dict[ConflictKind, tuple[str, str]]] = {
 }
 """The glyph of each kind and its style."""
 
-RANK: Final = {kind: place for place, kind in enumerate(KINDS)}
-
 STATES: Final[Mapping[PairState, tuple[str, str]]] = {
     PairState.OPEN: (" ", ""),
     PairState.LATER: ("»", "$text-muted"),
     PairState.CHANGED: ("!", "bold $text-warning"),
-    PairState.SETTLING: ("…", "$text-muted"),
     PairState.ELSEWHERE: ("✓", "$text-success"),
     PairState.GONE: ("–", "$text-muted"),
-    PairState.ALONG: (" ", ""),
 }
 """The glyph of each state and its style."""
 

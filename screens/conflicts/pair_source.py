@@ -1,29 +1,30 @@
 """Where pairs come from and where decisions go: what the queue asks of each type of record.
 
-Everything here is called from a job's thread. A source finds its pairs, settles them with the sides as they
-were seen, and walks its own steps back and forth.
+Everything here is called from a job's thread. A source searches for pairs and has the tables say what it
+found, judges a few again without a search, settles them with the sides as they were seen, and walks its own
+steps back and forth.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
-from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, decision_of
-from screens.conflicts.queue import PairScan
-from screens.engine import BY, AppEngine
+from screens.conflicts.pair import PairChoice, PairSide, PairType, decision_of
+from screens.engine import AppEngine
 from screens.jobs import Job
 from workbench.curation.records import Record
-from workbench.records.conflicts import conflict_id
+from workbench.lists.conflicts import ConflictRow
 
 if TYPE_CHECKING:
     from workbench.curation.lazy import LazyDict
     from workbench.curation.ledger import Ledger
     from workbench.curation.records import CurationStep, SettledConflict
     from workbench.curation.service import CurationService
+    from workbench.entry.project import OpenedProject
 
 COMMANDS: Final[Mapping[PairType, str]] = {PairType.RULE: "rules", PairType.LEARNING: "memory"}
 """The group of commands that curates what a source has."""
@@ -32,12 +33,21 @@ R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
-class PairQuestion:
-    """What a source is asked: the pairs known, the newest step then, and whether to search again."""
+class PairSearch:
+    """What a search looked through: how many records, and whether they are few enough for every change."""
 
-    known: tuple[RecordPair, ...] = ()
-    since: str = ""
-    whole: bool = True
+    count: int = 0
+    few: bool = True
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedPairs:
+    """A step that was undone or done again: its title, the conflicts it opened again and settled again."""
+
+    title: str
+    reopened: tuple[SettledConflict, ...] = ()
+    redone: tuple[SettledConflict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +65,8 @@ class PairSource(ABC, Generic[R]):
     of: ClassVar[PairType]
 
     @abstractmethod
-    def scan(self, engine: AppEngine, job: Job, asked: PairQuestion) -> PairScan:
-        """Return the pairs that wait and what became of those known."""
+    def search(self, engine: AppEngine, job: Job) -> PairSearch:
+        """Search for pairs, and have the tables say what was found."""
 
     @abstractmethod
     def held(
@@ -68,9 +78,47 @@ class PairSource(ABC, Generic[R]):
     def seen(self, side: PairSide) -> R:
         """Return the record of a side as it was when the pair was shown."""
 
+    @abstractmethod
+    def sides(self, lists: OpenedProject, numbers: Sequence[int]) -> Iterator[PairSide]:
+        """Yield the records in the rows with some numbers as sides."""
+
+    @abstractmethod
+    def conflict(self, ledger: Any, left: R, right: R) -> ConflictRow | None:  # noqa: ANN401 - of its type
+        """Return the conflict of two records, None if they are in none."""
+
     def outdated(self, curated: CurationService[Any, R], records: Sequence[R]) -> tuple[str, ...]:
         """Return the files of records that are out of date after a step."""
         return ()
+
+    def judge_again(self, engine: AppEngine, job: Job, pairs: Iterable[ConflictRow]) -> dict[str, str]:
+        """Have the tables say what pairs with a changed side are now; return their new ids by old ones.
+
+        Nothing is searched: of a record with new words only these pairs are found.
+        """
+        with self.held(engine, job) as curated:
+            ledger = curated.store.ledger()
+        found, gone, heirs = list[ConflictRow](), list[str](), dict[str, str]()
+        for pair in pairs:
+            job.check()
+            if pair.id in ledger.settled:
+                continue
+            now = self._between(ledger, pair.left.id, pair.right.id)
+            if now is None:
+                gone.append(pair.id)
+            elif now.id not in ledger.settled:
+                if now != replace(pair, state=now.state, settled=""):
+                    found.append(now)
+                if now.id != pair.id:
+                    heirs[pair.id] = now.id
+        if found or gone:
+            engine.lists().conflicts.amend(self.of.value, found, gone)
+        return heirs
+
+    def _between(self, ledger: Ledger[R], left: str, right: str) -> ConflictRow | None:
+        one, other = ledger.current(left), ledger.current(right)
+        if one is None or other is None or one.id == other.id:
+            return None
+        return self.conflict(ledger, one, other)
 
     def settle(self, engine: AppEngine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
         """Carry choices out as one step. A single one that others overtook raises UsageError."""
@@ -86,82 +134,26 @@ class PairSource(ABC, Generic[R]):
             sides = [self.seen(side) for choice in done for side in choice.pair.sides]
             return SettledPairs(done, skipped, self.outdated(curated, sides))
 
-    def walk(self, engine: AppEngine, job: Job, *, back: bool) -> str:
-        """Undo, or redo, the last step and return its title."""
+    def walk(self, engine: AppEngine, job: Job, *, back: bool) -> WalkedPairs:
+        """Undo, or redo, the last step; pairs that it opened again are in the tables afterwards."""
         with self.held(engine, job, "undo" if back else "redo") as curated:
-            return (curated.undo() if back else curated.redo()).summary
+            title = (curated.undo() if back else curated.redo()).summary
+            ledger = curated.store.ledger()
+            steps: LazyDict[CurationStep[R]] = ledger.steps
+            step = steps[next(reversed(steps))]
+            open_again = [self._between(ledger, item.left, item.right) for item in step.reopened]
+        conflicts, there = engine.lists().conflicts, [one for one in open_again if one is not None]
+        listed = conflicts.listed()
+        missing = [one for one in there if listed.find(one.id) is None]
+        if missing:
+            conflicts.amend(self.of.value, missing, ())
+        return WalkedPairs(title, tuple(step.reopened), tuple(step.resolved))
 
     def walkable(self, engine: AppEngine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about, "" if there is none."""
         with self.held(engine, job) as curated:
             ledger = curated.store.ledger()
         return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
-
-    def compare(
-        self,
-        ledger: Ledger[R],
-        asked: PairQuestion,
-        pairs: tuple[RecordPair, ...],
-        count: int,
-        notes: tuple[str, ...] = (),
-    ) -> PairScan:
-        """Return the pairs that nobody settled, with what became of those known before."""
-        pairs = tuple(pair for pair in pairs if pair.id not in ledger.settled)
-        fresh = {pair.id: pair for pair in pairs}
-        settled, changed, heirs = dict[str, str](), set[str](), dict[str, str]()
-        for old in asked.known:
-            now = fresh.get(old.id)
-            if now is not None:
-                both = zip(old.sides, now.sides, strict=True)
-                if any(not self.is_same(ledger, side, self.seen(other)) for side, other in both):
-                    changed.add(old.id)
-            elif (done := ledger.settled.get(old.id)) is not None:
-                settled[old.id] = f"{done.by}: {done.action.replace('_', ' ')}"
-            else:
-                sides = [ledger.current(side.id) for side in old.sides]
-                heir = conflict_id(*(side.id for side in sides if side)) if all(sides) else ""
-                heirs |= {old.id: heir} if heir in fresh else {}
-        steps = ledger.steps
-        return PairScan(
-            pairs,
-            count,
-            settled,
-            frozenset(changed),
-            heirs,
-            step=next(reversed(steps), "") if steps else "",
-            reopened=tuple(item.id for item in reopened_since(steps, asked.since) if item.id in fresh),
-            redone=redone_since(steps, asked.since),
-            notes=notes,
-        )
-
-    def is_same(self, ledger: Ledger[R], side: PairSide, record: R | None) -> bool:
-        """Whether what people decide of a record is as it was seen."""
-        seen = self.seen(side)
-        if record is None or seen == record:
-            return record is not None
-        return seen.id == record.id and ledger.type.decided(seen) == ledger.type.decided(record)
-
-
-def reopened_since(steps: LazyDict[CurationStep[R]], since: str) -> list[SettledConflict]:
-    """Return the conflicts that undoing in an app opened again after the step `since`, in order."""
-    walked = [step for step in _after(steps, since) if step.undoes and step.by == BY]
-    return [item for step in walked for item in step.reopened]
-
-
-def redone_since(steps: LazyDict[CurationStep[R]], since: str) -> frozenset[str]:
-    """Return the ids of conflicts that redoing in an app settled again after the step `since`."""
-    walked = [step for step in _after(steps, since) if step.redoes and step.by == BY]
-    return frozenset(item.id for step in walked for item in step.resolved)
-
-
-def _after(steps: LazyDict[CurationStep[R]], since: str) -> list[CurationStep[R]]:
-    """Return the steps after one, in order; none where that one is not known."""
-    found: list[CurationStep[R]] = []
-    for step in reversed(steps.values()):
-        if step.id == since:
-            return found[::-1]
-        found.append(step)
-    return []
 
 
 def walkable_at(

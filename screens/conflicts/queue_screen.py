@@ -1,46 +1,49 @@
-"""The queue of pairs: searched, listed, filtered, ordered, and the one under the cursor laid out."""
+"""The queue of pairs: searched, listed from the tables, and the one under the cursor laid out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.content import Content
 
-from screens.base import SectionScreen
 from screens.chrome import TopBar
 from screens.conflicts.learning_pairs import LearningPairs
 from screens.conflicts.pair import PairType
-from screens.conflicts.pair_list import COLUMNS, FIELDS, SORTS, PairRows, arranged
+from screens.conflicts.pair_list import COLUMNS, pair_cells
 from screens.conflicts.pair_panel import PairPanel, empty_queue, unsearched
-from screens.conflicts.pair_source import PairQuestion, PairSource
-from screens.conflicts.queue import LISTED, PairQueue, PairScan, PairState, QueuedPair, combined, count, taken
+from screens.conflicts.pair_reading import PairsSeen, look, read_pairs
+from screens.conflicts.pair_source import PairSearch, PairSource
+from screens.conflicts.queue import PairLook, PairQueue, QueuedPair
 from screens.conflicts.rule_pairs import RulePairs
+from screens.curation.record_screen import RecordScreen
 from screens.jobs import Failure, Job
 from screens.safe_text import shown
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
+from screens.widgets.window_rows import WindowRows
+from workbench.lists.conflicts import CONFLICTS, FIELDS, ConflictRow
+from workbench.lists.tables import ListTable
 
-_FEW = 500  # pairs that are filtered and sorted at once
+Searches = Mapping[PairType, PairSearch]
 
-
-@dataclass(frozen=True, slots=True)
-class ScanResult:
-    """What a scan found: how pairs are settled now, counted, and the newest step of each source."""
-
-    scan: PairScan
-    items: dict[str, QueuedPair]
-    counts: tuple[int, int]
-    steps: dict[PairType, str]
+_SEARCHING = "searching for conflicts"
 
 
-class QueueScreen(SectionScreen):
-    """Searches for pairs, lists them and shows the one under the cursor; deciding is its subclass's."""
+class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
+    """Searches for pairs, lists them and shows the one under the cursor; deciding is its subclass's.
 
+    What the last search found is listed at once. A search goes on beside it: the first time, and with few
+    records at every change; after that the journals say what became of the pairs.
+    """
+
+    list_type: ClassVar = CONFLICTS
+    list_id: ClassVar = "conflicts-queue"
+    list_command: ClassVar = ("rules", "conflicts", "list")
     DEFAULT_CSS = """
     QueueScreen {
         & #conflicts-body { layout: vertical; }
@@ -65,50 +68,29 @@ class QueueScreen(SectionScreen):
             PairType.RULE: RulePairs(),
             PairType.LEARNING: LearningPairs(),
         }
-        self._order: list[str] = []
-        self._sort = next(iter(SORTS))
-        self._steps: dict[PairType, str] = {}
-        self._counts = 0
-        self._scanned = False
-        self._search: Job | None = None
-        self._wanted = ""  # the pair to show once it is there
+        self.searched: Searches = {}
+        """What the last search looked through, empty before the first is over."""
+        self._search_job: Job | None = None
+        self._searching = ""  # what is said of a search
 
     def compose_body(self) -> ComposeResult:
         """Lay out the filter, the queue and the pair."""
         with Container(classes="body"):
-            yield FilterBar(FIELDS, placeholder="words  !without  kind:exact  file:CLAUDE.md")
+            yield FilterBar(FIELDS, placeholder="words  !without  kind:exact  file:CLAUDE.md", id="filter")
             with Container(id="conflicts-body"):
                 yield VirtualTable(COLUMNS, empty="No pairs.", id="conflicts-queue")
                 yield PairPanel()
-
-    def go_to(self, key: str) -> None:
-        """Show a pair, now or once it is known."""
-        self._wanted = key
-        if self._scanned:
-            self._arrange()
 
     # What is remembered.
 
     def remember(self) -> Mapping[str, Any]:
         """Return filter, order, layout and the pair that is shown."""
-        bar = self.query_one(FilterBar)
-        return {
-            "filter": bar.text,
-            "history": list(bar.history),
-            "sort": self._sort,
-            "listless": self._body.has_class("-listless"),
-            "pair": self._table.cursor_key or "",
-        }
+        return {**super().remember(), "listless": self._body.has_class("-listless")}
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take the place back."""
-        if kept.get("sort") in SORTS:
-            self._sort = str(kept["sort"])
-        if isinstance(kept.get("filter"), str):
-            self.query_one(FilterBar).set_text(kept["filter"])
         self._body.set_class(kept.get("listless") is True, "-listless")
-        self._wanted = str(kept.get("pair") or "")
-        self._table.sort = SORTS[self._sort][0]
+        super().recall(kept)
 
     def stores(self) -> Iterable[str]:
         """Return the journals of rules and of memory."""
@@ -117,46 +99,53 @@ class QueueScreen(SectionScreen):
     # Searching.
 
     def load(self) -> None:
-        """Update the pairs; the first time, and with few rules always, they are searched."""
-        self._ask(whole=not self._scanned)
+        """List the pairs that wait; the first time, and with few records always, they are searched, too."""
+        first = not self.searched and self._search_job is None
+        if first:
+            self._searching = self.table.busy = _SEARCHING
+            self.glance()
+        self._look(search=first or (bool(self.searched) and all(one.few for one in self.searched.values())))
 
     def action_scan(self) -> None:
         """Search again, and forget the pairs that somebody else settled."""
-        self.queue.clear()
+        self.queue.kept.clear()
         self.bench.log_action(["rules", "conflicts", "list"])
-        self._ask(whole=True)
+        self._search(busy=True)
 
-    def _ask(self, *, whole: bool) -> None:
-        before, touched = self.queue.ask()
-        engine, sources, steps = self.engine, self.sources, dict(self._steps)
+    def _look(self, *, search: bool = False) -> None:
+        """List the pairs as the tables have them now, then search where that is wanted."""
+        seen = PairsSeen(self.queue.seen, frozenset(self.queue.settled))
+        work = partial(look, self.engine, self.sources, seen)
 
-        def work(job: Job) -> ScanResult:
-            known = [item.pair for item in before.values() if item.waits or item.state is PairState.ALONG]
-            scans: dict[PairType, PairScan] = {}
-            for of, source in sources.items():
-                mine = tuple(pair for pair in known if pair.of is of)
-                scans[of] = source.scan(engine, job, PairQuestion(mine, steps.get(of, ""), whole))
-            scan = combined(scans.values())
-            items = taken(before, touched, scan)
-            return ScanResult(scan, items, count(items), {of: one.step for of, one in scans.items()})
+        def then(found: PairLook) -> None:
+            self.queue.take_in(found)
+            self.goal = found.heirs.get(self.goal or self.table.cursor_key or "", self.goal)
+            if search:
+                self._search(busy=not self.searched)
+            self.list_rows(recount=True, missed=self._missed)
 
-        self._table.busy = "searching for conflicts" if whole else ""
-        self._search = self.ask(
-            "Conflicts", work, self._arrived, group="scan", failed=self._unsearched, stopped=self._cancelled
+        self._patiently(self.ask("Conflicts", work, then, group="look", quiet=True, failed=self.not_read))
+
+    def _missed(self) -> None:
+        """Look no more for a pair that is not listed."""
+        self.goal = ""
+
+    def _search(self, *, busy: bool) -> None:
+        engine, sources = self.engine, self.sources
+
+        def work(job: Job) -> Searches:
+            return {of: source.search(engine, job) for of, source in sources.items()}
+
+        self._searching = self.table.busy = _SEARCHING if busy else ""
+        self._search_job = self.ask(
+            "Conflicts", work, self._arrived, group="search", failed=self._unsearched, stopped=self._cancelled
         )
-        if not self._scanned:
-            self._show()
+        self.glance()
 
-    def _arrived(self, found: ScanResult) -> None:
-        self._scanned, self._table.busy = True, ""
-        first, scan = not self._steps, found.scan
-        self._steps, self._counts = found.steps, scan.count
-        self.queue.adopt(found.items, scan, found.counts)
-        shown = self._wanted or self._table.cursor_key or ""
-        self._wanted = shown if not scan.reopened or first else scan.reopened[-1]
-        self._wanted = scan.heirs.get(self._wanted, self._wanted)
-        self._arrange()
-        for note in scan.notes:
+    def _arrived(self, found: Searches) -> None:
+        self.searched, self._search_job, self._searching = found, None, ""
+        self._look()
+        for note in (note for one in found.values() for note in one.notes):
             self.say(note)
 
     def _unsearched(self, failure: Failure) -> None:
@@ -166,78 +155,100 @@ class QueueScreen(SectionScreen):
 
     def _cancelled(self) -> None:
         """A search is over that was cancelled, by a person or because a newer one took its place."""
-        if self._search is not None and self._search.cancelled:
+        if self._search_job is not None and self._search_job.cancelled:
             self._gave_up()
 
     def _gave_up(self) -> None:
         """Say what to press; what is known stays."""
-        self._table.busy = ""
+        self._search_job = None
+        self._searching = self.table.busy = ""
         self.say("The search did not end: S searches again.")
-        self._show()
+        self.glance()
+
+    def busy_text(self) -> str:
+        """Return that pairs are searched, the first time or because somebody wants it."""
+        return self._searching
 
     # The list.
-
-    @property
-    def _table(self) -> VirtualTable:
-        return self.query_one("#conflicts-queue", VirtualTable)
 
     @property
     def _body(self) -> Container:
         return self.query_one(".body", Container)
 
+    def table_of(self, job: Job) -> ListTable[ConflictRow]:
+        """Return the pairs that wait, with what this sitting did to them."""
+        return self.engine.lists().conflicts.listed(self.queue.overlay)
+
+    def read_rows(self, table: ListTable[Any], numbers: Sequence[int]) -> Mapping[int, QueuedPair]:
+        """Return pairs with the records on both sides."""
+        return read_pairs(self.engine.lists(), self.sources, table, numbers, self.queue.queued)
+
+    def record_of(self, row: QueuedPair) -> QueuedPair:
+        """Return the pair."""
+        return row
+
+    def id_of(self, row: QueuedPair) -> str:
+        """Return the pair's id."""
+        return row.pair.id
+
+    def cells_of(self, row: QueuedPair) -> Sequence[Content | str]:
+        """Return the pair's cells."""
+        return pair_cells(row)
+
+    def away(self) -> Collection[str]:
+        """Return the pairs that are decided."""
+        return self.queue.away
+
+    def empty_text(self) -> str:
+        """Return that there are no pairs; the panel says why."""
+        return "No pairs."
+
+    def sorts(self) -> Sequence[str]:
+        """Return the orders besides the usual one."""
+        return self.list_type.sorts[1:]
+
     @property
     def item(self) -> QueuedPair | None:
-        """The pair that is shown."""
-        key = self._table.cursor_key
-        return None if key is None else self.queue.items.get(key)
+        """The pair that is shown, None where there is none or it is not there yet."""
+        return self.row
 
-    def _arrange(self) -> None:
-        """Filter and sort the pairs, very many of them beside the loop."""
-        wanted, sort, items = self.query_one(FilterBar).filter, self._sort, dict(self.queue.items)
-        if len(items) <= _FEW:
-            self._arranged(arranged(items, wanted, sort))
-        else:
-            work = partial(arranged, items, wanted, sort)
-            self.ask("Sorting", lambda job: work(job), self._arranged, group="arrange", quiet=True)
+    def go_to(self, key: str) -> None:
+        """Show a pair, now or once it is known."""
+        super().go_to(key)
+        if self.is_listed:
+            self.list_rows(missed=self._missed)
 
-    def _arranged(self, order: Sequence[str]) -> None:
-        items = self.queue.items
-        self._order = [one for one in order if one in items and items[one].state in LISTED]
-        keep = self._wanted or self._table.cursor_key
-        self._wanted = ""
-        self._list(keep)
-        self.query_one(FilterBar).show_count(len(self._order), self.queue.waiting)
+    def show_rows(self, rows: WindowRows[QueuedPair], place: int | None) -> None:
+        """Show rows; without a chosen column they are in the usual order unless better matches come first."""
+        super().show_rows(rows, place)
+        if self.wanted.sort is None and not self.wanted.filter.ranks:
+            self.table.sort = self.list_type.usual
 
-    def _list(self, keep: str | None) -> None:
-        self._table.set_rows(PairRows(self._order, self.queue.items), keep)
-        self._show()
-
-    def _show(self) -> None:
+    def glance(self) -> None:
         """Show the pair under the cursor, or what an empty queue says."""
         panel, item = self.query_one(PairPanel), self.item
         if item is not None:
             panel.show(item)
-            self._tell_place(item)
-        elif not self._scanned:
-            panel.show_nothing(unsearched(self._table.busy))
-        elif self.queue.waiting and self.query_one(FilterBar).text:
-            panel.show_nothing(shown("No pair passes this filter: / changes it, escape there clears it."))
-        else:
-            panel.show_nothing(empty_queue(self._counts, len(self.queue.settled)))
+            panel.show_pair(item, self.queue.progress, (self.table.cursor + 1, self.table.count))
+        elif not self.table.count:
+            panel.show_nothing(self._nothing())
         self._focus()
         self.refresh_bindings()
         self._badge()
 
-    def _tell_place(self, item: QueuedPair) -> None:
-        place = (self._table.cursor + 1, len(self._order))
-        self.query_one(PairPanel).show_pair(item, self.queue.progress, place)
+    def _nothing(self) -> Content:
+        if not self.searched:
+            return unsearched(self.table.busy)
+        if self.queue.waiting and self.wanted.filter:
+            return shown("No pair passes this filter: / changes it, escape there clears it.")
+        return empty_queue(sum(one.count for one in self.searched.values()), len(self.queue.settled))
 
     def _focus(self) -> None:
         """Keep the focus on something that is there."""
         focused = self.focused
         if focused is None or not focused.display or not focused.is_on_screen:
-            target = self._table if self._table.display else self.query_one("#diff-left")
-            if self._table.display or self.item is not None:
+            target = self.table if self.table.display else self.query_one("#diff-left")
+            if self.table.display or self.item is not None:
                 target.focus()
 
     def _badge(self) -> None:
@@ -247,40 +258,20 @@ class QueueScreen(SectionScreen):
 
     @on(VirtualTable.Highlighted, "#conflicts-queue")
     def _highlighted(self, event: VirtualTable.Highlighted) -> None:
-        if event.key is None or event.key in self.queue.items:  # else the list is about to be another one
-            self._show()
+        event.stop()
+        self.glance()
 
     @on(VirtualTable.Opened, "#conflicts-queue")
     def _opened(self, event: VirtualTable.Opened) -> None:
+        event.stop()
         if not self.query_one(PairPanel).display:
             self.action_queue()
         self.query_one("#diff-left").focus()
 
-    @on(VirtualTable.SortRequested, "#conflicts-queue")
-    def _header(self, event: VirtualTable.SortRequested) -> None:
-        found = [name for name, (sort, _) in SORTS.items() if sort[0] == event.column_id]
-        if found:
-            self._order_by(found[0])
-
-    @on(FilterBar.Changed)
-    def _filtered(self, event: FilterBar.Changed) -> None:
-        if self._scanned:
-            self._arrange()
-
-    def action_filter(self) -> None:
-        """Type a filter."""
-        self.query_one(FilterBar).open()
-
     def action_sort(self) -> None:
         """Go to the next order."""
-        names = list(SORTS)
-        self._order_by(names[(names.index(self._sort) + 1) % len(names)])
-
-    def _order_by(self, name: str) -> None:
-        self._sort = name
-        self._table.sort = SORTS[name][0]
-        self.say(f"ordered by: {name}")
-        self._arrange()
+        super().action_sort()
+        self.say(f"ordered by: {(self.wanted.sort or self.list_type.usual)[0]}")
 
     def action_queue(self) -> None:
         """Show the list or the pair alone, where both fit the pair with or without the list."""
@@ -289,8 +280,8 @@ class QueueScreen(SectionScreen):
 
     def action_next(self) -> None:
         """Show the next pair."""
-        self._table.cursor += 1
+        self.table.cursor += 1
 
     def action_previous(self) -> None:
         """Show the pair before."""
-        self._table.cursor -= 1
+        self.table.cursor -= 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -16,33 +16,39 @@ from screens.conflicts.pair import (
     PairChoice,
     PairSide,
     PairType,
+    RecordPair,
     advised,
     command_of,
     command_of_all,
     in_words,
 )
-from screens.conflicts.pair_source import COMMANDS, SettledPairs
+from screens.conflicts.pair_source import COMMANDS, SettledPairs, WalkedPairs
+from screens.conflicts.queue import QueuedPair
 from screens.conflicts.queue_screen import QueueScreen
 from screens.curation.excerpt import Excerpt, excerpt_view, read_excerpt
 from screens.curation.steps import StepQueue
 from screens.jobs import Failure, Job
-from screens.widgets.filter import FilterBar
+from screens.widgets.window_rows import WindowRows, place_of
 from workbench.errors import UsageError
+from workbench.lists.filters import Facet, Filter
+from workbench.lists.tables import row_number
 from workbench.records.conflicts import Action, ConflictKind
 
+_BATCH = 1_000  # pairs that are read at once
+_EXACT = Facet("kind", (ConflictKind.EXACT.value,))
 _SHOW = {PairType.RULE: ("rules", "conflicts", "show"), PairType.LEARNING: ("memory", "conflicts")}
 
 
 @dataclass(frozen=True, slots=True)
 class PairStep:
-    """Choices of one source that are carried out as one step, and where the first one was in the list.
+    """Choices of one source, carried out as one step, and the rows that were listed before it.
 
     `kind` is set where they are all pairs of that kind there are.
     """
 
     of: PairType
     choices: tuple[PairChoice, ...]
-    place: int
+    rows: WindowRows[QueuedPair]
     kind: str = ""
 
 
@@ -60,15 +66,23 @@ class ConflictsScreen(QueueScreen):
     # Deciding.
 
     def available(self, command_id: str) -> bool | None:
-        """Commands about a pair need one that waits."""
+        """Commands about a pair need one that waits; what a row is that is not there yet is seen then."""
         if command_id in ("conflicts.scan", "conflicts.filter", "conflicts.queue", "conflicts.sort"):
             return True
-        item = self.item if self.is_mounted else None
-        if command_id in _LOOKING:
-            return item is not None or None
-        if command_id == "conflicts.accept-all":
-            return bool(self._order) or None
-        return (item is not None and item.waits) or None
+        there = self.is_mounted and self.table.count > 0
+        if command_id in _LOOKING or command_id == "conflicts.accept-all":
+            return there or None
+        item = self.item if there else None
+        return (there and (item is None or item.waits)) or None
+
+    def with_waiting(self, then: Callable[[RecordPair], None]) -> None:
+        """Hand over the pair under the cursor if it waits."""
+
+        def found(item: QueuedPair) -> None:
+            if item.waits and item.pair.id not in self.queue.away:
+                then(item.pair)
+
+        self.with_current(found)
 
     def action_keep_left(self) -> None:
         """Keep the left one."""
@@ -84,56 +98,70 @@ class ConflictsScreen(QueueScreen):
 
     def action_accept(self) -> None:
         """Do what is suggested."""
-        item = self.item
-        if item is None:
-            return
-        choice = advised(item.pair)
-        if choice is None:
-            self.action_narrow()
-        else:
-            self._decide(choice)
+
+        def accept(pair: RecordPair) -> None:
+            choice = advised(pair)
+            if choice is None:
+                self._dialogs(pair).narrow()
+            else:
+                self._decide(choice)
+
+        self.with_waiting(accept)
 
     def action_merge(self) -> None:
         """Write one text for both."""
-        if self.item is not None:
-            pair = self.item.pair
-            PairDialogs(self.bench, pair, self._decide).merge(self.queue.drafts.get(pair.id))
+        self.with_waiting(lambda pair: self._dialogs(pair).merge(self.queue.drafts.get(pair.id)))
 
     def action_narrow(self) -> None:
         """Ask which side is narrowed, and to what."""
-        if self.item is not None:
-            PairDialogs(self.bench, self.item.pair, self._decide).narrow()
+        self.with_waiting(lambda pair: self._dialogs(pair).narrow())
 
     def action_supersede(self) -> None:
         """Ask which side is superseded."""
-        if self.item is not None:
-            PairDialogs(self.bench, self.item.pair, self._decide).supersede()
+        self.with_waiting(lambda pair: self._dialogs(pair).supersede())
 
     def action_later(self) -> None:
         """Put the pair off."""
-        key = self._table.cursor_key
-        if key is None:
-            return
-        self.queue.put_off(key)
-        place = self._order.index(key)
-        self._order = [one for one in self._order if one != key] + [key]
-        self._list(self._order[min(place, len(self._order) - 1)])
+
+        def put_off(pair: RecordPair) -> None:
+            self.queue.later.add(pair.id)
+            if rows := self.rows:
+                self.show_rows(rows.without((), put_last=(row_number(pair.id),)), self.table.cursor)
+            self.list_rows()
+
+        self.with_waiting(put_off)
 
     def action_accept_all(self) -> None:
         """Settle all marked pairs, or all exact duplicates that are listed, as suggested."""
-        marks = self._table.marks
-        ids = [one for one in self._order if one in marks] if marks else self._exact()
-        items = [self.queue.items[one] for one in ids]
-        kind = "" if marks or self.query_one(FilterBar).text else ConflictKind.EXACT.value
-        decide = partial(self._decide_all, kind)
-        PairDialogs.all_of(self.bench, [item.pair for item in items if item.waits], bool(marks), decide)
+        marks, rows, query = self.table.marks, self.rows, self.asked
+        seen = rows.held(marks) if rows else {}
+        kind = "" if marks or self.bar.text else ConflictKind.EXACT.value
+        if not marks:
+            query = replace(query, filter=Filter((*query.filter.terms, _EXACT)))
 
-    def _exact(self) -> list[str]:
-        return [one for one in self._order if self.queue.items[one].pair.kind is ConflictKind.EXACT]
+        def work(job: Job) -> list[RecordPair]:
+            table = self.table_of(job)
+            numbers: list[int] = table.order(query).numbers.tolist()
+            if marks:
+                wanted = set(map(row_number, marks))
+                numbers = [number for number in numbers if number in wanted]
+            found: dict[int, QueuedPair] = {}
+            for start in range(0, len(numbers), _BATCH):
+                job.check()
+                found |= self.read_rows(table, numbers[start : start + _BATCH])
+            items = [found[number] for number in numbers if number in found]
+            return [seen.get(item.pair.id, item).pair for item in items if item.waits]
+
+        def then(pairs: Sequence[RecordPair]) -> None:
+            PairDialogs.all_of(self.bench, pairs, bool(marks), partial(self._decide_all, kind))
+
+        self.ask("Reading", work, then)
+
+    def _dialogs(self, pair: RecordPair) -> PairDialogs:
+        return PairDialogs(self.bench, pair, self._decide)
 
     def _decide_plainly(self, action: Action) -> None:
-        if self.item is not None:
-            self._decide(PairChoice(self.item.pair, action))
+        self.with_waiting(lambda pair: self._decide(PairChoice(pair, action)))
 
     def _decide(self, choice: PairChoice) -> None:
         """Settle the pair of a choice; the next one shows at once."""
@@ -144,20 +172,18 @@ class ConflictsScreen(QueueScreen):
             mine = tuple(choice for choice in choices if choice.pair.of is of)
             if mine:
                 self._submit(mine, kind)
-        self._table.set_marks(())
+        self.table.set_marks(())
 
     def _submit(self, choices: tuple[PairChoice, ...], kind: str = "") -> None:
-        ids = [choice.pair.id for choice in choices]
-        if any(one not in self.queue.items or not self.queue.items[one].waits for one in ids):
+        ids = {choice.pair.id for choice in choices}
+        if ids & self.queue.away:
             self.say("That pair was settled meanwhile.")
             return
-        place = self._order.index(ids[0]) if ids[0] in self._order else 0
-        gone = set(ids)
+        if (rows := self.rows) is None:
+            return
         self.queue.begin(ids)
-        self._order = [one for one in self._order if one not in gone]
-        at = self._order[min(place, len(self._order) - 1)] if self._order else None
-        self._list(at)
-        step = PairStep(choices[0].pair.of, choices, place, kind)
+        self.show_rows(rows, self.table.cursor)
+        step = PairStep(choices[0].pair.of, choices, rows, kind)
         source, engine = self.sources[step.of], self.engine
         self.steps.submit(
             "Settling",
@@ -168,9 +194,9 @@ class ConflictsScreen(QueueScreen):
         )
 
     def _settled(self, step: PairStep, outcome: SettledPairs) -> None:
-        done = [choice.pair.id for choice in outcome.done]
+        done = [choice.pair for choice in outcome.done]
         self.queue.finish(done)
-        self._give_back(step, "It could not be settled with the others.", set(done))
+        self._give_back(step, "It could not be settled with the others.", {pair.id for pair in done})
         text = self._outcome_text(step, outcome)
         self.say(text)
         if len(step.choices) > 1:
@@ -197,16 +223,17 @@ class ConflictsScreen(QueueScreen):
 
     def _give_back(self, step: PairStep, reason: str, done: set[str]) -> None:
         ids = [choice.pair.id for choice in step.choices if choice.pair.id not in done]
-        ids = [one for one in ids if one in self.queue.items]
         if ids:
             self.queue.restore(ids, reason)
-            self._order[step.place : step.place] = ids
-            self._list(ids[0])
+            self.goal = ids[0]
+            place = place_of(step.rows.numbers, row_number(ids[0]))
+            self.show_rows(step.rows, self.table.cursor if place is None else place)
 
     def _step_ended(self) -> None:
-        self._show()
         if self.steps.idle.is_set():
-            self._ask(whole=False)
+            self.load()
+        else:
+            self.list_rows()
 
     # Undo, and where things come from.
 
@@ -216,20 +243,25 @@ class ConflictsScreen(QueueScreen):
 
     def _walk(self, back: bool, job: Job) -> str:
         at = {of: source.walkable(self.engine, job, back=back) for of, source in self.sources.items()}
-        newest = max(self.sources, key=lambda of: at[of])
-        title = self.sources[newest].walk(self.engine, job, back=back)
-        self._walked = newest
-        return title
+        self._walked = max(self.sources, key=lambda of: at[of])
+        walked = self.sources[self._walked].walk(self.engine, job, back=back)
+        self.app.call_from_thread(self._take_walk, walked)
+        return walked.title
+
+    def _take_walk(self, walked: WalkedPairs) -> None:
+        """What was settled again was settled here; of what waits again the last is shown."""
+        for item in walked.redone:
+            self.queue.finish_again(item.id, (item.left, item.right))
+        if walked.reopened:
+            self.goal = walked.reopened[-1].id
 
     def action_open_left(self) -> None:
         """Show where the left one comes from."""
-        if self.item is not None:
-            self._open(self.item.pair.left)
+        self.with_current(lambda item: self._open(item.pair.left))
 
     def action_open_right(self) -> None:
         """Show where the right one comes from."""
-        if self.item is not None:
-            self._open(self.item.pair.right)
+        self.with_current(lambda item: self._open(item.pair.right))
 
     def _open(self, side: PairSide) -> None:
         root = self.engine.root
@@ -246,10 +278,13 @@ class ConflictsScreen(QueueScreen):
 
     def action_copy(self) -> None:
         """Put the command line that shows this pair on the clipboard."""
-        if self.item is not None:
-            pair = self.item.pair
-            words = ["workbench", *_SHOW[pair.of], pair.id[:SHORT]]
-            self.bench.copy(" ".join(words if pair.of is PairType.RULE else words[:-1]), "the command line")
+
+        def copy(item: QueuedPair) -> None:
+            words = ["workbench", *_SHOW[item.pair.of], item.pair.id[:SHORT]]
+            command = " ".join(words if item.pair.of is PairType.RULE else words[:-1])
+            self.bench.copy(command, "the command line")
+
+        self.with_current(copy)
 
 
 _LOOKING = (

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from screens.conflicts.decisions import PairDialogs
-from screens.conflicts.learning_pairs import LearningPairs, pair_of
-from screens.conflicts.pair import PairChoice, command_of
+from screens.conflicts.learning_pairs import LearningPairs, side_of
+from screens.conflicts.pair import PairChoice, command_of, pair_of
 from screens.conflicts.pair_source import SettledPairs
 from screens.curation.changes import Overtaken, RecordChanges, Refused, ResultT, Saved
 from screens.curation.record_form import RecordFields, RecordForm
@@ -29,7 +29,7 @@ from screens.learnings.learning_form import (
 from screens.learnings.learning_service import DONE, Decided, LearningWriter, Verb
 from screens.widgets.form import FormField
 from workbench.memory.learnings.corrections.report import CorrectionReport
-from workbench.memory.learnings.review import ReviewItem
+from workbench.memory.learnings.review import ReviewItem, conflict_rows
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
 from workbench.text.counts import counted
@@ -197,7 +197,9 @@ class LearningChanges(RecordChanges[FeatureLearning]):
         """Merge a learning with the one it conflicts with, in three panes."""
         if item.conflict is None:
             return
-        pair, engine, source = pair_of(item.conflict), self._screen.engine, LearningPairs()
+        sides = {one.id: side_of(one) for one in (item.conflict.left, item.conflict.right)}
+        pair = pair_of(conflict_rows([item.conflict])[0], sides)
+        engine, source = self._screen.engine, LearningPairs()
 
         def decided(choice: PairChoice) -> None:
             def then(outcome: SettledPairs) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -28,7 +28,7 @@ from screens.learnings.learning_pane import (
 from screens.learnings.learning_service import FEW, KnownLearnings, LearningLibrary, LearningStory, story
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
-from screens.widgets.window_rows import WindowRows, place_of
+from screens.widgets.window_rows import WindowRows
 from workbench.lists.filters import Facet, Filter
 from workbench.lists.learnings import FIELDS, LEARNINGS, LearningRow
 from workbench.lists.tables import ListTable, Sort
@@ -164,6 +164,10 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         """Return the learning's cells."""
         return learning_cells(row)
 
+    def away(self) -> Collection[str]:
+        """Return what is on its way to the journal, which the queue lists no more."""
+        return self.changes.settling if self.view == "queue" else ()
+
     def base_filter(self) -> Filter:
         """Return what the queue lists: what waits."""
         return Filter((Facet("waits", ("yes",)),)) if self.view == "queue" else Filter()
@@ -194,12 +198,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         return item is not None and item.conflict is not None
 
     def show_rows(self, rows: WindowRows[LearningRow], place: int | None) -> None:
-        """Show rows without those on their way to the journal."""
-        settling = self.changes.settling
-        if settling and self.view == "queue":
-            number = int(rows.numbers[place]) if place is not None and place < len(rows) else None
-            rows = rows.without(settling)
-            place = None if number is None else place_of(rows.numbers, number)
+        """Show rows, and what waits above them."""
         super().show_rows(rows, place)
         self._head()
 
@@ -233,9 +232,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         if marked:
             table.set_marks(())
         if self.view == "queue" and rows is not None:
-            place = table.cursor
-            self.show_rows(rows, None)
-            table.cursor = min(place, max(table.count - 1, 0))
+            self.show_rows(rows, table.cursor)
         elif key in self.changes.settling and not marked:
             table.cursor += 1
 

@@ -103,7 +103,7 @@ class LearningLibrary:
             with engine.workspace(job.progress) as opened:
                 ledger = self._ledger(opened)
             found = conflicts_of(ledger)
-        engine.lists().keep_conflicts("learning", conflict_rows(found))
+        engine.lists().conflicts.keep("learning", conflict_rows(found))
         return self._known(engine, found, True, job)
 
     def _known(

@@ -97,14 +97,20 @@ class WindowRows(Generic[RowT]):
         there = ((self._key(row), row) for row in self._held.values() if row is not None)
         return {key: row for key, row in there if key in keys}
 
-    def without(self, keys: Iterable[str]) -> WindowRows[RowT]:
-        """Return these rows but for those of some records, as far as they are there."""
+    def without(self, numbers: Iterable[int], *, put_last: Iterable[int] = ()) -> WindowRows[RowT]:
+        """Return these rows but for those with some numbers, and with some of them at the end."""
         import numpy as np
 
-        gone = set(keys)
-        numbers = [number for number, row in self._held.items() if row is not None and self._key(row) in gone]
-        left = self.numbers[~np.isin(self.numbers, numbers)]
+        last = [number for number in put_last if number in self.numbers]
+        left = self.numbers[~np.isin(self.numbers, [*numbers, *last])]
+        left = np.concatenate((left, np.array(last, dtype=np.int64)))
         return WindowRows(left, self._fetch, key=self._key, cells=self._cells, held=self._held)
+
+    def count_missing(self, numbers: Int64) -> int:
+        """Return how many of some numbers (int64 [n]) are not among these rows."""
+        import numpy as np
+
+        return int(np.count_nonzero(~np.isin(numbers, self.numbers)))
 
     # What a table asks for.
 

@@ -1,7 +1,8 @@
 """The list of conflicts that wait: where the fields of `workbench.lists.conflicts` are in the tables.
 
 The table `conflicts` has what the last searches found. A conflict waits while nobody settled it and both
-sides are as they were: new words make a new rule, and a learning's are compared.
+sides are as they were: new words make a new rule, and a learning's are compared. What an overlay names is
+given as lists of numbers.
 """
 
 from __future__ import annotations
@@ -13,13 +14,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from store.duck import insert, storable
 from store.lists.conditions import FieldColumn
-from store.lists.haystack import haystack, row_number
+from store.lists.haystack import haystack
 from store.lists.sql_list import ListColumns, SortKey, SqlList
 from store.projections.bodies import json_text
 from store.projections.rows import Row, insert_rows
 from store.tables import Tables
-from workbench.lists.conflicts import CONFLICTS, KINDS, ConflictRow, ConflictSide
+from workbench.lists.conflicts import (
+    CONFLICTS,
+    KINDS,
+    NOTHING_DONE,
+    ConflictOverlay,
+    ConflictRow,
+    ConflictSide,
+    WaitingConflicts,
+)
+from workbench.lists.tables import row_number
+from workbench.ports import Clock
 from workbench.records.conflicts import ConflictKind, Evidence, Suggestion
 from workbench.records.conversion import convert
 
@@ -27,13 +39,34 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 OPEN: Final = """
-CASE "of" WHEN 'rule' THEN id NOT IN (SELECT id FROM rule_conflicts)
+gone_at IS NULL AND CASE "of" WHEN 'rule' THEN id NOT IN (SELECT id FROM rule_conflicts)
     AND left_id IN (SELECT id FROM rules WHERE enabled) AND right_id IN (SELECT id FROM rules WHERE enabled)
 ELSE id NOT IN (SELECT id FROM learning_conflicts WHERE settled)
     AND (left_id, left_text) IN (SELECT (id, text) FROM learnings WHERE state = 'live')
     AND (right_id, right_text) IN (SELECT (id, text) FROM learnings WHERE state = 'live')
 END
 """
+
+# By whom and how a conflict was settled, NULL where it was not.
+_SETTLED: Final = """
+CASE "of" WHEN 'rule' THEN (SELECT any_value("by" || ': ' || replace(action, '_', ' '))
+    FROM rule_conflicts AS one WHERE one.id = conflicts.id)
+ELSE (SELECT any_value("by" || ': ' || replace(action, '_', ' '))
+    FROM learning_conflicts AS one WHERE one.id = conflicts.id AND settled)
+END
+"""
+
+
+def _among(name: str) -> str:
+    return f"number IN (SELECT unnest(${name}::BIGINT[]))"
+
+
+_STATE: Final = f"""
+CASE WHEN {OPEN} THEN
+    CASE WHEN {_among("changed")} THEN 'changed' WHEN {_among("later")} THEN 'later' ELSE 'open' END
+    WHEN ({_SETTLED}) IS NOT NULL THEN 'elsewhere' ELSE 'gone' END
+"""
+_VISIBLE: Final = f"(({OPEN}) OR {_among('kept')}) AND NOT {_among('away')}"
 
 FIELDS: Final = {
     "text": FieldColumn("[left_text, right_text]", many=True),
@@ -46,6 +79,7 @@ FIELDS: Final = {
     "kind": FieldColumn("kind"),
     "of": FieldColumn('"of"'),
     "suggested": FieldColumn("suggested"),
+    "state": FieldColumn(_STATE),
     "scope": FieldColumn("scope", many=True),
     "score": FieldColumn("score"),
     "updated": FieldColumn("updated"),
@@ -54,48 +88,112 @@ FIELDS: Final = {
 
 _RANK: Final = f"list_position([{', '.join(repr(kind.value) for kind in KINDS)}], kind)"
 
+_LAST: Final[SortKey] = (_among("later"), False)
 SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
-    "surest": (("score", True), (_RANK, False)),
+    "surest": (("score", False), (_RANK, True)),
     "kind": ((_RANK, False), ("score", True)),
     "file": (("left_where", False), ("right_where", False)),
-    "newest": (("updated", True),),
+    "newest": (("updated", False),),
 }
 
 SELECT_DIGEST: Final = 'SELECT digest FROM conflict_searches WHERE "of" = $of'
 PUT_DIGEST: Final = "INSERT OR REPLACE INTO conflict_searches VALUES ($of, $digest)"
-DELETE_CONFLICTS: Final = 'DELETE FROM conflicts WHERE "of" = $of'
+DELETE_DIGEST: Final = 'DELETE FROM conflict_searches WHERE "of" = $of'
+DELETE_GONE: Final = 'DELETE FROM conflicts WHERE "of" = $of AND gone_at < $since'
+MARK_OTHERS: Final = """
+UPDATE conflicts SET gone_at = $now WHERE "of" = $of AND gone_at IS NULL AND id NOT IN (SELECT unnest($ids))
+"""
+MARK_GONE: Final = """
+UPDATE conflicts SET gone_at = $now WHERE "of" = $of AND gone_at IS NULL AND id IN (SELECT unnest($ids))
+"""
+DELETE_FOUND: Final = """
+DELETE FROM conflicts USING staged WHERE conflicts."of" = staged."of" AND conflicts.id = staged.id
+"""
 INSERT_CONFLICTS: Final = """
 INSERT INTO conflicts
 SELECT "of", id, number, kind, score, left_id, right_id, left_text, right_text, left_where, right_where,
     left_file, right_file, why, suggested, scope::JSON::VARCHAR[], updated, evidence::JSON, suggestion::JSON,
-    haystack, cased
+    haystack, cased, NULL
 FROM staged
 """
+# What people decide of the two sides of each conflict that waits; where they come from and counts may change.
+SELECT_WAITING: Final = f"""
+WITH marks (record, mark) AS (
+    SELECT id, bit_xor(hash(name, rule, category, authority, scope, conditions, tool_targets, priority, tags,
+        condition_text, level, cooldown, examples, "check")) FROM rules GROUP BY id
+    UNION ALL SELECT id, hash(text, reason, kind, feature, task_id, files, scope, reviewed) FROM learnings
+)
+SELECT number, hash(one.mark, other.mark) AS mark FROM conflicts
+LEFT JOIN marks AS one ON one.record = left_id LEFT JOIN marks AS other ON other.record = right_id
+WHERE {OPEN} ORDER BY number
+"""
 
-_ROW: Final = """
+_ROW: Final = f"""
 id, "of", kind, score, left_id, left_text, left_where, left_file,
-right_id, right_text, right_where, right_file, why, evidence, suggestion, scope, updated
+right_id, right_text, right_where, right_file, why, evidence, suggestion, scope, updated,
+{_STATE}, coalesce({_SETTLED}, '')
 """
 _TYPES: Final = {"number": "int64", "score": "float64"}
 
 
-def conflict_list(tables: Tables) -> SqlList[ConflictRow]:
-    """Return the conflicts that wait."""
-    return SqlList(tables, ListColumns(CONFLICTS, "FROM conflicts", FIELDS, SORTS, _ROW, _conflict, OPEN))
+_DAY: Final = 86_400.0
 
 
-def keep_conflicts(tables: Tables, of: str, found: Sequence[ConflictRow]) -> None:
-    """Have the tables say what a search found, unless they do. Raises: StoreError, StoreBusy."""
-    digest = sha256(msgspec.msgpack.encode(found)).hexdigest()
-    if tables.query(SELECT_DIGEST, {"of": of}) == [(digest,)]:
-        return
+class ConflictTable:
+    """The conflicts of a project: a `ConflictStore` over its tables."""
 
-    def work(connection: DuckDBPyConnection) -> None:
-        connection.execute(DELETE_CONFLICTS, {"of": of})
-        insert_rows(connection, INSERT_CONFLICTS, [_row(one) for one in found], _TYPES)
-        connection.execute(PUT_DIGEST, {"of": of, "digest": digest})
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self._tables = tables
+        self._clock = clock
 
-    tables.write(work)
+    def listed(self, overlay: ConflictOverlay = NOTHING_DONE) -> SqlList[ConflictRow]:
+        """Return the list of those that wait, with an overlay; what was put off comes last in every order."""
+        ahead = (_LAST,) if overlay.later else ()
+        columns = ListColumns(CONFLICTS, "FROM conflicts", FIELDS, SORTS, _ROW, _conflict, _VISIBLE, ahead)
+        given = {name: list(getattr(overlay, name)) for name in overlay.__slots__}
+        return SqlList(self._tables, columns, lambda: given)
+
+    def waiting(self) -> WaitingConflicts:
+        """Return which wait, and marks of what their sides are like. Raises: StoreError, StoreBusy."""
+        found = self._tables.read(lambda connection: connection.execute(SELECT_WAITING).fetchnumpy())
+        return WaitingConflicts(found["number"], found["mark"])
+
+    def keep(self, of: str, found: Sequence[ConflictRow]) -> None:
+        """Have the list say what a search found, unless it does. What is not found any more stays for a day.
+
+        Raises: StoreError, StoreBusy.
+        """
+        digest = sha256(msgspec.msgpack.encode(found)).hexdigest()
+        if self._tables.query(SELECT_DIGEST, {"of": of}) == [(digest,)]:
+            return
+        now, ids = self._clock.now(), [storable(one.id) for one in found]
+
+        def work(connection: DuckDBPyConnection) -> None:
+            connection.execute(DELETE_GONE, {"of": of, "since": now - _DAY})
+            connection.execute(MARK_OTHERS, {"of": of, "now": now, "ids": ids})
+            _put(connection, found)
+            connection.execute(PUT_DIGEST, {"of": of, "digest": digest})
+
+        self._tables.write(work)
+
+    def amend(self, of: str, found: Sequence[ConflictRow], gone: Sequence[str]) -> None:
+        """Have the list say what is known of a few pairs without a search. Raises: StoreError, StoreBusy."""
+
+        def work(connection: DuckDBPyConnection) -> None:
+            connection.execute(MARK_GONE, {"of": of, "now": self._clock.now(), "ids": list(gone)})
+            _put(connection, found)
+            connection.execute(DELETE_DIGEST, {"of": of})
+
+        self._tables.write(work)
+
+
+def _put(connection: DuckDBPyConnection, found: Sequence[ConflictRow]) -> None:
+    rows = [_row(one) for one in found]
+    if rows:
+        insert(
+            connection, DELETE_FOUND, {name: ("str", [row[name] for row in rows]) for name in ("of", "id")}
+        )
+        insert_rows(connection, INSERT_CONFLICTS, rows, _TYPES)
 
 
 def _row(one: ConflictRow) -> Row:
@@ -127,7 +225,7 @@ def _row(one: ConflictRow) -> Row:
 
 
 def _conflict(row: Sequence[Any]) -> ConflictRow:
-    identifier, of, kind, score, *sides, why, evidence, suggestion, scope, updated = row
+    identifier, of, kind, score, *sides, why, evidence, suggestion, scope, updated, state, settled = row
     return ConflictRow(
         identifier,
         of,
@@ -140,4 +238,6 @@ def _conflict(row: Sequence[Any]) -> ConflictRow:
         convert(json.loads(suggestion), Suggestion),
         tuple(scope),
         updated,
+        state,
+        settled,
     )

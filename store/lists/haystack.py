@@ -7,7 +7,6 @@ lower case is kept beside the text, for that of the database differs in a few le
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 from typing import Final
 
 FIELD: Final = "\x1e"
@@ -33,9 +32,3 @@ def _values(found: str | Sequence[str] | None) -> str:
 def plain(text: str) -> str:
     """Return a text without the separators."""
     return text if text.isprintable() else text.translate(_BLANK)
-
-
-def row_number(identifier: str) -> int:
-    """Return the number of the row of a record: 63 bits of a digest of its id, so that it never changes."""
-    data = identifier.encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from store.duck import select
 from store.lists.conditions import FieldColumn
-from store.lists.haystack import row_number
 from store.lists.sql_list import ListColumns, SortKey, SqlList
 from store.tables import Tables
 from workbench.lists.segments import PREVIEW, SEGMENTS, SegmentRow
+from workbench.lists.tables import row_number
 from workbench.ports import Clock
 from workbench.records.segments import ContextSegment, SegmentType
 

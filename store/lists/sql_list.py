@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from store.duck import registered
 from store.lists.conditions import FieldColumn, Parameters, compile_filter
-from store.lists.haystack import row_number
 from store.tables import Tables
 from workbench.errors import UsageError
 from workbench.lists.cursors import Key, decode_cursor, encode_cursor
@@ -21,6 +20,7 @@ from workbench.lists.tables import (
     Page,
     ValueCount,
     ValueCounts,
+    row_number,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ListColumns(Generic[RowT]):
 
     `source` is FROM with their table, `visible` the condition of the rows that are shown. The table has
     `number`, `id` and, with what is searched, `haystack` and `cased`. `row` are the expressions that
-    `decode` makes a row of.
+    `decode` makes a row of. Every order begins with `ahead`, whichever way round it is.
     """
 
     type: ListType
@@ -75,6 +75,7 @@ class ListColumns(Generic[RowT]):
     row: str
     decode: Callable[[Sequence[Any]], RowT]
     visible: str = "true"
+    ahead: tuple[SortKey, ...] = ()
 
 
 class SqlList(Generic[RowT]):
@@ -217,7 +218,7 @@ class SqlList(Generic[RowT]):
         chosen = tuple((sql, desc is not descending) for sql, desc in self._columns.sorts[column])
         if query.sort is None and query.filter.ranks:
             chosen = ((_MATCH, True), *chosen)
-        return (*chosen, ("id", False))
+        return (*self._columns.ahead, *chosen, ("id", False))
 
     def _matched(
         self,

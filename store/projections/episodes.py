@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from store.duck import insert
-from store.lists.haystack import haystack, row_number
+from store.lists.haystack import haystack
 from store.projections.bodies import (
     ChangeBody,
     EpisodeEnded,
@@ -52,6 +52,7 @@ from store.projections.episode_sql import (
     UPDATE_LINKS,
     UPDATE_SOURCES,
 )
+from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 from workbench.records.episodes import ChangeKind, Outcome

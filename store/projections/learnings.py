@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from store.duck import insert, select, storable
-from store.lists.haystack import haystack, row_number
+from store.lists.haystack import haystack
 from store.projections.bodies import json_text
 from store.projections.rows import Row, insert_rows
+from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert, decode_json
 from workbench.records.learnings import SAID_SESSIONS, SAID_TIMES, FeatureLearning, confidence_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from store.duck import insert, select, storable
-from store.lists.haystack import haystack, row_number
+from store.lists.haystack import haystack
 from store.projections.bodies import (
     ConflictReopened,
     ConflictResolved,
@@ -25,6 +25,7 @@ from store.projections.bodies import (
 )
 from store.projections.rows import Row, insert_rows, update_usage
 from store.projections.rule_places import place_rules
+from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 from workbench.records.rules import Rule, past_ids, value_problems

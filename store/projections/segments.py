@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from store.duck import insert
-from store.lists.haystack import FIELD, haystack, row_number
+from store.lists.haystack import FIELD, haystack
 from store.projections.bodies import json_text
 from store.projections.rows import Row, insert_rows
+from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 from workbench.records.segments import ContextSegment, text_digest

@@ -18,7 +18,6 @@ from typing import Any, Final
 from unittest.mock import patch
 
 import screens
-import screens.conflicts.pair_list
 import screens.plan.work
 import screens.replay.tasks
 import store.git_process
@@ -42,7 +41,6 @@ DOORS: Final[tuple[tuple[Any, str], ...]] = (
     (workbench.plan.workspace.Workspace, "sync"),
     (screens.plan.work, "make_plan"),
     (screens.plan.work, FILTER),
-    (screens.conflicts.pair_list, FILTER),
     (screens.replay.tasks, FILTER),
 )
 _SCREENS = str(Path(screens.__file__).parent)

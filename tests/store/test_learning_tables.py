@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.journal import FileJournal
-from store.lists.conflicts import conflict_list, keep_conflicts
+from store.lists.conflicts import ConflictTable
 from store.lists.learnings import learning_list
 from store.tables import Tables
 from tests.adapters import ManualClock
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
-from workbench.lists.conflicts import CONFLICTS
+from workbench.lists.conflicts import CONFLICTS, ConflictOverlay
 from workbench.lists.filters import parse
-from workbench.lists.tables import ListQuery, ValueCount
+from workbench.lists.tables import ListQuery, Sort, ValueCount, row_number
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.learningtype import stale_days
 from workbench.memory.learnings.review import conflict_rows, conflicts_of, queue_of
@@ -157,7 +157,7 @@ def test_tables_and_ledger_agree(
 
     ledger, now = place.store.ledger(), place.clock.now()
     conflicts = conflicts_of(ledger)
-    keep_conflicts(place.tables, "learning", conflict_rows(conflicts))
+    ConflictTable(place.tables, place.clock).keep("learning", conflict_rows(conflicts))
     listed = learning_list(place.tables, place.clock)
     page = listed.page(ListQuery(sort=("why", False)), limit=1000)
     waiting = {item.learning.id: item.why.value for item in queue_of(ledger, now, conflicts)}
@@ -201,10 +201,11 @@ def test_conflicts_wait_until_somebody_settles_them(tmp_path: Path) -> None:
     place = Place(tmp_path)
     for port in (8080, 9090, 7070):
         place.desk.add(f"The auth service listens on port {port}", feature="auth", reason="seen")
-    listed = conflict_list(place.tables)
+    table = ConflictTable(place.tables, place.clock)
+    listed = table.listed()
     found = conflict_rows(conflicts_of(place.store.ledger()))
     assert len(found) == 3
-    keep_conflicts(place.tables, "learning", found)
+    table.keep("learning", found)
 
     def ids(text: str = "") -> set[str]:
         page = listed.page(ListQuery(parse(text, CONFLICTS.fields)))
@@ -229,8 +230,68 @@ def test_conflicts_wait_until_somebody_settles_them(tmp_path: Path) -> None:
     assert ids() == {one.id for one in found}
     place.desk.edit(found[0].left.id, text="The auth service listens nowhere")
     assert ids() == {one.id for one in found if found[0].left.id not in (one.left.id, one.right.id)}
-    keep_conflicts(place.tables, "learning", [])
+    table.keep("learning", [])
     assert ids() == set()
+
+
+def test_what_a_sitting_did_is_laid_over_the_conflicts(tmp_path: Path) -> None:
+    """Decided ones are not listed, put off ones come last in every order, settled and gone ones say so."""
+    place = Place(tmp_path)
+    for port in (8080, 9090, 7070):
+        place.desk.add(f"The auth service listens on port {port}", feature="auth", reason="seen")
+    table = ConflictTable(place.tables, place.clock)
+    found = conflict_rows(conflicts_of(place.store.ledger()))
+    table.keep("learning", found)
+    [first, second, third] = listed = [row.id for row in table.listed().page(ListQuery()).rows]
+    numbers = dict(zip(listed, map(row_number, listed), strict=True))
+    before = table.waiting()
+    assert before.numbers.tolist() == sorted(numbers.values())
+
+    def states(text: str = "", sort: Sort | None = None, **overlay: str) -> list[tuple[str, str]]:
+        given = {name: (numbers[one],) for name, one in overlay.items()}
+        query = ListQuery(parse(text, CONFLICTS.fields), sort)
+        page = table.listed(ConflictOverlay(**given)).page(query)
+        return [(row.id, row.state) for row in page.rows]
+
+    assert states(away=first) == [(second, "open"), (third, "open")]
+    for sort in (None, ("surest", False), ("newest", True)):
+        assert states(sort=sort, later=first)[-1] == (first, "later")
+    assert states("state:later", later=second) == [(second, "later")]
+    assert states("state:changed", later=first, changed=second) == [(second, "changed")]
+
+    by_id = {one.id: one for one in found}
+    sides = by_id[first].left.id, by_id[first].right.id
+    place.desk.resolve(ConflictDecision(first, *sides, Action.KEEP_BOTH, reason="both"))
+    assert states("state:elsewhere", kept=first) == [(first, "elsewhere")]
+    kept = table.listed(ConflictOverlay(kept=(numbers[first],))).record(first)
+    assert kept is not None
+    assert kept.settled == "test: keep both"
+    table.amend("learning", [], [second])
+    assert states(kept=second) == [(second, "gone"), (third, "open")]
+    table.keep("learning", found)
+    assert [one for one, _ in states()] == [one for one in listed if one != first]
+    place.clock.advance(100_000)
+    table.keep("learning", [by_id[third]])
+    place.clock.advance(100_000)
+    table.keep("learning", [])
+    assert states(kept=first) == states(kept=second) == []
+    assert states(kept=third) == [(third, "gone")]
+
+
+def test_marks_differ_with_what_people_decide(tmp_path: Path) -> None:
+    """Another reason is another mark, another hit is not."""
+    place = Place(tmp_path)
+    one, *_ = [
+        place.desk.add(f"The auth service listens on port {port}", feature="auth", reason="seen")
+        for port in (8080, 9090)
+    ]
+    table = ConflictTable(place.tables, place.clock)
+    table.keep("learning", conflict_rows(conflicts_of(place.store.ledger())))
+    before = table.waiting().marks.tolist()
+    place.desk.note_hit(one.id, session_id="s9")
+    assert table.waiting().marks.tolist() == before
+    place.desk.edit(one.id, reason_text="seen again")
+    assert table.waiting().marks.tolist() != before
 
 
 def test_entries_of_another_form_are_set_aside(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from store.vector_store import VectorStore
     from store.vectors import build_index
     from workbench.config import Config
-    from workbench.lists.conflicts import ConflictRow
+    from workbench.lists.conflicts import ConflictStore
     from workbench.lists.learnings import LearningRow
     from workbench.lists.segments import SegmentRow
     from workbench.lists.tables import ListTable
@@ -303,17 +303,11 @@ class OpenedProject(ProjectState):
         return referring_segments(self._list_tables, identifiers)
 
     @cached_property
-    def conflict_list(self) -> ListTable[ConflictRow]:
-        """The conflicts that wait as a list, of those that the last searches found."""
-        from store.lists.conflicts import conflict_list
+    def conflicts(self) -> ConflictStore:
+        """The conflicts of rules and of learnings that the last searches found."""
+        from store.lists.conflicts import ConflictTable
 
-        return conflict_list(self._list_tables)
-
-    def keep_conflicts(self, of: str, found: Sequence[ConflictRow]) -> None:
-        """Have the list say what a search among rules or learnings found. Raises: StoreError."""
-        from store.lists.conflicts import keep_conflicts
-
-        keep_conflicts(self._list_tables, of, found)
+        return ConflictTable(self._list_tables, self.clock)
 
     @contextmanager
     def tables(self) -> Iterator[TableQueries]:

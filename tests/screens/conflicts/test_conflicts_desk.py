@@ -1,9 +1,10 @@
-"""The desk takes in what scans bring without losing what this sitting did or hiding what others did."""
+"""The queue takes in what tables say without losing what this sitting did or hiding what others did."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from screens.conflicts.decisions import likeliest, scopes_for, wider_side
@@ -17,35 +18,38 @@ from screens.conflicts.pair import (
     decision_of,
     in_words,
 )
-from screens.conflicts.pair_list import FIELDS, PairRows, arranged
+from screens.conflicts.pair_list import pair_cells
 from screens.conflicts.pair_panel import empty_queue, pair_evidence, pair_headline
-from screens.conflicts.pair_source import redone_since, reopened_since, walkable_at
-from screens.conflicts.queue import PairQueue, PairScan, PairState, QueuedPair, combined, count, taken
+from screens.conflicts.pair_reading import differences
+from screens.conflicts.pair_source import walkable_at
+from screens.conflicts.queue import PairLook, PairQueue, PairState, QueuedPair
 from tests.screens.conflicts.making import HOSTILE, pair, side
 from workbench.curation.lazy import LazyDict
-from workbench.curation.records import CurationStep, SettledConflict
-from workbench.lists.filters import parse
-from workbench.records.conflicts import Action, ConflictKind, Suggestion
+from workbench.curation.records import CurationStep
+from workbench.lists.conflicts import ConflictRow, ConflictSide, WaitingConflicts
+from workbench.lists.tables import row_number
+from workbench.records.conflicts import Action, Suggestion
 from workbench.records.rules import Rule
 
 
-def desk_with(*pairs: RecordPair) -> PairQueue:
-    """Return a desk that was told of these pairs."""
-    desk = PairQueue()
-    tell(desk, PairScan(tuple(pairs)))
-    return desk
+def waiting(*pairs: RecordPair, marks: int = 0) -> WaitingConflicts:
+    """Return that these pairs wait."""
+    numbers = np.array(sorted(row_number(one.id) for one in pairs), dtype=np.int64)
+    return WaitingConflicts(numbers, np.full(len(pairs), marks, dtype=np.int64))
 
 
-def tell(desk: PairQueue, scan: PairScan) -> None:
-    """Ask, and take in the answer at once."""
-    before, touched = desk.ask()
-    items = taken(before, touched, scan)
-    desk.adopt(items, scan, count(items))
+def row(of: RecordPair, **fields: object) -> ConflictRow:
+    """Return the row of a pair."""
+    left, right = (ConflictSide(side.id, side.text, side.where, side.file) for side in of.sides)
+    made = ConflictRow(of.id, "rule", of.kind, of.score, left, right, of.why, of.evidence, of.suggestion)
+    return replace(made, **fields)  # type: ignore[arg-type]
 
 
-def states(desk: PairQueue) -> dict[str, PairState]:
-    """Return how each pair stands."""
-    return {identifier: item.state for identifier, item in desk.items.items()}
+def queue_of(*pairs: RecordPair) -> PairQueue:
+    """Return a queue in which these pairs wait."""
+    queue = PairQueue()
+    queue.take_in(PairLook(waiting(*pairs)))
+    return queue
 
 
 AB, BC, CD = pair("a", "b"), pair("b", "c"), pair("c", "d")
@@ -53,104 +57,87 @@ AB, BC, CD = pair("a", "b"), pair("b", "c"), pair("c", "d")
 
 def test_progress_counts_what_was_settled_here() -> None:
     """A decision counts at once, an undone one no more, one that failed neither."""
-    desk = desk_with(AB, CD)
-    assert desk.progress == (0, 2)
-    desk.begin([AB.id])
-    assert (desk.progress, desk.waiting) == ((1, 2), 1)
-    desk.restore([AB.id], "locked")
-    assert (desk.progress, desk.items[AB.id].reason) == ((0, 2), "locked")
-    desk.begin([AB.id])
-    desk.finish([AB.id])
-    assert (desk.progress, list(desk.items)) == ((1, 2), [CD.id])
-    tell(desk, PairScan((AB, CD), reopened=(AB.id,)))
-    assert desk.progress == (0, 2)
+    queue = queue_of(AB, CD)
+    assert queue.progress == (0, 2)
+    queue.begin([AB.id])
+    assert (queue.progress, queue.waiting) == ((1, 2), 1)
+    queue.restore([AB.id], "locked")
+    assert (queue.progress, queue.queued(row(AB), AB).reason) == ((0, 2), "locked")
+    queue.begin([AB.id])
+    queue.finish([AB])
+    assert (queue.progress, queue.away) == ((1, 2), {AB.id})
+    queue.take_in(PairLook(waiting(CD), confirmed=frozenset({AB.id})))
+    assert (queue.progress, queue.away) == ((1, 2), set())
+    queue.take_in(PairLook(waiting(AB, CD)))
+    assert queue.progress == (0, 2)
 
 
-def test_decisions_made_while_the_engine_is_asked_hold() -> None:
-    """An answer from before a decision neither brings its pair back nor forgets what was put off."""
-    desk = desk_with(AB, BC, CD)
-    before, touched = desk.ask()
-    desk.begin([AB.id, BC.id])
-    desk.finish([AB.id])
-    desk.put_off(CD.id)
-    items = taken(before, touched, PairScan((AB, BC, CD)))
-    desk.adopt(items, PairScan((AB, BC, CD)), count(items))
-    assert states(desk) == {BC.id: PairState.SETTLING, CD.id: PairState.LATER}
-    assert (desk.settled, desk.waiting, desk.settling) == ({AB.id}, 1, 1)
+def test_decisions_made_while_the_tables_are_read_hold() -> None:
+    """An answer from before a decision does not bring its pair back."""
+    queue = queue_of(AB, BC, CD)
+    queue.begin([AB.id, BC.id])
+    queue.finish([AB])
+    queue.later.add(CD.id)
+    queue.take_in(PairLook(waiting(AB, BC, CD)))
+    assert (queue.away, queue.settled, queue.progress) == ({AB.id, BC.id}, {AB.id}, (2, 3))
+    overlay = queue.overlay
+    assert overlay.away == (row_number(AB.id), row_number(BC.id))
+    assert (overlay.later, overlay.changed, overlay.kept) == ((row_number(CD.id),), (), ())
 
 
-def test_what_goes_along_with_a_decision_vanishes_and_comes_back_with_it() -> None:
-    """A pair whose side another decision took out is not shown as somebody else's doing."""
-    desk = desk_with(AB, BC)
-    desk.begin([AB.id])
-    desk.finish([AB.id])
-    tell(desk, PairScan(()))
-    assert (states(desk), desk.waiting) == ({BC.id: PairState.ALONG}, 0)
-    assert arranged(desk.items, parse(""), "surest") == []
-    desk.clear()
-    tell(desk, PairScan((AB, BC), reopened=(AB.id,)))
-    assert set(states(desk).values()) == {PairState.OPEN}
+def test_what_goes_along_with_a_decision_is_nobody_elses_doing() -> None:
+    """A pair whose side another decision took out is neither kept nor marked as changed."""
+    queue = queue_of(AB, BC, CD)
+    queue.begin([AB.id])
+    queue.finish([AB])
+    queue.take_in(PairLook(waiting(CD), (row(AB), row(BC)), confirmed=frozenset({AB.id})))
+    assert (queue.kept, queue.changed, queue.waiting) == (set(), set(), 1)
+    queue.take_in(PairLook(waiting(AB, BC, CD), changed=(row(BC),)))
+    assert (queue.changed, queue.progress) == (set(), (0, 3))
 
 
 def test_what_others_did_is_shown() -> None:
-    """Settled, changed, reworded and no conflict any more: each stays to be seen until the next search."""
+    """Settled, changed, reworded and no conflict any more: each is laid over the list with its reason."""
     reworded = pair("c", "e")
-    desk = desk_with(AB, BC, CD, pair("x", "y"))
-    scan = PairScan(
-        (BC, reworded),
-        settled={AB.id: "cli: keep both"},
-        changed=frozenset({BC.id}),
-        heirs={CD.id: reworded.id},
-    )
-    tell(desk, scan)
-    assert states(desk) == {
-        BC.id: PairState.CHANGED,
-        reworded.id: PairState.CHANGED,
-        AB.id: PairState.ELSEWHERE,
-        "conflict-x-y": PairState.GONE,
-    }
-    assert desk.items[AB.id].reason == "Settled meanwhile by cli: keep both."
-    assert (desk.waiting, desk.progress) == (2, (0, 2))
-    tell(desk, PairScan((BC, reworded)))
-    assert states(desk)[BC.id] is PairState.CHANGED
-    desk.clear()
-    assert list(desk.items) == [BC.id, reworded.id]
+    queue = queue_of(AB, BC, CD)
+    queue.later.update((BC.id, CD.id))
+    queue.drafts[CD.id] = "mine"
+    look = PairLook(waiting(BC, reworded), (row(AB),), (row(BC), row(reworded)), {CD.id: reworded.id})
+    queue.take_in(look)
+    assert (queue.kept, queue.changed) == ({AB.id}, {BC.id, reworded.id})
+    assert queue.overlay.later == (row_number(CD.id),)
+    assert queue.drafts == {reworded.id: "mine"}
+    shown = [
+        queue.queued(row(AB, state="elsewhere", settled="cli: keep both"), AB),
+        queue.queued(row(AB, state="gone"), AB),
+        queue.queued(row(BC, state="changed"), BC),
+    ]
+    assert [item.waits for item in shown] == [False, False, True]
+    assert shown[0].reason == "Settled meanwhile by cli: keep both."
+    assert all(item.reason for item in shown)
 
 
 def test_redoing_counts_as_settled_here() -> None:
-    """What redo settled again is of this sitting."""
-    desk = desk_with(AB)
-    tell(desk, PairScan((), settled={AB.id: "tui: keep left"}, redone=frozenset({AB.id})))
-    assert (desk.items, desk.progress) == ({}, (1, 1))
+    """What redo settled again is of this sitting, also where it was seen to go before that is known."""
+    queue = queue_of(AB)
+    queue.take_in(PairLook(waiting(), (row(AB),)))
+    queue.finish_again(AB.id, ("a", "b"))
+    assert (queue.kept, queue.progress) == (set(), (1, 1))
 
 
-def test_what_sources_say_is_joined() -> None:
-    """Pairs and counts of several sources are one queue."""
-    both = combined([PairScan((AB,), 2, settled={"s": "x"}), PairScan((CD,), 3, changed=frozenset({CD.id}))])
-    assert both == PairScan((AB, CD), 5, settled={"s": "x"}, changed=frozenset({CD.id}))
-
-
-def test_the_list_is_filtered_and_ordered() -> None:
-    """By certainty, kind, file and last change; what was put off comes last, whatever the order."""
-    sure = pair("d", "e", ConflictKind.CONTRADICTORY, score=1.0)
-    late = pair("f", "g", ConflictKind.EXACT, score=1.0, left=side("f", updated="2026-11-02"))
-    desk = desk_with(AB, late, sure)
-    assert arranged(desk.items, parse(""), "surest") == [sure.id, late.id, AB.id]
-    assert arranged(desk.items, parse(""), "kind") == [sure.id, AB.id, late.id]
-    assert arranged(desk.items, parse(""), "file") == [AB.id, sure.id, late.id]
-    assert arranged(desk.items, parse(""), "newest")[0] == late.id
-    assert arranged(desk.items, parse("kind:exact", FIELDS), "surest") == [late.id]
-    assert arranged(desk.items, parse("file:d.md", FIELDS), "surest") == [sure.id]
-    assert arranged(desk.items, parse("-kind:exact score:>=1 say", FIELDS), "surest") == [sure.id]
-    desk.put_off(sure.id)
-    assert arranged(desk.items, parse(""), "surest")[-1] == sure.id
+def test_differences_are_what_waits_no_more_and_what_has_other_marks() -> None:
+    """What is new is no difference, and nothing at all is one of everything."""
+    before = waiting(AB, BC)
+    assert differences(before, waiting(BC, CD)).tolist() == [row_number(AB.id)]
+    assert differences(before, waiting(AB, BC, marks=1)).tolist() == before.numbers.tolist()
+    assert differences(before, waiting()).tolist() == before.numbers.tolist()
+    assert differences(waiting(), before).tolist() == []
 
 
 def test_rows_show_hostile_texts_as_they_are() -> None:
     """Nothing in a text is obeyed, and a huge one costs no more than it shows."""
     wild = pair("a", "b", left=side("a", HOSTILE), right=side("b", "x " * 500_000), why=HOSTILE)
-    rows = PairRows([wild.id], {wild.id: QueuedPair(wild)})
-    plain = [cell.plain for cell in rows.cells(0)]
+    plain = [cell.plain for cell in pair_cells(QueuedPair(wild))]
     assert plain[5].startswith("[/] list[int] = x[0]")
     assert not {"\x1b", "\x00", "\u202e"} & set("".join(plain))
     assert len(plain[6]) <= 400
@@ -210,20 +197,14 @@ def test_a_suggestion_that_needs_a_scope_is_no_choice_yet() -> None:
     assert command_of_all(PairType.RULE, (AB, CD))[3:] == [AB.id[:17], CD.id[:17], "--suggested"]
 
 
-def test_steps_of_the_app_are_told_from_those_of_others() -> None:
-    """Only what undo and redo in an app did since the last look moves the desk to a pair."""
-    one = SettledConflict("c1", "a", "b", "keep_left", "t", "tui")
+def test_the_step_that_is_walked_is_the_latest() -> None:
+    """Undo is about when a step was done, redo about when it was undone."""
     steps: LazyDict[CurationStep[Rule]] = LazyDict()
     known: dict[str, CurationStep[Rule]] = {
-        "s1": CurationStep("s1", "1", "tui", "keep left", resolved=[one]),
-        "s2": CurationStep("s2", "2", "cli", "undo", undoes="s0", reopened=[replace(one, id="c0")]),
-        "s3": CurationStep("s3", "3", "tui", "undo", undoes="s1", reopened=[one]),
-        "s4": CurationStep("s4", "4", "tui", "redo", redoes="s1", resolved=[one]),
+        "s1": CurationStep("s1", "1", "tui", "keep left"),
+        "s3": CurationStep("s3", "3", "tui", "undo", undoes="s1"),
     }
     steps.update(known)
-    assert [item.id for item in reopened_since(steps, "s1")] == ["c1"]
-    assert reopened_since(steps, "s3") == reopened_since(steps, "gone") == []
-    assert [set(redone_since(steps, since)) for since in ("s3", "s4")] == [{"c1"}, set()]
     assert walkable_at(steps, ["s1"], [], back=True) == "1"
     assert walkable_at(steps, [], ["s1"], back=False) == "3"
     assert walkable_at(steps, [], [], back=True) == walkable_at(steps, [], [], back=False) == ""

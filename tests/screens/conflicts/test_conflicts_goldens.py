@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from screens.app import WorkbenchApp
 from screens.conflicts.pair import PairType, RecordPair
-from screens.conflicts.queue import PairScan, PairState, count, taken
+from screens.conflicts.queue import PairState, QueuedPair
 from screens.conflicts.screen import ConflictsScreen
+from screens.widgets.window_rows import WindowRows
 from tests.screens.conflicts.making import pair, side
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_golden
+from workbench.lists.conflicts import WaitingConflicts
+from workbench.lists.tables import row_number
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
 
 FULL = "Run the full test suite with `make test` before every commit."
@@ -47,19 +50,25 @@ def sample() -> tuple[RecordPair, ...]:
     )
 
 
-async def shown(app: WorkbenchApp) -> ConflictsScreen:
-    """Return the desk with the sample's pairs, one put off, one settled by somebody else."""
+def show(app: WorkbenchApp) -> None:
+    """Show the sample's pairs, one put off, one settled by somebody else."""
     screen = app.screen
     assert isinstance(screen, ConflictsScreen)
-    before, touched = screen.queue.ask()
-    items = taken(before, touched, PairScan(sample()))
-    for place, state in ((1, PairState.LATER), (3, PairState.ELSEWHERE)):
-        key = list(items)[place]
-        told = "Settled meanwhile by cli: keep both." if state is PairState.ELSEWHERE else ""
-        items[key] = replace(items[key], state=state, reason=told)
-    screen.queue.adopt(items, PairScan(), count(items))
-    screen._arrange()
-    return screen
+    first, later, exact, elsewhere = sample()
+    items = [
+        QueuedPair(first),
+        QueuedPair(exact),
+        QueuedPair(elsewhere, PairState.ELSEWHERE, "Settled meanwhile by cli: keep both."),
+        QueuedPair(later, PairState.LATER),
+    ]
+    held = {row_number(item.pair.id): item for item in items}
+    waiting = sorted(number for number, item in held.items() if item.waits)
+    screen.queue.seen = WaitingConflicts(np.array(waiting), np.zeros(len(waiting), dtype=np.int64))
+    screen.total = len(items)
+    screen.show_rows(
+        WindowRows(np.array(list(held)), lambda *_: None, key=screen.id_of, cells=screen.cells_of, held=held),
+        0,
+    )
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -69,8 +78,8 @@ async def test_the_desk(tmp_path: Path, size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         check_golden(app, "conflicts-none")
-        await shown(app)
-        await press(pilot, "K", "K", "K")
+        show(app)
+        await settle(pilot)
         check_golden(app, "conflicts-pair")
         await press(pilot, "J", "J")
         check_golden(app, "conflicts-elsewhere")

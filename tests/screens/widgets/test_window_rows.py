@@ -141,10 +141,12 @@ def test_no_more_is_held_than_was_looked_at_last() -> None:
 
 
 def test_rows_of_some_records_are_left_out() -> None:
-    """The others keep their order and need not be fetched again."""
+    """The others keep their order, some go to the end, and none need be fetched again."""
     shelf = Shelf()
-    rows = shelf.rows(5, held=range(5)).without({"r3", "r0", "r9"})
-    assert [rows.key(index) for index in range(len(rows))] == ["r4", "r2", "r1"]
+    before = shelf.rows(5, held=range(5))
+    rows = before.without([3, 0, 9], put_last=[4, 7])
+    assert [rows.key(index) for index in range(len(rows))] == ["r2", "r1", "r4"]
+    assert [rows.count_missing(before.numbers[:place]) for place in (1, 2, 5)] == [0, 1, 2]
     assert shelf.asked == []
 
 

@@ -118,7 +118,14 @@ def queue_of(
 
 def conflicts_of(ledger: LearningLedger, find: Finder = find_duplicates) -> tuple[ConflictFound, ...]:
     """Return pairs of live learnings that nobody settled, contradictions first, surest first."""
-    live = {one.id: one for one in ledger.live()}
+    return conflicts_among(ledger, ledger.live(), find)
+
+
+def conflicts_among(
+    ledger: LearningLedger, learnings: Iterable[FeatureLearning], find: Finder = find_duplicates
+) -> tuple[ConflictFound, ...]:
+    """Return the pairs of some live learnings, as `conflicts_of`."""
+    live = {one.id: one for one in learnings}
     judged: dict[str, tuple[FeatureLearning, FeatureLearning, TextJudgement]] = {}
     for pair in find_pairs(list(live.values()), find):
         judged[conflict_id(pair.left.id, pair.right.id)] = (pair.left, pair.right, pair.judgement)
@@ -127,7 +134,7 @@ def conflicts_of(ledger: LearningLedger, find: Finder = find_duplicates) -> tupl
             identifier = conflict_id(one.id, other)
             if other in live and identifier not in judged:
                 judged[identifier] = (live[other], one, judge(live[other].text, one.text))
-    first = {identifier: place for place, identifier in enumerate(ledger.records)}
+    first = {identifier: place for place, identifier in enumerate(ledger.in_order(live))}
     found: list[ConflictFound] = []
     for identifier, (mine, theirs, judgement) in judged.items():
         if identifier not in ledger.settled:

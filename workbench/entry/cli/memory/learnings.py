@@ -295,7 +295,7 @@ def conflicts(limit: int) -> None:
     """
     with learning_session("memory") as work:
         found = work.service.conflicts()
-        work.opened.keep_conflicts("learning", conflict_rows(found))
+        work.opened.conflicts.keep("learning", conflict_rows(found))
     out = work.here.out
     if work.here.flags.json:
         out.json({"total_count": len(found), "conflicts": found[:limit]})

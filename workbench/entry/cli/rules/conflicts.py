@@ -78,8 +78,8 @@ def list_(
         ]
         total, following = len(found), None
         if (text or sort or cursor is not None) and not settled:
-            work.opened.keep_conflicts("rule", conflict_rows(queue.open, rules))
-            listed = work.opened.conflict_list
+            work.opened.conflicts.keep("rule", conflict_rows(queue.open, rules))
+            listed = work.opened.conflicts.listed()
             within = listed.numbers([one.id for one in found])
             page = read_page(listed, query, cursor, limit, within=within)
             by_id = {one.id: one for one in found}

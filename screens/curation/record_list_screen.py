@@ -1,0 +1,350 @@
+"""A section that lists records: their order and rows from a table, the one under the cursor, those chosen.
+
+The order of a query is taken once, as row numbers; rows come by windows as they are looked at. Everything
+that asks the table runs in jobs. When the list changes the cursor stays on its row, and where it was in view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from textual.content import Content
+
+from screens.base import SectionScreen
+from screens.jobs import Failure, Job
+from screens.widgets.filter import FilterBar
+from screens.widgets.table import Column, VirtualTable
+from screens.widgets.window_rows import WindowRows, place_of, window_around
+from workbench.lists.filters import Facet, Filter
+from workbench.lists.tables import ListQuery, ListTable, ListType, Sort, row_number
+
+if TYPE_CHECKING:
+    from workbench.ports import Int64
+
+RecordT = TypeVar("RecordT")
+RowT = TypeVar("RowT")
+
+_BATCH = 1_000  # records that are looked up at once
+_LONG = 0.5  # seconds after which is said what is waited for
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRows(Generic[RowT]):
+    """What a list is to show: the numbers of its rows in order, out of how many, and the rows to begin with.
+
+    `place` is where the cursor goes, None where its row is gone; `reached` whether that is its goal.
+    """
+
+    numbers: Int64
+    total: int
+    rows: Mapping[int, RowT]
+    place: int | None
+    reached: bool = False
+
+
+class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
+    """Lists records of one type in the table `#list_id`. Subclasses name their table and show a record."""
+
+    list_type: ClassVar[ListType]
+    list_id: ClassVar[str]
+    list_command: ClassVar[tuple[str, ...]]
+    """The command that lists the records."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted = ListQuery()
+        self.goal = ""
+        """The record to have the cursor on once it is listed."""
+        self.total = 0
+        """How many records there are without a filter."""
+        self.is_listed = False
+        self._questions = count()
+
+    # What a type of record says.
+
+    def table_of(self, job: Job) -> ListTable[Any]:
+        """Return the table of the records. Called in jobs."""
+        raise NotImplementedError
+
+    def read_rows(self, table: ListTable[Any], numbers: Sequence[int]) -> Mapping[int, RowT]:
+        """Return rows by number; those that are gone are missing. Called in jobs."""
+        return table.rows(numbers)
+
+    def record_of(self, row: RowT) -> RecordT:
+        """Return the record of a row."""
+        raise NotImplementedError
+
+    def id_of(self, row: RowT) -> str:
+        """Return the id of a row's record."""
+        raise NotImplementedError
+
+    def cells_of(self, row: RowT) -> Sequence[Content | str]:
+        """Return a row's cells."""
+        raise NotImplementedError
+
+    def empty_text(self) -> str:
+        """Return what is shown where no row is."""
+        raise NotImplementedError
+
+    def busy_text(self) -> str:
+        """Return what is still going on once rows are listed."""
+        return ""
+
+    def away(self) -> Collection[str]:
+        """Return the ids of records that are decided and that no list shows, whatever the tables say yet."""
+        return ()
+
+    def glance(self) -> None:
+        """Show the record under the cursor."""
+        raise NotImplementedError
+
+    def base_filter(self) -> Filter:
+        """Return what holds for all that is listed, besides what is typed."""
+        return Filter()
+
+    def usual_sort(self) -> Sort | None:
+        """Return the order where no column was chosen, None for that of the type."""
+        return None
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether less is listed than there is."""
+        return bool(self.wanted.filter)
+
+    def number_rows(self, table: ListTable[Any], query: ListQuery, job: Job) -> Int64:
+        """Return the numbers of the rows to list, in order. Called in a job."""
+        return table.order(query).numbers
+
+    def columns(self) -> Sequence[Column]:
+        """Return the columns for what is listed."""
+        return self.table.columns
+
+    # What is listed.
+
+    @property
+    def noun(self) -> str:
+        """What a record is called."""
+        return self.list_type.noun
+
+    @property
+    def table(self) -> VirtualTable:
+        """The list."""
+        return self.query_one(f"#{self.list_id}", VirtualTable)
+
+    @property
+    def bar(self) -> FilterBar:
+        """Where the filter is typed."""
+        return self.query_one("#filter", FilterBar)
+
+    @property
+    def rows(self) -> WindowRows[RowT] | None:
+        """The rows that are listed, None before there are any."""
+        rows = self.table.rows
+        return rows if isinstance(rows, WindowRows) else None
+
+    @property
+    def row(self) -> RowT | None:
+        """The row under the cursor, None where it is not there yet."""
+        rows = self.rows
+        return rows.row(self.table.cursor) if rows else None
+
+    @property
+    def current(self) -> RecordT | None:
+        """The record under the cursor, None where it is not there yet."""
+        row = self.row
+        return None if row is None else self.record_of(row)
+
+    @property
+    def asked(self) -> ListQuery:
+        """What the list is to show, with what holds for all that is listed."""
+        wanted = self.wanted
+        terms = (*self.base_filter().terms, *wanted.filter.terms)
+        sort = wanted.sort or (None if wanted.filter.ranks else self.usual_sort())
+        return ListQuery(Filter(terms), sort)
+
+    def go_to(self, key: str) -> None:
+        """Have the cursor on a record once it is listed."""
+        self.goal = key
+
+    def with_current(self, then: Callable[[RecordT], None]) -> None:
+        """Hand over the record under the cursor, once it is there."""
+        rows, place = self.rows, self.table.cursor
+        if not rows:
+            return
+        if (row := rows.row(place)) is not None:
+            then(self.record_of(row))
+            return
+        number = int(rows.numbers[place])
+
+        def found(there: Mapping[int, RowT]) -> None:
+            if number in there:
+                then(self.record_of(there[number]))
+
+        self._fetch([number], found, lambda: None)
+
+    def with_chosen(self, then: Callable[[Sequence[RecordT]], None]) -> None:
+        """Hand over the marked records by id, or the one under the cursor.
+
+        Those that are listed come as they were shown, so that what others changed since is found out.
+        """
+        marks, rows = self.table.marks, self.rows
+        if not marks or rows is None:
+            self.with_current(lambda one: then([one]))
+            return
+        shown = rows.held(marks)
+        others = sorted(marks - shown.keys())
+
+        def work(job: Job) -> dict[str, RowT]:
+            return {self.id_of(row): row for row in self._look_up(others, job)}
+
+        def found(read: Mapping[str, RowT]) -> None:
+            chosen = {**shown, **read}
+            if chosen:
+                then([self.record_of(chosen[key]) for key in sorted(chosen)])
+
+        if others:
+            self.ask("Reading", work, found)
+        else:
+            found({})
+
+    def _look_up(self, identifiers: Sequence[str], job: Job) -> Iterator[RowT]:
+        """Yield the rows of records that are there."""
+        table = self.table_of(job)
+        for start in range(0, len(identifiers), _BATCH):
+            job.check()
+            some = tuple(identifiers[start : start + _BATCH])
+            query = ListQuery(Filter((Facet("id", some),)))
+            rows = self.read_rows(table, table.order(query).numbers.tolist())
+            wanted = set(some)
+            yield from (row for row in rows.values() if self.id_of(row) in wanted)
+
+    # Reading.
+
+    def list_rows(
+        self,
+        *,
+        top: bool = False,
+        recount: bool = False,
+        then: Callable[[], None] = lambda: None,
+        missed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """List what is wanted; the cursor goes to its goal, stays, or goes to the top.
+
+        With `recount` records may have come or gone: marks go with theirs. `then` is called once rows are
+        listed, `missed` where the goal is not among them.
+        """
+        query, goal, rows, cursor = self.asked, self.goal, self.rows, self.table.cursor
+        number = int(rows.numbers[cursor]) if rows and not top else None
+        total = self.total if self.is_listed and not recount else None
+        base, is_narrowed = ListQuery(self.base_filter()), self.is_narrowed
+
+        def work(job: Job) -> ListedRows[RowT]:
+            table = self.table_of(job)
+            numbers = self.number_rows(table, query, job)
+            job.check()
+            sought = table.find(goal) if goal else None
+            place = None if sought is None else place_of(numbers, sought)
+            reached = place is not None
+            if place is None and number is not None:
+                place = place_of(numbers, number)
+            first = place if place is not None else 0 if number is None else min(cursor, len(numbers))
+            everything = total if is_narrowed else len(numbers)
+            if everything is None:
+                everything = table.order(base).total
+            job.check()
+            held = self.read_rows(table, window_around(numbers, first))
+            return ListedRows(numbers, everything, held, place, reached)
+
+        def listed(found: ListedRows[RowT]) -> None:
+            self._show_listing(found, top=top)
+            if goal and not found.reached:
+                missed()
+            if recount and self.table.mark_count:
+                self._check_marks()
+            then()
+
+        self._patiently(self.ask("Listing", work, listed, group="list", quiet=True, failed=self.not_read))
+
+    def _patiently(self, job: Job) -> None:
+        """Say what is waited for if a question takes long: another process may hold the tables."""
+
+        def still() -> None:
+            if not job.over and not job.cancelled:
+                self.table.busy = "waiting for the tables"
+
+        self.set_timer(_LONG, still)
+
+    def _show_listing(self, found: ListedRows[RowT], *, top: bool) -> None:
+        table, before = self.table, self.rows
+        self.is_listed, self.total = True, found.total
+        place = found.place
+        if found.reached:
+            self.goal = ""
+        elif before and not top:
+            # The cursor may have moved on since the question was asked.
+            place = place_of(found.numbers, int(before.numbers[table.cursor]))
+            place = table.cursor if place is None else place
+        columns = self.columns()
+        if table.columns != columns:
+            table.set_columns(columns)
+        table.busy = self.busy_text()
+        table.set_empty(self.empty_text())
+        self.show_rows(
+            WindowRows(found.numbers, self._fetch, key=self.id_of, cells=self.cells_of, held=found.rows),
+            place,
+        )
+
+    def show_rows(self, rows: WindowRows[RowT], place: int | None) -> None:
+        """Show rows but for those that are away, the cursor at a place or at the first."""
+        if away := self.away():
+            before, rows = rows, rows.without(map(row_number, away))
+            place = None if place is None else place - rows.count_missing(before.numbers[:place])
+        self.table.sort = self.wanted.sort
+        self.table.set_rows(rows, place=place)
+        self.bar.show_count(len(rows), self.total)
+        self.refresh_bindings()
+        self.glance()
+
+    def _fetch(
+        self, numbers: Sequence[int], found: Callable[[Mapping[int, RowT]], None], failed: Callable[[], None]
+    ) -> None:
+        def came(rows: Mapping[int, RowT]) -> None:
+            self.table.busy = self.busy_text()
+            found(rows)
+
+        def refused(failure: Failure) -> None:
+            failed()
+            self.not_read(failure)
+
+        job = self.ask(
+            "Reading",
+            lambda job: self.read_rows(self.table_of(job), numbers),
+            came,
+            group=f"rows/{next(self._questions)}",
+            quiet=True,
+            failed=refused,
+            stopped=failed,
+        )
+        self._patiently(job)
+
+    def _check_marks(self) -> None:
+        """Take the marks off records that are gone."""
+        marks = sorted(self.table.marks)
+
+        def work(job: Job) -> frozenset[str]:
+            return frozenset(self.id_of(row) for row in self._look_up(marks, job))
+
+        def then(known: frozenset[str]) -> None:
+            self.table.keep_marks(known | (self.table.marks - set(marks)))
+
+        self.ask("Marks", work, then, group="marks", quiet=True)
+
+    def not_read(self, failure: Failure) -> None:
+        """Say why the records cannot be read; what is listed stays."""
+        self.table.busy = ""
+        text = f"the {self.noun}s cannot be read: {failure.message}\n{failure.hint}"
+        self.bench.report(text, severity="error")
+        self.bench.log_action(self.list_command, failure.details or failure.message, failed=True)
