@@ -120,7 +120,7 @@ class SegmentMaker:
         return path.removeprefix(f"{cwd.rstrip('/')}/") if cwd.strip("/") else path
 
     def _is_repeated(self, draft: SegmentDraft, words: str) -> bool:
-        digest = _digest(draft.type, draft.source, " ".join(words.split()))[:12]
+        digest = _digest(draft.type, self.here.session, draft.source, " ".join(words.split()))[:12]
         known = digest in self.seen
         self.seen.add(digest)
         return known

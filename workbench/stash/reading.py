@@ -11,7 +11,7 @@ from typing import IO, Any, Final
 
 from workbench.records.segments import ContextSegment
 from workbench.sessions.importers.lines import read_trimmed
-from workbench.sessions.importers.readers import format_of
+from workbench.sessions.importers.readers import FORMATS, format_of
 from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable
 from workbench.stash.drafts import SegmentMaker
 from workbench.stash.segmenting import Segmenter
@@ -44,15 +44,18 @@ def read_segments(
     session: str = "",
     fallback_at: str = "",
     seen: set[bytes] | None = None,
+    source: str = "",
 ) -> Iterator[ContextSegment]:
     """Yield the segments of a transcript as they end, none twice; `reading` gets what else there was.
 
     `name` is the file's, `session` replaces the transcript's own, `fallback_at` the times that it does not
-    record. `seen` is shared by files of which one repeats another, such as a sub-agent's.
+    record. `seen` is shared by files of which one repeats another, such as a sub-agent's. `source` is the
+    format, empty to find out.
     """
     cuts: list[int] = []
     try:
         found, records = format_of(read_trimmed(handle, cuts, tail=TAIL))
+        found = next((one for one in FORMATS if one.source == source), found)
         if found is None or found.moments is None:
             return
         reading.source = found.source

@@ -61,12 +61,12 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         return self.add_many([segment], reason=reason).segments[0]
 
     def add_many(
-        self, segments: Iterable[ContextSegment], *, reason: str = "", title: str = ""
+        self, segments: Iterable[ContextSegment], *, reason: str = "", title: str = "", step: str = ""
     ) -> StashAddition:
         """Put segments aside as one step, with one write; return them with their texts as they are kept.
 
         Secrets are masked, tokens counted, what was left out is filled in: an id, times. One that is there,
-        with the same text, stays as it is.
+        with the same text, stays as it is. What is given the id of the same `step` is one step together.
         Raises: UsageError for an empty or too long text, an invalid time, or an id that has another text, and
         then nothing is kept; StoreError.
         """
@@ -89,6 +89,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
                 else:
                     new.setdefault(one.id, one)
             marks = new_marks(name or f"stash {some_names(SEGMENTS, [*new.values()])}", why)
+            marks = replace(marks, step=step or marks.step)
             # One that was removed comes back; the journal has its text.
             puts = [replace(one, text="") if key in ledger.versions else one for key, one in new.items()]
             return StepDraft(marks.title, tuple(SEGMENTS.put_draft(one, marks) for one in puts), tuple(puts))

@@ -1,0 +1,74 @@
+"""`workbench stash import` and `export`: what goes in comes out, twice is once, and faults are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.entry.cli.conftest import Run
+from workbench.entry.cli import exits
+
+DATA = Path(__file__).parents[4] / "sample_data"
+
+
+def test_transcripts_are_imported_once_and_undone_as_one(empty: object, run: Run) -> None:
+    """All files of an import are one step; a second import adds nothing; removed segments stay removed."""
+    place = str(DATA / "sessions" / "stream_json")
+    first = run("stash", "import", place, "--expires-in", "14", "--json").json()
+    assert first["added"] == sum(first["types"].values()) > 100
+    assert first["left_out"]["confirmations of a call"] > 10
+    listed = run("stash", "list", "--limit", "3", "--json").json()
+    assert listed["total_count"] == first["added"]
+    assert all(one["expires_at"] for one in listed["segments"])
+    again = run("stash", "import", place)
+    assert f"0 segments added, {first['added']} known" in again.out
+
+
+def test_json_lines_come_back_as_they_were(empty: object, run: Run, tmp_path: Path) -> None:
+    """Given ids are kept, an export is what an import reads, and filters choose of it."""
+    source = DATA / "stash.jsonl"
+    assert run("stash", "import", str(source)).code == exits.OK
+    wanted = {one["segment_id"]: one for one in map(json.loads, source.read_text().splitlines())}
+    exported = {one["segment_id"]: one for one in map(json.loads, run("stash", "export").out.splitlines())}
+    assert exported.keys() == wanted.keys()
+    for name, one in exported.items():
+        same = ("session_id", "text", "type", "topic", "source", "references", "protected")
+        assert {key: one[key] for key in same} == {key: wanted[name][key] for key in same}
+    target = tmp_path / "out.jsonl"
+    run("stash", "export", "--type", "decision", "--out", str(target))
+    assert len(target.read_text().splitlines()) == 7
+    assert "0 segments added, 7 known" in run("stash", "import", str(target)).out
+
+
+def test_malformed_lines_and_files_are_named(empty: object, run: Run, tmp_path: Path) -> None:
+    """Good lines are kept, the others named by line and reason; the exit code says that some were not."""
+    lines = b'{"session_id": "s", "text": "good", "segment_id": "a"}\nnonsense\n{"text": "x"}\n'
+    mixed = run(
+        "stash", "import", "-", given=lines + b'{"session_id": "s", "text": "bad", "segment_id": "a"}\n'
+    )
+    assert mixed.code == exits.ERROR
+    assert "1 segment added" in mixed.out
+    for words in ("line 2: it is not JSON", "line 3: it has no session_id", "line 4: the id a is that of"):
+        assert words in mixed.err
+    (tmp_path / "notes.jsonl").write_text('{"a": 1}\n')
+    named = run("stash", "import", str(tmp_path / "notes.jsonl"))
+    assert (named.code, "neither a transcript" in named.err) == (exits.ERROR, True)
+    assert run("stash", "import", str(tmp_path)).code == exits.OK  # found in a directory, not asked for
+    assert run("stash", "import", str(tmp_path / "missing")).code == exits.USAGE
+    session = run("stash", "import", "-", "--session", "mine", "--format", "jsonl", given=b'{"text": "x"}\n')
+    assert session.code == exits.OK
+
+
+def test_an_import_is_masked_and_takes_a_session(empty: object, run: Run) -> None:
+    """Secrets are in no line of an export; `--session` replaces the session of a transcript."""
+    token = "ghp_" + "a1B2" * 9
+    record = {
+        "type": "user",
+        "sessionId": "own",
+        "uuid": "u1",
+        "message": {"role": "user", "content": f"use the token {token} for the call"},
+    }
+    run("stash", "import", "-", "--session", "mine", given=json.dumps(record).encode())
+    out = run("stash", "export", "--session", "mine").out
+    assert token not in out
+    assert "[secret:" in json.loads(out)["text"]

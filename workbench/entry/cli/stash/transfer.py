@@ -1,0 +1,177 @@
+"""`workbench stash import` and `stash export`: transcripts and JSON lines in, JSON lines out."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli import exits
+from workbench.entry.cli.frame import Invocation, command
+from workbench.entry.cli.session import stash_session
+from workbench.records.segments import SegmentType
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.services.stash_import import StashFileReport
+
+_NAMED = 20  # malformed lines of a file that are named
+_SHOWN = 8  # files that are listed
+_TYPES = [one.value for one in SegmentType]
+_FORMATS = ("auto", "claude_code", "claude_stream", "codex", "jsonl")
+
+
+@command(
+    name="import",
+    examples=(
+        "workbench stash import ~/.claude/projects/-home-me-shop",
+        "workbench stash import rollout.jsonl --expires-in 14 --json",
+        "workbench stash export | ssh laptop 'cd shop && workbench stash import -'",
+        """echo '{"session_id": "s1", "text": "We use SQLite"}' | workbench stash import -""",
+    ),
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--session", default="", metavar="ID", help="The session they are of, instead of their own.")
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), default="auto", show_default=True, help="Their format."
+)
+@click.option("--expires-in", "days", type=click.FloatRange(min=0), help="Days until they expire.")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
+def import_(files: Sequence[Path], session: str, form: str, days: float | None, reason: str) -> int:
+    """Put aside what transcripts of agents hold, or segments given as JSON lines; - reads stdin.
+
+    Transcripts of Claude Code, output of `claude -p --output-format stream-json` and rollouts of Codex become
+    messages, code, files, outputs, errors with their stacks, decisions, plans and research. Of a directory
+    all .jsonl files below it are read. A line of JSON is {segment_id?, session_id, type, text, timestamp?,
+    topic?, source?, references?}, as `stash export` writes it. What was imported before adds nothing; secrets
+    are masked. Malformed lines are named, the others kept, and the exit code is 1.
+    """
+    from workbench.entry.services.stash_import import StashImportRequest, import_files
+
+    started = time.perf_counter()
+    with stash_session("stash-import") as work:
+        expires_at = None if days is None else work.service.in_days(days)
+        request = StashImportRequest(session, form, expires_at, reason)
+        with work.here.out.progress("Importing segments, MB") as line:
+            reports = list(
+                import_files(
+                    work.service,
+                    files,
+                    request,
+                    progress=lambda at, total: line(at >> 20, max(total >> 20, 1)),
+                )
+            )
+        work.measurement.candidates = sum(one.added for one in reports)
+    seconds = time.perf_counter() - started
+    if work.here.flags.json:
+        work.here.out.json(_document(reports, seconds))
+    else:
+        _show(work.here, reports, seconds)
+    return exits.ERROR if any(one.failed for one in reports) else exits.OK
+
+
+def _show(here: Invocation, reports: Sequence[StashFileReport], seconds: float) -> None:
+    """Print what was imported, what was left out and why, and what could not be read."""
+    out = here.out
+    totals = _totals(reports)
+    more = f", {totals['removed']:,} removed before" if totals["removed"] else ""
+    out.data(
+        f"{counted(totals['added'], 'segment')} added, {totals['known']:,} known{more} "
+        f"({counted(totals['lines'], 'line')} of {counted(len(reports), 'file')} in {seconds:.1f} s)"
+    )
+    for name, count in totals["types"].items():
+        out.data(f"  {count:>6,}  {name}")
+    if totals["left_out"]:
+        parts = ", ".join(f"{count:,} {reason}" for reason, count in totals["left_out"].items())
+        out.say(f"left out: {parts}")
+    if totals["masked"]:
+        out.say(f"{counted(sum(totals['masked'].values()), 'secret')} masked")
+    read = [one for one in reports if one.format]
+    for one in read[:_SHOWN] if len(reports) > 1 else ():
+        out.say(f"{visible_line(one.path)} ({one.format}): {one.added:,} added, {one.known:,} known")
+    if len(read) > _SHOWN:
+        out.say(f"… and {len(read) - _SHOWN:,} more files; --json lists all")
+    for one in reports:
+        _show_faults(here, one)
+
+
+def _show_faults(here: Invocation, report: StashFileReport) -> None:
+    name = visible_line(report.path)
+    if report.fault:
+        here.out.warn(f"{name}: read as far as it goes: {visible_line(report.fault)}")
+    elif not report.format:
+        hint = "it is neither a transcript of a known agent nor JSON lines of segments"
+        (here.out.warn if report.named else here.out.say)(f"{name}: {hint}")
+    for error in sorted(report.errors, key=lambda one: one.line)[:_NAMED]:
+        here.out.warn(f"{name}, line {error.line}: {visible_line(error.reason)}")
+    if report.malformed > _NAMED:
+        here.out.warn(f"{name}: {report.malformed - _NAMED:,} more malformed lines; --json lists them")
+
+
+def _totals(reports: Sequence[StashFileReport]) -> dict[str, Any]:
+    sums: dict[str, Counter[str]] = {"types": Counter(), "left_out": Counter(), "masked": Counter()}
+    for one in reports:
+        for name, counter in sums.items():
+            counter.update(getattr(one, name))
+    numbers = {
+        name: sum(getattr(one, name) for one in reports)
+        for name in ("added", "known", "removed", "malformed", "lines")
+    }
+    return numbers | {
+        name: dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+        for name, counter in sums.items()
+    }
+
+
+def _document(reports: Sequence[StashFileReport], seconds: float) -> dict[str, Any]:
+    files = [
+        {
+            "path": one.path,
+            "format": one.format,
+            "lines": one.lines,
+            "added": one.added,
+            "known": one.known,
+            "removed": one.removed,
+            "malformed": one.malformed,
+            "errors": [{"line": error.line, "reason": error.reason} for error in one.errors],
+            "bytes_cut": one.cut,
+            "fault": one.fault,
+        }
+        for one in reports
+    ]
+    return {**_totals(reports), "files": files, "timing": {"total": round(seconds * 1000, 3)}}
+
+
+@command(
+    examples=(
+        "workbench stash export --out stash.jsonl",
+        "workbench stash export --type decision | jq -r .text",
+    )
+)
+@click.option("--out", "target", metavar="FILE", type=click.Path(path_type=Path), help="Instead of stdout.")
+@click.option(
+    "--type", "types", type=click.Choice(_TYPES), multiple=True, help="Only of this type. Repeatable."
+)
+@click.option("--session", "sessions", multiple=True, metavar="ID", help="Only of this session. Repeatable.")
+def export(target: Path | None, types: Sequence[str], sessions: Sequence[str]) -> None:
+    """Write segments with their texts as JSON lines, oldest first: what `workbench stash import` reads."""
+    from workbench.entry.services.stash_import import exported_segments
+
+    with stash_session("stash") as work:
+        lines = (
+            json.dumps(one, ensure_ascii=True) + "\n"
+            for one in exported_segments(work.service, frozenset(types), frozenset(sessions))
+        )
+        if target is None:
+            sys.stdout.writelines(lines)
+            return
+        with target.open("w", encoding="utf-8") as file:
+            count = sum(bool(file.write(line)) for line in lines)
+    work.here.out.say(f"{counted(count, 'segment')} written to {target}")
