@@ -24,8 +24,9 @@ from bench.tasks import CHECKPOINTS
 from workbench.comparison.candidates import DuplicateIndex
 from workbench.comparison.verdicts import TextVerdict
 from workbench.memory.learnings.corrections.extract import MOST_PROMPT, corrections_of
-from workbench.memory.learnings.corrections.record import Correction, tally, template_of
+from workbench.memory.learnings.corrections.tally import tally, template_of
 from workbench.memory.transcripts import TranscriptReading, read_iterations
+from workbench.records.corrections import Correction
 from workbench.records.iterations import RawIterationOutput
 
 FIT = frozenset({"entireio+cli"})

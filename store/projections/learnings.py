@@ -20,6 +20,7 @@ from store.projections.rows import Row, insert_rows
 from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert, decode_json
+from workbench.records.corrections import Correction, correction_body
 from workbench.records.learnings import SAID_SESSIONS, SAID_TIMES, FeatureLearning, confidence_of
 
 if TYPE_CHECKING:
@@ -149,21 +150,6 @@ class _NoteBody(msgspec.Struct):
     session_id: str = ""
     iteration: int | None = None
     why: str = ""
-
-
-class _CorrectionBody(msgspec.Struct):
-    at: str
-    key: str
-    text: str
-    quote: str
-    session_id: str
-    prompt: int
-    strength: str
-    feature: str = ""
-    learning_id: str = ""
-    rule: str = ""
-    against: bool = False
-    template: str = ""
 
 
 class LearningProjector:
@@ -353,9 +339,9 @@ def _note(entry: Entry) -> Row:
 
 
 def _said(entry: Entry) -> Row:
-    body = convert(dict(entry.body), _CorrectionBody)
-    _whole(body.prompt)
-    return {**msgspec.structs.asdict(body), "folded": body.key.casefold()}
+    said = convert(dict(entry.body), Correction)
+    _whole(said.prompt)
+    return {**correction_body(said), "folded": said.key.casefold()}
 
 
 def _settled(entry: Entry) -> Row:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from workbench.entry.services.opening import ProjectHost
+from workbench.api.curation import CuratedRecords
 
 if TYPE_CHECKING:
-    from workbench.curation.records import RecordChange
+    from workbench.curation.service import CurationService
     from workbench.records.learnings import FeatureLearning
 
 
-class ProjectLearnings:
+class ProjectLearnings(CuratedRecords["FeatureLearning"]):
     """What past work in a project taught, and what you learned in all: observations, never instructions.
 
     Every change is one step, on disk before the call returns, that `undo` takes back. The beginning of an id
     names a learning.
     """
 
-    def __init__(self, host: ProjectHost) -> None:
-        """Take what keeps the project open; `project.learnings` is one."""
-        self._host = host
+    operation: ClassVar = "memory"
+
+    def _held(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
+        from workbench.entry.services.learnings import curate_learnings
+
+        return curate_learnings(self._host, operation)
 
     def all(self, *, gone: bool = False) -> tuple[FeatureLearning, ...]:
         """Return the learnings that hold, or with `gone` all there ever were, by id. Raises: StoreError."""
@@ -86,27 +90,3 @@ class ProjectLearnings:
 
         with curate_learnings(self._host, "memory-edit") as service:
             return service.restore(identifiers, reason=reason)
-
-    def history(self, identifier: str = "") -> tuple[RecordChange[FeatureLearning], ...]:
-        """Return every change of a learning, or of all, oldest first. Raises: UsageError for none."""
-        from workbench.entry.services.learnings import curate_learnings
-
-        with curate_learnings(self._host, "memory") as service:
-            return service.history(identifier)
-
-    def undo(self, step: str = "") -> str:
-        """Take back the last step, or the one with this id; return its title.
-
-        Raises: UsageError if there is none; BuiltUpon if its learnings were changed since; StoreError.
-        """
-        from workbench.entry.services.learnings import curate_learnings
-
-        with curate_learnings(self._host, "memory-edit") as service:
-            return service.undo(step).title
-
-    def redo(self) -> str:
-        """Do the last undone step again; return its title. Raises: as `undo`."""
-        from workbench.entry.services.learnings import curate_learnings
-
-        with curate_learnings(self._host, "memory-edit") as service:
-            return service.redo().title

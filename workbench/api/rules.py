@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
+from workbench.api.curation import CuratedRecords
 from workbench.entry.services.opening import ProjectHost, report
 from workbench.entry.services.rule_reads import RuleReads
 from workbench.records.requests import RuleFields, WorkContext
 
 if TYPE_CHECKING:
-    from workbench.curation.records import RecordChange
+    from workbench.curation.service import CurationService
     from workbench.lists.tables import Page
     from workbench.records.answers.rules import CheckResponse, MatchResponse
     from workbench.records.requests import FilterFields
     from workbench.records.rules import ContextRules, Rule
 
 
-class ProjectRules:
+class ProjectRules(CuratedRecords["Rule"]):
     """The rules of a project and your own: listed, matched, checked and curated.
 
     Every change is one step, on disk before the call returns, that `undo` takes back. What changed in rule
     files is read first; what changes here is written into them by `workbench rules drift --merge`.
     """
 
+    operation: ClassVar = "rules"
+
     def __init__(self, host: ProjectHost) -> None:
         """Take what keeps the project open; `project.rules` is one."""
-        self._host = host
+        super().__init__(host)
         self._reads = RuleReads(host)
+
+    def _held(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
+        from workbench.entry.services.rules import curate_rules
+
+        return curate_rules(self._host, operation)
 
     def list(
         self, filter: str = "", *, sort: str = "", limit: int = 100, cursor: str | None = None
@@ -163,27 +172,3 @@ class ProjectRules:
 
         with curate_rules(self._host, "rules-edit") as curator:
             curator.remove(identifiers, reason=reason)
-
-    def history(self, identifier: str = "") -> tuple[RecordChange[Rule], ...]:
-        """Return every change of a rule, or of all, oldest first. Raises: UsageError for an unknown one."""
-        from workbench.entry.services.rules import curate_rules
-
-        with curate_rules(self._host, "rules") as curator:
-            return curator.history(identifier)
-
-    def undo(self, step: str = "") -> str:
-        """Take back the last step, or the one with this id, also in files; return its title.
-
-        Raises: UsageError if there is none; BuiltUpon if its rules were changed since; StoreError.
-        """
-        from workbench.entry.services.rules import curate_rules
-
-        with curate_rules(self._host, "rules-edit") as curator:
-            return curator.undo(step).title
-
-    def redo(self) -> str:
-        """Do the last undone step again; return its title. Raises: as `undo`."""
-        from workbench.entry.services.rules import curate_rules
-
-        with curate_rules(self._host, "rules-edit") as curator:
-            return curator.redo().title

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Unpack
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from workbench.entry.services.opening import ProjectHost
+from workbench.api.curation import CuratedRecords
 
 if TYPE_CHECKING:
-    from workbench.curation.records import RecordChange
+    from workbench.curation.service import CurationService
     from workbench.lists.segments import SegmentRow
     from workbench.lists.tables import Page
     from workbench.records.segments import ContextSegment, SegmentFields
 
 
-class ProjectStash:
+class ProjectStash(CuratedRecords["ContextSegment"]):
     """Segments of conversations, kept for this project by every session and for no other project.
 
     Every change is one step, on disk before the call returns, that `undo` takes back. The beginning of an id
     names a segment.
     """
 
-    def __init__(self, host: ProjectHost) -> None:
-        """Take what keeps the project open; `project.stash` is one."""
-        self._host = host
+    operation: ClassVar = "stash"
+
+    def _held(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
+        from workbench.entry.services.stash import curate_stash
+
+        return curate_stash(self._host, operation)
 
     def add(self, text: str | ContextSegment, **fields: Unpack[SegmentFields]) -> ContextSegment:
         """Put a text aside and return the segment as it is kept: secrets masked, tokens counted.
@@ -135,27 +139,3 @@ class ProjectStash:
             )
             done = stash_service(work.project, self._host.by).collect(policy, dry_run=dry_run)
             return tuple((one.segment.id, one.why) for one in done.disposals)
-
-    def history(self, identifier: str = "") -> tuple[RecordChange[ContextSegment], ...]:
-        """Return every change of a segment, or of all, oldest first, without texts. Raises: UsageError."""
-        from workbench.entry.services.stash import curate_stash
-
-        with curate_stash(self._host, "stash") as service:
-            return service.history(identifier)
-
-    def undo(self, step: str = "") -> str:
-        """Take back the last step, or the one with this id; return its title.
-
-        Raises: UsageError if there is none; BuiltUpon if its segments were changed since; StoreError.
-        """
-        from workbench.entry.services.stash import curate_stash
-
-        with curate_stash(self._host, "stash-edit") as service:
-            return service.undo(step).title
-
-    def redo(self) -> str:
-        """Do the last undone step again; return its title. Raises: as `undo`."""
-        from workbench.entry.services.stash import curate_stash
-
-        with curate_stash(self._host, "stash-edit") as service:
-            return service.redo().title

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from workbench.memory.learnings.accumulation import Accumulated, accumulate
 from workbench.memory.learnings.corrections.extract import MOST_RULE, correction_of, corrections_of
-from workbench.memory.learnings.corrections.record import Correction, Strength, tally
 from workbench.memory.learnings.corrections.report import CorrectionStatus, report_corrections
+from workbench.memory.learnings.corrections.tally import tally
 from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.prompt import memory_prompt
 from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.memory.learnings.service import LearningService
+from workbench.records.corrections import Correction, Strength
 
 Make = Callable[..., tuple[Any, ...]]
 STANDING, CORRECTING, PASSING = Strength.STANDING, Strength.CORRECTING, Strength.PASSING

@@ -10,7 +10,6 @@ from screens.widgets.table import VirtualTable
 from tests.screens.golden import screen_text
 from tests.screens.learnings.conftest import Made, Open, auto, take_in
 from workbench.curation.store import record
-from workbench.memory.learnings.corrections.record import Correction
 from workbench.memory.learnings.corrections.report import (
     CorrectionStatus,
     draft_correction,
@@ -18,6 +17,7 @@ from workbench.memory.learnings.corrections.report import (
     texts_in_force,
 )
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
+from workbench.records.corrections import Correction
 from workbench.records.learnings import LearningKind
 
 PASSING = "Do not squash the commits of a branch."

@@ -17,7 +17,7 @@ from workbench.curation.records import EntryDraft
 from workbench.curation.store import preview, record
 from workbench.memory.learnings.commands import command_lessons, is_not_callable, tried_commands
 from workbench.memory.learnings.corrections.extract import correction_lessons
-from workbench.memory.learnings.corrections.record import Correction, Strength, template_of
+from workbench.memory.learnings.corrections.tally import template_of
 from workbench.memory.learnings.echoes import ECHO, InjectionReader, Injections, echo_share, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.ledger import AUTOMATIC, LearningLedger
@@ -34,6 +34,7 @@ from workbench.memory.learnings.lessons import (
     too_vague,
 )
 from workbench.memory.learnings.pairs import check_deduplication, comparable
+from workbench.records.corrections import Correction, Strength
 from workbench.records.iterations import (
     ExtractionResult,
     IterationOutcome,

@@ -12,10 +12,10 @@ from typing import Final
 from workbench.curation.lazy import LazyList
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import EntryDraft
-from workbench.memory.learnings.corrections.record import Correction, read_correction
 from workbench.memory.learnings.kinds import CONTRADICTED, HIT, SAID
 from workbench.memory.learnings.learningtype import LEARNINGS, LearningType
 from workbench.ports import Entry
+from workbench.records.corrections import Correction, read_correction
 from workbench.records.learnings import FeatureLearning, confidence_of
 
 AUTOMATIC: Final = "auto:"

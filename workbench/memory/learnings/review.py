@@ -18,13 +18,14 @@ from typing import Final
 from workbench.comparison.candidates import find_duplicates
 from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge
 from workbench.lists.conflicts import ConflictRow, ConflictSide
-from workbench.memory.learnings.corrections.record import Correction, group_by_learning, tally
+from workbench.memory.learnings.corrections.tally import group_by_learning, tally
 from workbench.memory.learnings.echoes import Injections, is_echo
 from workbench.memory.learnings.learningtype import LOST, stale_days
 from workbench.memory.learnings.ledger import LearningLedger, Note
 from workbench.memory.learnings.lessons import too_vague
 from workbench.memory.learnings.pairs import Finder, find_pairs
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion, conflict_id
+from workbench.records.corrections import Correction
 from workbench.records.learnings import (
     PROMOTE_HITS,
     STALE_DAYS,

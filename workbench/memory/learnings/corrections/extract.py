@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.memory.extraction.decisions import sentences
-from workbench.memory.learnings.corrections.record import Strength
 from workbench.memory.learnings.lessons import Lesson, too_vague
+from workbench.records.corrections import Strength
 from workbench.records.iterations import RawIterationOutput
 from workbench.records.learnings import LearningKind
 from workbench.text.expressions import read_expressions, read_words

@@ -15,12 +15,13 @@ from workbench.comparison.candidates import DuplicateIndex, Match
 from workbench.comparison.verdicts import TextVerdict
 from workbench.curation.records import EntryDraft
 from workbench.memory.journal import feature_stream
-from workbench.memory.learnings.corrections.record import Correction, Tally, correction_body, tally
+from workbench.memory.learnings.corrections.tally import Tally, tally
 from workbench.memory.learnings.kinds import SAID
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.review import Why, suggestion
 from workbench.records.conflicts import conflict_id
+from workbench.records.corrections import Correction, correction_body
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningState
 
 

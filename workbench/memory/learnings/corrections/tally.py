@@ -1,4 +1,4 @@
-"""Corrections of users: who made one when, how often, and whether a rule should say it.
+"""Corrections of users: how often one was made, and whether a rule should say it.
 
 A correction is a fact in the journal. It becomes a learning, and is suggested as a rule, once it says itself
 that it always holds, or was said in two sessions or three times. A sentence that many prompts share was
@@ -7,48 +7,16 @@ written once, and a prompt that a resumed session repeats was said once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Final
 
+from workbench.records.corrections import Correction, Strength
 from workbench.records.learnings import SAID_SESSIONS, SAID_TIMES
 
 SPOKEN: Final = 40
 """Words of a prompt that somebody typed for this once; equal sentences of longer ones are of one template."""
-
-
-class Strength(StrEnum):
-    """How surely a sentence is meant for more than the task at hand."""
-
-    STANDING = "standing"  # it says so itself: always, never, from now on
-    CORRECTING = "correcting"  # one way instead of another, after an agent did something
-    PASSING = "passing"  # it may be for now: it counts once it is said again
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """A correction that was said. `at` is when (ISO 8601), `prompt` its number in the session, from 1.
-
-    `key` is the rule as it was first said, shared by all repetitions; `text` as it was said now, `quote`
-    the sentence. `learning_id` is empty while nothing was learned of it. `rule` is the text of a rule in
-    force that says so already, or, with `against`, that says otherwise. `template` is a digest of a sentence
-    in a long prompt, else empty.
-    """
-
-    at: str
-    key: str
-    text: str
-    quote: str
-    session_id: str
-    prompt: int
-    strength: str
-    feature: str = ""
-    learning_id: str = ""
-    rule: str = ""
-    against: bool = False
-    template: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +60,6 @@ def template_of(prompt: str, sentence: str) -> str:
         return ""
     folded = " ".join(sentence.casefold().split())
     return blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def correction_body(one: Correction) -> dict[str, Any]:
-    """Return a correction as a journal body."""
-    return {name: getattr(one, name) for name in Correction.__slots__}
-
-
-def read_correction(body: Mapping[str, Any]) -> Correction | None:
-    """Return the correction of a journal body, None for a malformed one (F36: nothing is guessed)."""
-    import msgspec
-
-    from workbench.records.conversion import convert
-
-    try:
-        return convert({name: body[name] for name in Correction.__slots__ if name in body}, Correction)
-    except msgspec.ValidationError:
-        return None
 
 
 def group_by_learning(corrections: Sequence[Correction]) -> dict[str, list[Correction]]:
