@@ -12,12 +12,12 @@ from pathlib import Path
 
 from store.files import private_dir, write_atomic
 from store.generations import pointer
-from store.location import DIRECTORY, fallback_root, user_home
 from store.locks import exclusive
+from store.project_state import PROJECT_INDEX
+from workbench.places import state_places, user_home
 
 _MAX_BYTES = 1_000_000
 _HASH_LENGTH = 16
-_INDEX = "project"
 _PATIENCE = 2.0  # seconds to wait for another app that writes its place
 
 
@@ -51,5 +51,4 @@ def seems_indexed(root: Path, environment: Mapping[str, str] = os.environ) -> bo
 
     It may prove unusable when it is opened: this decides what is painted first, not what is done.
     """
-    places = (root / DIRECTORY, fallback_root(root, user_home(environment)))
-    return any(os.path.isfile(pointer(place, _INDEX)) for place in places)
+    return any(os.path.isfile(pointer(place, PROJECT_INDEX)) for place in state_places(root, environment))

@@ -10,7 +10,6 @@ the overlay is brought back when the project can be written again. Kept replays 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -34,16 +33,14 @@ from store.journal import (
 from store.journal import decode_line as decoded
 from store.runs import list_runs
 from workbench.errors import JournalError, StoreError
+from workbench.places import fallback_root, user_home
 from workbench.ports import Entry
 from workbench.records.conversion import decode_json
 
 DIRECTORY: Final = STATE
-HOME_VARIABLE: Final = "WORKBENCH_HOME"
-
 _IGNORE = (
     b"# State of the context workbench: local to this machine, shared settings aside.\n*\n!config.toml\n"
 )
-_HASH_LENGTH = 16
 _SHARED = "config.toml"  # read by rules of its own
 
 
@@ -71,16 +68,6 @@ class Location:
             entries = "1 entry" if self.brought_back == 1 else f"{self.brought_back:,} entries"
             return (f"{entries} added while {self.root} could not be written: brought back",)
         return ()
-
-
-def user_home(environment: Mapping[str, str]) -> Path:
-    """Return the user's own state directory: `WORKBENCH_HOME`, else the platform's data directory."""
-    configured = environment.get(HOME_VARIABLE, "")
-    if configured:
-        return Path(configured).expanduser().absolute()
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("context-workbench", appauthor=False))
 
 
 def locate(project: Path, environment: Mapping[str, str], *, distrust: str = "") -> Location:
@@ -118,12 +105,6 @@ def is_usual(project: Path, environment: Mapping[str, str]) -> bool:
         and os.access(place, os.W_OK | os.X_OK)
         and not is_overlay(fallback_root(project, user_home(environment)))
     )
-
-
-def fallback_root(project: Path, home: Path) -> Path:
-    """Return where the state of a project goes that cannot hold it itself."""
-    name = hashlib.sha256(os.fsencode(project.resolve())).hexdigest()[:_HASH_LENGTH]
-    return home / "projects" / name
 
 
 def _refusal(root: Path) -> str:

@@ -20,8 +20,9 @@ from store.clock import SystemClock
 from store.files import replace_file, write_atomic
 from store.git_repository import Repository, find_repository, head_state, tracked_below
 from store.journal import FileJournal, Quarantined
-from store.location import DIRECTORY, Location, fallback_root, is_usual, locate, user_home
+from store.location import DIRECTORY, Location, is_usual, locate
 from workbench.errors import GitError, StoreBusy, StoreError
+from workbench.places import state_places
 from workbench.ports import Damaged, Entry
 from workbench.records.worktree import HeadState
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 PATIENCE: Final = 60.0  # seconds that a lock is waited for
 BUILD_PATIENCE: Final = 600.0  # seconds: an index that another process builds is worth waiting for
+PROJECT_INDEX: Final = "project"
+"""The kind of generation that a project has once it was indexed."""
 _INDEX = "index"
 _CONSENT = "index-all"
 _SHARED = frozenset({f"{DIRECTORY}/config.toml", f"{DIRECTORY}/.gitignore"})
@@ -147,6 +150,11 @@ class ProjectState:
         """
         return {root: journal.verify(root) for root in dict.fromkeys((self.state, self.home))}
 
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the project has an index that can be used."""
+        return self.usable(PROJECT_INDEX) is not None
+
     def index_states(self, *, deep: bool) -> list[IndexState]:
         """Return every stored index with its faults; `deep` reads all of it and compares checksums."""
         paths = (self.state / "index").glob("*-*")
@@ -244,8 +252,7 @@ def state_notes(start: Path, environment: Mapping[str, str] = os.environ) -> tup
 
 def has_consent(root: Path, environment: Mapping[str, str] = os.environ) -> bool:
     """Whether a person agreed that all of a directory outside of any repository is indexed."""
-    places = (root / DIRECTORY, fallback_root(root, user_home(environment)))
-    return any((place / _CONSENT).is_file() for place in places)
+    return any((place / _CONSENT).is_file() for place in state_places(root, environment))
 
 
 def give_consent(root: Path, environment: Mapping[str, str] = os.environ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,34 @@ def test_the_package_imports_nothing_until_something_is_named() -> None:
     assert imported(code) & (HEAVY | {"click"}) == set()
     listing = "from workbench import *; assert open_project and Project and WorkbenchError"
     assert imported(listing) & HEAVY == set()
+
+
+HOOK = """
+import json, os, workbench.entry.hooks.handlers as handlers
+given = {{"cwd": os.getcwd(), "tool_name": "Bash", "tool_input": {{"command": "git push"}}}}
+assert handlers.respond(json.dumps(given).encode(), "PreToolUse", "claude").output == b"" or {checked}
+"""
+
+
+def test_a_hook_before_a_tool_imports_next_to_nothing(work: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs before every tool: no rules are loaded where none has a check, and never what plans need."""
+    work.write("CLAUDE.md", "- Never push.\n")
+    monkeypatch.chdir(work.root)
+    imported(RUN_CLI.format(arguments=["rules", "list"]))
+    found = modules(HOOK.format(checked=False))
+    assert {name.partition(".")[0] for name in found} & (HEAVY | {"click", "msgspec"}) == set()
+    assert {
+        name for name in found if name.startswith(("store", "workbench.rules", "workbench.config"))
+    } == set()
+    listed = f"{RUN_CLI.format(arguments=['rules', 'list', '--json'])}"
+    done = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True)
+    rule = json.loads(done.stdout)["rules"][0]["id"]
+    change = ["rules", "edit", rule, "--authority", "absolute", "--check", '{"command": "git push"}']
+    imported(RUN_CLI.format(arguments=change))
+    imported(HOOK.format(checked=True))  # the first after a change reads the rules again
+    found = modules(HOOK.format(checked=True))
+    assert "workbench.rules.enforcement.checks" in found
+    assert {name.partition(".")[0] for name in found} & (HEAVY | {"click"}) == set()
 
 
 def test_help_imports_no_command() -> None:

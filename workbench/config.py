@@ -31,6 +31,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
 Few = Annotated[int, msgspec.Meta(ge=1, le=30)]
+Characters = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=600)]
 Hours = Annotated[float, msgspec.Meta(ge=0.01, le=10_000)]
 Days = Annotated[float, msgspec.Meta(ge=1, le=10_000)]
@@ -167,6 +168,23 @@ class ClipboardConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class HooksConfig:
+    """What hooks of coding agents may add, and how long they may take.
+
+    `session_chars`, `prompt_chars` and `task_chars` are characters that the start of a session, a prompt and
+    the prompt of a sub-agent get at most, 0 for nothing. Files are added only where the likeliest of them is
+    needed with a chance of `threshold`. After `deadline` seconds the agent goes on without an answer. With
+    `WORKBENCH_HOOKS=0` in its environment no hook does anything.
+    """
+
+    session_chars: Characters = 4_000
+    prompt_chars: Characters = 8_000
+    task_chars: Characters = 8_000
+    threshold: Share = 0.3
+    deadline: Seconds = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class StoreConfig:
     """The state on disk. `metrics` keeps figures for `workbench stats`."""
 
@@ -234,6 +252,7 @@ class Config:
     stash: StashConfig = field(default_factory=StashConfig)
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     clipboard: ClipboardConfig = field(default_factory=ClipboardConfig)
+    hooks: HooksConfig = field(default_factory=HooksConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     cache: CacheConfig = field(default_factory=CacheConfig)
     gates: GatesConfig = field(default_factory=GatesConfig)
@@ -273,6 +292,7 @@ USER_ONLY = frozenset(
     store.metrics sessions.archive sessions.archive_mb rules.home rules.recheck rules.recheck_top
     rules.recheck_timeout cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
     stash.keep_days stash.max_segments stash.max_tokens stash.collect
+    hooks.session_chars hooks.prompt_chars hooks.task_chars hooks.threshold hooks.deadline
     """.split()
 )
 ADDING = frozenset({"privacy.exclude", "rules.tags"})

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from store.location import Location, fallback_root, locate, user_home
+from store.location import Location, locate
 from workbench.errors import StoreError
+from workbench.places import fallback_root, user_home
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from store.clock import SystemClock
 from store.git_repository import Repository
-from store.location import locate, user_home
+from store.location import locate
 from store.project_state import (
     IndexState,
     ProjectState,
@@ -32,6 +32,7 @@ from store.project_state import (
     work_state,
 )
 from workbench.errors import GitError, ProjectError, Unasked
+from workbench.places import user_home
 
 if TYPE_CHECKING:
     from store.app_state import place_file, read_place_file, seems_indexed, update_place_file

@@ -18,6 +18,7 @@ from workbench.text.sanitize import visible_line
 
 PINNED = "pinned by you"
 EXCLUDED = "excluded by you"
+RECEIVED = "given to this session already"
 _LEAST_BEGINNING = 3  # characters of an id that are enough to name it
 _SHOWN = 60
 
@@ -31,6 +32,11 @@ class Overrides:
 
     def __bool__(self) -> bool:
         return bool(self.pinned or self.excluded)
+
+    def without(self, received: Sequence[str]) -> Overrides:
+        """Return the overrides with what a session has already excluded as well, unless it is pinned."""
+        more = (name for name in received if name not in self.pinned)
+        return replace(self, excluded=tuple(dict.fromkeys((*self.excluded, *more))))
 
     def ordered(self, files: Sequence[RankedFile]) -> tuple[RankedFile, ...]:
         """Return the files that may be in a pack: pinned ones first, the others in their order."""

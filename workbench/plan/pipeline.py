@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from workbench.plan.compose import FileCandidate, Pack, compose
-from workbench.plan.overrides import EXCLUDED, Overrides
+from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.passages import choose_rules, learned_passages, rule_passages, without_rule_files
 from workbench.plan.planner import Planner, Ranking, missing_parts, rank
 from workbench.plan.ranking import needed_chances
@@ -87,6 +87,10 @@ def plan(
         pinned = set(ranking.overrides.pinned).difference(found.path for found in ordered)
         left = (one for one in ranking.files if one.path in pinned)
         ranking = replace(ranking, files=(*ordered, *left))
+    left_out = dict.fromkeys(ranking.overrides.excluded, EXCLUDED)
+    if request.received:
+        left_out = dict.fromkeys(request.received, RECEIVED) | left_out
+        ranking = replace(ranking, overrides=ranking.overrides.without(request.received))
     intent, ranked, synced, overrides = ranking.intent, ranking.files, ranking.synced, ranking.overrides
     ranking = replace(ranking, files=overrides.ordered(ranked))
     stages["sync"] = round(sum(synced.stages.values()), 3)
@@ -97,7 +101,8 @@ def plan(
     stages["rules"] = _ms(clock)
     clock = time.perf_counter()
     chances = needed_chances(ranking.model, ranking.files, overrides.pinned)
-    candidates, unread = _candidates(workspace, planner, ranking, chances, STYLES[style])
+    least = max(LEAST_CHANCE, request.least_chance)
+    candidates, unread = _candidates(workspace, planner, ranking, chances, STYLES[style], least)
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
     candidates = without_rule_files(candidates, rules, intent)
@@ -105,7 +110,7 @@ def plan(
     pack = compose(passages, candidates, request.token_budget, STYLES[style], planner.counter)
     stages["pack"] = _ms(clock)
     dropped = [
-        *((name, EXCLUDED) for name in overrides.excluded),
+        *left_out.items(),
         *((found.path, found.reason) for found in unread),
         *((one.rule.id, f"“{_short(one.rule.rule)}” {visible_line(one.reason)}") for one in rules.dropped),
         *learned.dropped,
@@ -140,12 +145,24 @@ def plan(
 
 
 def _candidates(
-    workspace: Workspace, planner: Planner, ranking: Ranking, chances: Mapping[str, float], style: Style
+    workspace: Workspace,
+    planner: Planner,
+    ranking: Ranking,
+    chances: Mapping[str, float],
+    style: Style,
+    least: float,
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     digests = digests_of(workspace.snapshot)
     read = partial(planner.contents.read, index=workspace.index, digests=digests)
     return file_candidates(
-        planner, ranking.intent, ranking.files, chances, read, style, pinned=ranking.overrides.pinned
+        planner,
+        ranking.intent,
+        ranking.files,
+        chances,
+        read,
+        style,
+        pinned=ranking.overrides.pinned,
+        least=least,
     )
 
 
@@ -158,11 +175,12 @@ def file_candidates(
     style: Style,
     *,
     pinned: Collection[str] = (),
+    least: float = LEAST_CHANCE,
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     """Return the candidates a pack is made of, and the files that are not candidates with the reason.
 
     `read` returns a file's content; it is called for the first files and the pinned ones only, which come
-    first and count as certainly needed.
+    first and count as certainly needed. What is less likely to be needed than `least` is no candidate.
     """
     shown: list[tuple[RankedFile, Content]] = []
     named: list[RankedFile] = []
@@ -170,7 +188,7 @@ def file_candidates(
     considered = files[: planner.read + planner.named]
     for place, found in enumerate(considered):
         chance = chances[found.path]
-        if chance < LEAST_CHANCE:
+        if chance < least:
             unread.append(Skipped(found.path, f"unlikely to be needed ({chance:.1%})"))
             continue
         if found.path not in pinned and place >= planner.read:

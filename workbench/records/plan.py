@@ -50,7 +50,8 @@ class PlanRequest:
     is worked on, for what was learned of it; without a feature all learnings may be about the task.
     `session_id` names the episode the pack is handed over to. `tool` is the agent it is for; `contexts`,
     `facts` (name, values), `scenario` and `step` say what else is known of the work, for rules that hold only
-    there.
+    there. `received` are paths and ids that the session has already and that are not repeated, whether they
+    are still there or not; a file less likely to be needed than `least_chance` is neither shown nor named.
     """
 
     project_root: str
@@ -68,6 +69,8 @@ class PlanRequest:
     facts: tuple[tuple[str, tuple[str, ...]], ...] = ()
     scenario: str = ""
     step: str = ""
+    received: tuple[str, ...] = ()
+    least_chance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ from workbench.records.episodes import (
 
 STREAM: Final = "sessions"
 IMPORTED: Final = "episode.imported"
+HOOK: Final = "hook"
+"""Who records what hooks of agents report."""
 STARTED: Final = "episode.started"
 EVENT: Final = "episode.event"
 ENDED: Final = "episode.ended"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,13 @@ from workbench.entry.project import OpenedProject, embedding_options, git_versio
 from workbench.entry.services.project_health import broken, ok, project_questions
 from workbench.errors import WorkbenchError
 from workbench.records.answers.project import DoctorFinding, DoctorReport, State
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import ModelState
+
+_LATELY = 7 * 86_400.0
 
 
 def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[DoctorFinding]:
@@ -37,6 +41,7 @@ def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[
         ("language model", lambda: _language_model(config)),
         ("cache", lambda: _cache(config)),
         ("clipboard", lambda: _clipboard(config)),
+        ("hooks", _hooks),
     ]
     if isinstance(opened, WorkbenchError):
         refused = opened
@@ -55,6 +60,24 @@ def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[
 def doctor_report(findings: Sequence[DoctorFinding]) -> DoctorReport:
     """Return findings as they are published."""
     return DoctorReport(all(one.state is not State.BROKEN for one in findings), tuple(findings))
+
+
+def _hooks() -> Iterator[DoctorFinding]:
+    """Say how often hooks of agents failed lately, and why the last one did; ok where none did."""
+    from workbench.entry.hooks.log import hook_log, read_failures
+    from workbench.entry.hooks.run import SWITCH, is_off
+
+    if is_off(os.environ):
+        yield DoctorFinding("hooks", State.NOTE, f"turned off by {SWITCH}", f"Unset {SWITCH}.")
+        return
+    found = read_failures(hook_log(), time.time() - _LATELY)
+    if not found:
+        yield DoctorFinding("hooks", State.OK, "none failed in the last 7 days")
+        return
+    last = found[-1]
+    text = f"{counted(len(found), 'failure')} in the last 7 days, the last: {last.agent} {last.event}"
+    step = "The agents went on without an answer. hooks.deadline says how long they wait."
+    yield DoctorFinding("hooks", State.NOTE, visible_line(f"{text}: {last.reason}"), step)
 
 
 def _python() -> Iterator[DoctorFinding]:

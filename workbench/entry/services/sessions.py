@@ -323,6 +323,17 @@ def _archive(archive: Archive, files: Sequence[TranscriptFile]) -> Mapping[str, 
     )
 
 
+def archive_transcripts(project: OpenedProject, config: Config, paths: Sequence[Path]) -> None:
+    """Copy transcripts into the archive as an import does, without reading any task. Raises: StoreError."""
+    excluded = path_filter(config.privacy.exclude, (str(project.root),))
+    archive = project.archive(config.sessions.archive_mb << 20, cleaning=lambda: Withholder(excluded).line)
+    found = []
+    for path in paths:
+        with suppress(OSError):  # it went away meanwhile
+            found.append(transcript(path.absolute()))
+    _archive(archive, found)
+
+
 def quiet_since(project: OpenedProject) -> float:
     """Return since when a session is quiet that counts as over, in seconds since the epoch."""
     return project.clock.now() - project.config.sessions.timeout_hours * HOUR

@@ -5,7 +5,6 @@ Decides which tasks are the project's, what their outcome is and what it rests o
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from workbench.records.episodes import ChangeKind, Outcome
 from workbench.records.plan import Intent
 from workbench.sessions.importers.fold import PromptTask, SessionStory
 from workbench.sessions.importers.places import is_inside, relative
+from workbench.sessions.importers.prompts import is_bare
 from workbench.text.redact import redact
 from workbench.text.terms import clean_task, split_head
 
@@ -22,12 +22,6 @@ MAX_TEXT = 8_000  # characters of a prompt that are kept
 MAX_FILES = 400
 _CONTEXT = 500
 _SESSION = 100
-_BARE = re.compile(
-    r"(?:(?:yes|y|yep|yeah|ok|okay|sure|please|no|continue|go|on|ahead|proceed|do|it|this|that|all|and|then|now|"
-    r"commit|push|merge|the|changes|keep|going|next|resume|retry|again|try|great|thanks|thank|you|good|perfect|"
-    r"\d+|[a-d]|done|approved?|lgtm|ship|run|tests?|fix)\b[\s.,!?:)]*){1,6}",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +62,7 @@ def episode_bodies(
         clean = redact(clean_task(task.text))
         masked.update(clean.counts)
         text = clean.text[:MAX_TEXT].strip()
-        bare = _BARE.fullmatch(text) is not None
+        bare = is_bare(text)
         shown = f"{text}\n\n{context}" if bare and context else text
         if text and not bare:
             context = split_head(text)[0][:_CONTEXT]

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from workbench.ports import Damaged, Journal
 from workbench.records.plan import Intent
-from workbench.sessions.episodes_fold import IMPORTED, STREAM
+from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED, STREAM
 from workbench.sessions.importers.bodies import episode_bodies
 from workbench.sessions.importers.places import (
     GENERATION,
@@ -201,6 +201,8 @@ class Importer:
         report.details.append(detail)
         report.sessions += bool(bodies)
         self._record(bodies)
+        if over:
+            self._supersede(bodies)
         if reading.fault or (self.wanted.since and bodies):
             return  # to be read again
         session = reading.story.session
@@ -300,6 +302,14 @@ class Importer:
             fresh.append(body)
         if fresh and not self.wanted.dry_run:
             self.store.journal.append(STREAM, IMPORTED, fresh, by=BY)
+
+    def _supersede(self, bodies: Sequence[dict[str, Any]]) -> None:
+        """Forget what hooks recorded of sessions whose transcripts are read to their end: these know more."""
+        sessions = dict.fromkeys(str(body.get("parent_session")) for body in bodies)
+        live = [one for session in sessions for one in self._known.live.pop(session, ())]
+        if live and not self.wanted.dry_run:
+            reason = "the transcript of the session was imported"
+            self.store.journal.append(STREAM, FORGOTTEN, [{"session_ids": live, "reason": reason}], by=BY)
 
 
 def _size(group: SessionFiles) -> int:

@@ -20,7 +20,7 @@ import msgspec
 
 from workbench.ports import Damaged, Entry
 from workbench.records.conversion import decode_msgpack
-from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED
+from workbench.sessions.episodes_fold import FEEDBACK, FORGOTTEN, HOOK, IMPORTED, STARTED
 from workbench.sessions.importers.git import session_commit
 from workbench.sessions.importers.lines import open_transcript
 from workbench.sessions.importers.touches import absolute
@@ -233,10 +233,14 @@ class _Saved(msgspec.Struct):
 
 @dataclass(slots=True)
 class KnownEpisodes:
-    """The episodes of the journal that are sessions': id → (order, digest of the body); forgotten ones."""
+    """The episodes of the journal that are sessions': id → (order, digest of the body); forgotten ones.
+
+    `live` has the ids of those that hooks recorded while they happened and nobody judged, by their session.
+    """
 
     episodes: dict[str, tuple[Order, str]] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)
+    live: dict[str, list[str]] = field(default_factory=dict)
 
 
 def load_seen(latest: Callable[[str], Path | Damaged | None]) -> dict[str, SeenSession]:
@@ -265,16 +269,24 @@ def signature(group: SessionFiles, roots: Iterable[str]) -> str:
 def known_episodes(entries: Iterable[Entry]) -> KnownEpisodes:
     """Return which episodes of sessions the journal has now."""
     known = KnownEpisodes()
+    live: dict[str, str] = {}
     for entry in entries:
         if entry.kind == IMPORTED:
             session = entry.body.get("session_id")
             if isinstance(session, str) and not session_commit(session):
                 known.episodes[session] = (order_of(entry.body), digest_of(entry.body))
                 known.forgotten.discard(session)
+        elif entry.kind == STARTED and entry.by == HOOK and entry.body.get("parent_session"):
+            live[str(entry.body.get("session_id"))] = str(entry.body["parent_session"])
+        elif entry.kind == FEEDBACK:
+            live.pop(str(entry.body.get("session_id")), None)
         elif entry.kind == FORGOTTEN and isinstance(entry.body.get("session_ids"), list):
             for session in entry.body["session_ids"]:
+                live.pop(str(session), None)
                 if isinstance(session, str) and known.episodes.pop(session, None) is not None:
                     known.forgotten.add(session)
+    for episode, session in live.items():
+        known.live.setdefault(session, []).append(episode)
     return known
 
 

@@ -32,6 +32,13 @@ _SPOKEN_FOR = (
     "Your task is to create a detailed summary of the conversation",
 )
 
+_BARE: Final = re.compile(
+    r"(?:(?:yes|y|yep|yeah|ok|okay|sure|please|no|continue|go|on|ahead|proceed|do|it|this|that|all|and|then|now|"
+    r"commit|push|merge|the|changes|keep|going|next|resume|retry|again|try|great|thanks|thank|you|good|perfect|"
+    r"\d+|[a-d]|done|approved?|lgtm|ship|run|tests?|fix)\b[\s.,!?:)]*){1,6}",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class UserText:
@@ -40,6 +47,11 @@ class UserText:
     text: str = ""
     why_not: str = ""
     interrupted: bool = False
+
+
+def is_bare(text: str) -> bool:
+    """Whether a prompt says nothing by itself: `continue`, `yes, do it`, `commit`."""
+    return _BARE.fullmatch(text) is not None
 
 
 def user_text(text: str) -> UserText:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 import click
 
 from workbench.entry.cli.arguments import parse_span
-from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.os.terminal import fold
-from workbench.entry.project import OpenedProject, open_project
+from workbench.entry.project import OpenedProject, open_project, open_workspace
 from workbench.errors import ConfigError, WorkbenchError
 from workbench.text.counts import counted
 
@@ -128,12 +129,24 @@ def doctor() -> int:
     return 1 if broken else 0
 
 
-@command(examples=("workbench stats", "workbench stats --since 24h", "workbench stats --json"))
+@command(
+    examples=(
+        "workbench stats",
+        "workbench stats --since 24h",
+        "workbench stats --usage",
+        "workbench stats --json",
+    )
+)
 @click.option("--since", default="7d", show_default=True, metavar="SPAN", help="How far back: 30m, 24h, 7d.")
-def stats(since: str) -> None:
+@click.option("--usage", is_flag=True, help="What hooks gave to sessions instead, and what became of it.")
+def stats(since: str, usage: bool) -> None:
     """Show how long operations took, how often caches answered, and what was missing.
 
     Times are in milliseconds. Hit ratios are shares of questions that a cache level answered.
+
+    With --usage a line for each hook of an agent: how often it was asked, how often it had nothing relevant
+    enough, the tokens it added, how many files it gave and how many of them the session read or edited
+    afterwards, how many files those sessions edited and how many of them it had not given.
     """
     from workbench.entry.services.metrics import statistics
     from workbench.entry.services.sessions import (
@@ -144,6 +157,9 @@ def stats(since: str) -> None:
 
     here = current()
     seconds = parse_span(since)
+    if usage:
+        _show_usage(here, since, time.time() - seconds)
+        return
     opened = open_project(here.project, here.settings().config)
     found = statistics(opened, time.time() - seconds)
     stories = session_figures(session_completeness(opened))
@@ -158,6 +174,22 @@ def stats(since: str) -> None:
         return
     for line in stats_lines(found):
         here.out.data(fold(line, 2))
+
+
+def _show_usage(here: Invocation, since: str, start: float) -> None:
+    from workbench.entry.services.handovers import handover_use
+
+    found = handover_use(open_workspace(here.project, here.settings().config), start)
+    if here.flags.json:
+        here.out.json({"since": since, "hooks": found})
+        return
+    if not found:
+        here.out.say(f"no hook gave anything in the last {since}")
+        return
+    head = ("agent", "hook", "asked", "silent", "tokens", "files", "opened", "edited", "missed")
+    rows = [(one.agent, one.event, *(f"{number:,}" for number in astuple(one)[2:])) for one in found]
+    for line in _aligned((head, *rows), 2):
+        here.out.data(line)
 
 
 def stats_lines(found: Sequence[OperationStats]) -> list[str]:
@@ -175,14 +207,7 @@ def stats_lines(found: Sequence[OperationStats]) -> list[str]:
         )
         for one in found
     ]
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    lines = [
-        "  ".join(
-            f"{cell:<{width}}" if column == 0 else f"{cell:>{width}}"
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in (head, *rows)
-    ]
+    lines = _aligned((head, *rows), 1)
     for one in found:
         if one.hit_ratio:
             levels = ", ".join(f"{level} {ratio:.0%}" for level, ratio in sorted(one.hit_ratio.items()))
@@ -194,3 +219,15 @@ def stats_lines(found: Sequence[OperationStats]) -> list[str]:
             parts = ", ".join(f"{part} {times:,}×" for part, times in sorted(one.missing.items()))
             lines.append(f"{one.operation} without: {parts}")
     return lines
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], names: int) -> list[str]:
+    """Return rows as lines of aligned columns, the first so many of them to the left."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            f"{cell:<{width}}" if column < names else f"{cell:>{width}}"
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]

@@ -1,0 +1,158 @@
+"""What hooks answer and record, on payloads as agents write them; `docs/agents.md` shows the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.entry.cli.conftest import Run
+from workbench.entry.hooks.handlers import respond
+
+PAGE = Path(__file__).parents[4] / "docs" / "agents.md"
+PLACE = "/home/me/shop"  # what the page calls the project
+EXAMPLE = re.compile(
+    r"^(\*\*(\w+): [^*\n]+\*\* `(\w+)`\n\n```json\n(.+)\n```\n)\n(?:```json\n.+\n```|No answer\.)$",
+    re.MULTILINE,
+)
+SESSION = "5f0c1f7e-0000-4000-8000-000000000001"
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def ask(project: Any, run: Run) -> Ask:
+    """An indexed project with a rule that forbids a command; asks a hook, returns the answer decoded."""
+    project.write("AGENTS.md", "- Never push with force.\n")
+    assert run("index").code == 0
+    rules = run("rules", "list", "--json").json()["rules"]
+    [forced] = [one["id"] for one in rules if "force" in one["rule"]]
+    check = '{"command": "git push --force", "decision": "deny"}'
+    assert run("rules", "edit", forced, "--authority", "absolute", "--check", check).code == 0
+
+    def hook(name: str, agent: str = "claude", /, **given: Any) -> Any:
+        payload = {"session_id": SESSION, "cwd": str(project.root), "hook_event_name": name, **given}
+        return answer(json.dumps(payload).encode(), name, agent)
+
+    return hook
+
+
+def answer(data: bytes, name: str, agent: str) -> Any:
+    """Return what a hook prints, decoded, None for nothing; what it records afterwards is recorded."""
+    reply = respond(data, name, agent)
+    reply.then()
+    return json.loads(reply.output) if reply.output else None
+
+
+def test_the_page_shows_what_is_answered(ask: Ask, project: Any) -> None:
+    """Each payload of `docs/agents.md`, one after the other, gets the answer under it (UPDATE_GOLDENS=1)."""
+    del ask
+    count = 0
+
+    def again(found: re.Match[str]) -> str:
+        nonlocal count
+        count += 1
+        head, agent, name, payload = found.groups()
+        said = answer(payload.replace(PLACE, str(project.root)).encode(), name, agent)
+        text = json.dumps(said, ensure_ascii=False).replace(str(project.root), PLACE)
+        return f"{head}\n" + ("No answer." if said is None else f"```json\n{text}\n```")
+
+    page = PAGE.read_text(encoding="utf-8")
+    now = EXAMPLE.sub(again, page)
+    if os.environ.get("UPDATE_GOLDENS"):
+        PAGE.write_text(now, encoding="utf-8")
+    assert count > 20
+    assert now == page
+
+
+def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> None:
+    """Prompts are episodes with what their tools touched; `stats --usage` counts what became of the files."""
+    path = str(project.root / "pkg" / "auth.py")
+    ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
+    ask(
+        "UserPromptSubmit", prompt="the jwt token is not refreshed after a 401"
+    )  # the hook is installed twice
+    ask("PostToolUse", tool_name="Edit", tool_input={"file_path": path}, tool_use_id="a")
+    ask("PostToolUse", tool_name="Edit", tool_input={"file_path": path}, tool_use_id="a")
+    ask("PostToolUse", tool_name="Read", tool_input={"file_path": "/etc/passwd"}, tool_use_id="b")
+    ask(
+        "PostToolUse",
+        tool_name="Write",
+        tool_input={"file_path": str(project.root / "new.py")},
+        tool_use_id="c",
+    )
+    ask("PreToolUse", tool_name="Bash", tool_input={"command": "git push --force"}, tool_use_id="d")
+    ask("Stop")
+    ask("UserPromptSubmit", prompt="continue")
+    shown = run("episode", "show", f"{SESSION}/1", "--json").json()
+    assert [(one["event_type"], one.get("file_path")) for one in shown["events"]] == [
+        ("edit", "pkg/auth.py"),
+        ("edit", "new.py"),
+        ("decision", ""),
+    ]
+    assert shown["events"][2]["payload"]["decision"] == "deny"
+    listed = run("episode", "list", "--json").json()["sessions"]
+    assert [one["session_id"] for one in listed] == [f"{SESSION}/1"]
+    [used] = run("stats", "--usage", "--json").json()["hooks"]
+    assert used | {"tokens": 0, "files": 0} == {
+        "agent": "claude",
+        "event": "UserPromptSubmit",
+        "calls": 3,
+        "silent": 2,
+        "tokens": 0,
+        "files": 0,
+        "opened": 1,
+        "edited": 2,
+        "missed": 1,
+    }
+    assert used["tokens"] > 0 < used["files"]
+    assert "claude  UserPromptSubmit" in run("stats", "--usage").out
+
+
+def test_an_import_takes_the_place_of_what_hooks_recorded(
+    ask: Ask, run: Run, project: Any, tmp_path: Path
+) -> None:
+    """One prompt is one task, whoever recorded it."""
+    ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
+    common = {"sessionId": SESSION, "cwd": str(project.root), "version": "2.1.0", "gitBranch": "main"}
+    read = {"type": "tool_use", "id": "t", "name": "Read"}
+    read["input"] = {"file_path": str(project.root / "pkg" / "store.py")}  # type: ignore[assignment]
+    prompt = {"role": "user", "content": "the jwt token is not refreshed after a 401"}
+    reply = {"id": "m", "role": "assistant", "content": [read]}
+    lines = [
+        {"type": "user", "uuid": "u", "timestamp": "2026-01-05T09:00:00Z", **common, "message": prompt},
+        {"type": "assistant", "uuid": "a", "timestamp": "2026-01-05T09:00:05Z", **common, "message": reply},
+    ]
+    path = tmp_path / f"{SESSION}.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    os.utime(path, (1_767_600_000, 1_767_600_000))
+    assert run("import", "sessions", str(path)).code == 0
+    listed = run("episode", "list", "--json").json()["sessions"]
+    assert [one["source"] for one in listed] == ["claude_code"]
+
+
+def test_files_wait_for_a_likely_one(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below the threshold no file is added; absolute rules come all the same."""
+    monkeypatch.setenv("WORKBENCH_HOOKS_THRESHOLD", "1")
+    said = ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
+    text = said["hookSpecificOutput"]["additionalContext"]
+    assert "Never push with force." in text
+    assert "pkg/auth.py\n" not in text
+
+
+def test_context_keeps_to_its_characters(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prompt gets no more characters than the settings allow, and nothing where they allow none."""
+    sizes = []
+    for most in (0, 50, 300, 700):
+        monkeypatch.setenv("WORKBENCH_HOOKS_PROMPT_CHARS", str(most))
+        said = ask(
+            "UserPromptSubmit", session_id=f"s-{most}", prompt="the jwt token is not refreshed after a 401"
+        )
+        sizes.append(len(said["hookSpecificOutput"]["additionalContext"]) if said else 0)
+    assert sizes[:2] == [0, 0]
+    assert 0 < sizes[2] <= 300 < sizes[3] <= 700

@@ -1,0 +1,1 @@
+"""Hooks of coding agents: what an agent reports on stdin, and what it is answered on stdout."""

@@ -1,0 +1,236 @@
+"""What each event of an agent does: what it is answered, and what is recorded after that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from workbench.entry.hooks.payloads import HookCall, HookEvent, read_call
+from workbench.entry.services.opening import find_project
+from workbench.places import journal_files, seems_used
+
+if TYPE_CHECKING:
+    from workbench.config import Config
+    from workbench.entry.hooks.context import HookContext
+    from workbench.entry.project import OpenedProject
+
+_CHECK: Final = b'"check":{'
+_BLOCK: Final = 1 << 20
+END_SECONDS: Final = 20.0
+"""The deadline where nobody waits: a session's end, whose transcript is archived."""
+
+
+def _later() -> None:
+    """Do nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookReply:
+    """What goes to stdout, and what is recorded after it was written."""
+
+    output: bytes = b""
+    then: Callable[[], None] = field(default=_later)
+
+
+def respond(
+    data: bytes,
+    name: str,
+    agent: str,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    allow: Callable[[float], None] = lambda seconds: None,
+) -> HookReply:
+    """Return the reply to a payload. A project that nobody uses the workbench in is left alone.
+
+    `allow` is told how many seconds the hook may take, as soon as that is known. Raises: WorkbenchError.
+    """
+    call = read_call(data, name, agent)
+    if call.event is HookEvent.SESSION_END:
+        allow(END_SECONDS)
+    cwd = Path(call.cwd)
+    if not cwd.is_absolute() or not cwd.is_dir():
+        return HookReply()
+    root = find_project(start=cwd)
+    if not seems_used(root, environment):
+        return HookReply()
+    if (
+        call.event is HookEvent.BEFORE_TOOL
+        and not call.starts_agent
+        and not may_have_checks(root, environment)
+    ):
+        return HookReply()
+    from workbench.config import load
+    from workbench.entry.project import find_state
+
+    config = load(project=root, env=environment).config
+    if call.event is not HookEvent.SESSION_END:
+        allow(config.hooks.deadline)
+    project = find_state(root, config, environment)
+    return _EVENTS[call.event](project, config, call)
+
+
+def may_have_checks(root: Path, environment: Mapping[str, str]) -> bool:
+    """Whether any rule could have a check, by a look at the journals: only curation gives rules one.
+
+    Most calls of tools end here, before the rules are loaded.
+    """
+    for path in journal_files(root, "rules", environment):
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            rest = b""
+            while block := file.read(_BLOCK):
+                if _CHECK in rest + block:
+                    return True
+                rest = block[-len(_CHECK) :]
+    return False
+
+
+def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
+    """Add context at the start of a session and to its prompts, and begin the episodes of prompts."""
+    from workbench.entry.hooks.answers import HookAnswer, takes_context, write_answer
+    from workbench.entry.hooks.context import prompt_context, session_start_context
+    from workbench.entry.hooks.sessions import session_state, start_prompt
+    from workbench.entry.services.handovers import record_loss
+    from workbench.entry.services.metrics import measure
+
+    starts = call.event is HookEvent.SESSION_START
+    given: HookContext | None = None
+    state = session_state(project, call.session)
+    if starts and call.session and call.source in ("compact", "clear"):
+        record_loss(project, call.session, call.source)
+    if takes_context(call) and project.is_indexed:
+        with measure(project, f"hook {call.name}", "hook") as measurement:
+            if starts:
+                given = session_start_context(project, config, call, measurement)
+            else:
+                given = prompt_context(project, config, call, state, measurement)
+
+    def then() -> None:
+        from workbench.entry.hooks.context import BARE
+
+        if given is not None:
+            _record_given(project, given)
+        is_task = not (given is not None and given.handover.why == BARE)
+        if not starts and call.session and call.prompt.strip() and is_task:
+            start_prompt(project, config, call, state)
+
+    text = "" if given is None else given.text
+    return HookReply(write_answer(call, HookAnswer(context=text)), then)
+
+
+def _record_given(project: OpenedProject, given: HookContext) -> None:
+    """Record what a session was given, and that its rules and learnings were used. Raises: WorkbenchError."""
+    from workbench.entry.services.handovers import record_handover
+
+    record_handover(project, given.handover)
+    if given.request is not None and given.text:
+        from workbench.entry.services.plan import record_given
+        from workbench.errors import StoreError
+
+        learned = {} if given.plan is None else given.plan.learnings
+        note = record_given(project.workspace, given.request, given.rules, learned, by="hook")
+        if note:
+            raise StoreError(note)
+
+
+def _on_tool(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
+    """Check a tool call against the absolute rules, and give a sub-agent its context."""
+    from workbench.entry.hooks.answers import HookAnswer, takes_input, write_answer
+    from workbench.entry.services.rule_checks import ToolCallContext, check_tool_call, current_rules
+    from workbench.records.rules import Decision
+
+    if not call.tool:
+        return HookReply()
+    rules, _ = current_rules(project.root, config)
+    checked = rules.checked()
+    if checked:
+        verdict = check_tool_call(
+            project.root, checked, call.tool, call.given, ToolCallContext(cwd=call.cwd, agent=call.agent)
+        )
+        if verdict.decision is not Decision.ALLOW:
+            answer = HookAnswer(decision=verdict.decision, reason=verdict.why)
+            broken = [one.rule.id for one in verdict.breaches if one.decides]
+
+            def then() -> None:
+                from workbench.entry.hooks.sessions import record_breach
+
+                record_breach(project, config, call, str(verdict.decision), broken)
+
+            return HookReply(write_answer(call, answer), then)
+    if not (call.starts_agent and takes_input(call) and project.is_indexed):
+        return HookReply()
+    from workbench.entry.hooks.context import subagent_context
+    from workbench.entry.services.metrics import measure
+
+    with measure(project, "hook sub-agent", "hook") as measurement:
+        given = subagent_context(project, config, call, measurement)
+    if not given.text:
+        return HookReply(then=lambda: _record_given(project, given))
+    updated = {**call.given, "prompt": f"{given.text}\n{call.given['prompt']}"}
+    output = write_answer(call, HookAnswer(updated=updated))
+    return HookReply(output, lambda: _record_given(project, given))
+
+
+def _on_instructions(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
+    """Record which file of instructions the agent loaded."""
+    from workbench.entry.hooks.context import loaded_name
+    from workbench.entry.services.handovers import record_instructions
+
+    if call.session and call.loaded:
+        home = Path(project.environment.get("HOME") or Path.home())
+        name = loaded_name(call.loaded, project.root, home)
+        record_instructions(project, call.session, call.agent, name, call.source)
+    return HookReply()
+
+
+def _record(
+    project: OpenedProject,
+    config: Config,
+    call: HookCall,
+    record: Callable[[OpenedProject, Config, HookCall], None],
+) -> HookReply:
+    if call.session:
+        record(project, config, call)
+    return HookReply()
+
+
+def _on_touch(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
+    from workbench.entry.hooks.sessions import record_touches
+
+    return HookReply() if call.failed else _record(project, config, call, record_touches)
+
+
+def _on_subagent_stop(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
+    from workbench.entry.hooks.sessions import record_subagent
+
+    return _record(project, config, call, record_subagent)
+
+
+def _on_stop(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
+    from workbench.entry.hooks.sessions import record_stop
+
+    return _record(project, config, call, record_stop)
+
+
+def _on_end(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
+    from workbench.entry.hooks.sessions import archive_session, record_stop
+
+    reply = _record(project, config, call, record_stop)
+    archive_session(project, config, call)
+    return reply
+
+
+_Handler = Callable[["OpenedProject", "Config", "HookCall"], HookReply]
+_EVENTS: Final[Mapping[HookEvent, _Handler]] = {
+    HookEvent.SESSION_START: _on_context,
+    HookEvent.PROMPT: _on_context,
+    HookEvent.BEFORE_TOOL: _on_tool,
+    HookEvent.AFTER_TOOL: _on_touch,
+    HookEvent.INSTRUCTIONS: _on_instructions,
+    HookEvent.SUBAGENT_STOP: _on_subagent_stop,
+    HookEvent.STOP: _on_stop,
+    HookEvent.SESSION_END: _on_end,
+}

@@ -1,0 +1,48 @@
+"""Where the state of a project and of its user is, by names alone: for what has to decide in moments.
+
+Nothing is opened or made here, and no library is loaded but what finds the platform's directories.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+STATE: Final = ".workbench"
+HOME_VARIABLE: Final = "WORKBENCH_HOME"
+_HASH_LENGTH = 16
+
+
+def user_home(environment: Mapping[str, str]) -> Path:
+    """Return the user's own state directory: `WORKBENCH_HOME`, else the platform's data directory."""
+    configured = environment.get(HOME_VARIABLE, "")
+    if configured:
+        return Path(configured).expanduser().absolute()
+    import platformdirs  # only where the user does not say
+
+    return Path(platformdirs.user_data_dir("context-workbench", appauthor=False))
+
+
+def fallback_root(project: Path, home: Path) -> Path:
+    """Return where the state of a project goes that cannot hold it itself."""
+    name = hashlib.sha256(os.fsencode(project.resolve())).hexdigest()[:_HASH_LENGTH]
+    return home / "projects" / name
+
+
+def state_places(root: Path, environment: Mapping[str, str]) -> tuple[Path, Path]:
+    """Return where the state of a project may be: in itself, and in the user's home."""
+    return root / STATE, fallback_root(root, user_home(environment))
+
+
+def seems_used(root: Path, environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether anything was ever recorded of a project, by the look of it: hooks leave others alone."""
+    return any((place / "journal").is_dir() for place in state_places(root, environment))
+
+
+def journal_files(root: Path, stream: str, environment: Mapping[str, str] = os.environ) -> Iterator[Path]:
+    """Yield the files that a stream of a project and of its user may be in."""
+    for place in (*state_places(root, environment), user_home(environment)):
+        yield place / "journal" / f"{stream}.jsonl"
