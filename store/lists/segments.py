@@ -19,10 +19,6 @@ from workbench.records.segments import ContextSegment, SegmentType
 _CREATED: Final = 'epoch(TRY_CAST(left("timestamp", 19) AS TIMESTAMP))'
 _AGE: Final = f"coalesce(greatest(0, floor(($now - {_CREATED}) / 86400)), 0)::BIGINT"
 _EXPIRED: Final = "(NOT protected AND coalesce(expires_at <= $moment, false))"
-_REFERENCES: Final = """coalesce((
-    SELECT list(referenced_id ORDER BY position) FROM segment_references AS one
-    WHERE one.segment_id = segments.segment_id
-), [])"""
 
 SELECT_TEXTS: Final = """
 SELECT segment_id, text FROM segments WHERE rowid IN (
@@ -63,7 +59,7 @@ SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
     "merged": (("merged", False), ("shown", False)),
 }
 _ROW: Final = f"""segment_id, session_id, left(text, {PREVIEW}), type, "timestamp", stashed_at, tokens, topic,
-    source, {_REFERENCES}, embedding_model, expires_at, protected, project_id, metadata::VARCHAR, digest,
+    source, "references", embedding_model, expires_at, protected, project_id, metadata::VARCHAR, digest,
     {_AGE}, {_EXPIRED}, shown, merged"""
 
 

@@ -27,18 +27,19 @@ STREAM: Final = "stash"
 DELETE_SEGMENTS: Final = "DELETE FROM segments USING staged WHERE segments.segment_id = staged.segment_id"
 INSERT_SEGMENTS: Final = """
 INSERT INTO segments
-SELECT segment_id, session_id, text, type, "timestamp", stashed_at, tokens, topic, source, embedding_model,
-    expires_at, protected, project_id, metadata::JSON, digest, removed, 0, 0, number, haystack, cased
+SELECT segment_id, session_id, text, type, "timestamp", stashed_at, tokens, topic, source,
+    "references"::JSON::VARCHAR[], embedding_model, expires_at, protected, project_id, metadata::JSON, digest,
+    removed, 0, 0, number, haystack
 FROM staged
 """
 # The text is the first field of what is searched, and stays.
 UPDATE_SEGMENTS: Final = f"""
 UPDATE segments SET session_id = staged.session_id, type = staged.type, "timestamp" = staged."timestamp",
     stashed_at = staged.stashed_at, tokens = staged.tokens, topic = staged.topic, source = staged.source,
-    embedding_model = staged.embedding_model, expires_at = staged.expires_at, protected = staged.protected,
+    "references" = staged."references"::JSON::VARCHAR[], embedding_model = staged.embedding_model,
+    expires_at = staged.expires_at, protected = staged.protected,
     project_id = staged.project_id, metadata = staged.metadata::JSON, removed = staged.removed,
-    haystack = split_part(segments.haystack, chr({ord(FIELD)}), 1) || staged.haystack,
-    cased = split_part(segments.cased, chr({ord(FIELD)}), 1) || staged.cased
+    haystack = split_part(segments.haystack, chr({ord(FIELD)}), 1) || staged.haystack
 FROM staged WHERE segments.segment_id = staged.segment_id
 """
 HIDE_SEGMENTS: Final = """
@@ -167,14 +168,14 @@ class SegmentProjector:
         if text:
             self._touched.add(one.id)
             self._characters += len(text)
-            cased, lower = haystack((text,))
+            lower = haystack((text,))[1]
             row |= {"text": text, "digest": text_digest(text)}
         elif "text" in before:
             row |= {name: before[name] for name in ("text", "digest")}
-            cased, lower = (before[name].partition(FIELD)[0] for name in ("cased", "haystack"))
+            lower = before["haystack"].partition(FIELD)[0]
         else:
-            cased = lower = ""
-        row["cased"], row["haystack"] = cased + row["cased"], lower + row["haystack"]
+            lower = ""
+        row["haystack"] = lower + row["haystack"]
         self._hidden.discard(one.id)
         self._rows[one.id] = row
         self._references[one.id] = one.references
@@ -182,7 +183,7 @@ class SegmentProjector:
 
 def _row(one: ContextSegment) -> Row:
     """Return the row of a segment without its text."""
-    cased, lower = haystack(("", one.topic, one.source, (one.id, one.id.removeprefix("seg-"))))
+    lower = haystack(("", one.topic, one.source, (one.id, one.id.removeprefix("seg-"))))[1]
     return {
         "segment_id": one.id,
         "session_id": one.session_id,
@@ -192,6 +193,7 @@ def _row(one: ContextSegment) -> Row:
         "tokens": one.tokens,
         "topic": one.topic,
         "source": one.source,
+        "references": json_text(one.references),
         "embedding_model": one.embedding_model,
         "expires_at": one.expires_at,
         "protected": one.protected,
@@ -199,7 +201,6 @@ def _row(one: ContextSegment) -> Row:
         "metadata": json_text(one.metadata),
         "removed": False,
         "number": row_number(one.id),
-        "cased": cased,
         "haystack": lower,
     }
 

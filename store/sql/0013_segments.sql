@@ -1,5 +1,6 @@
 -- Segments of the stash, one row for each that ever was [rag]: removed ones keep their text, which no later
--- entry of the journal has. metadata is a JSON object; shown and merged count the rows of segment_uses.
+-- entry of the journal has. cased is made of the other columns when it is looked at. metadata is a JSON object;
+-- shown and merged count the rows of segment_uses.
 CREATE TABLE segments (
     segment_id VARCHAR NOT NULL,
     session_id VARCHAR NOT NULL,
@@ -10,6 +11,7 @@ CREATE TABLE segments (
     tokens BIGINT NOT NULL,
     topic VARCHAR,
     source VARCHAR NOT NULL,
+    "references" VARCHAR[] NOT NULL,
     embedding_model VARCHAR NOT NULL,
     expires_at VARCHAR,
     protected BOOLEAN NOT NULL,
@@ -21,8 +23,13 @@ CREATE TABLE segments (
     merged BIGINT NOT NULL,
     number BIGINT NOT NULL,
     haystack VARCHAR NOT NULL,
-    cased VARCHAR NOT NULL,
-    id VARCHAR GENERATED ALWAYS AS (segment_id)
+    id VARCHAR GENERATED ALWAYS AS (segment_id),
+    cased VARCHAR GENERATED ALWAYS AS (concat_ws(chr(30),
+        translate(left(text, 4000), chr(30) || chr(31), '  '),
+        translate(coalesce(topic, ''), chr(30) || chr(31), '  '),
+        translate(source, chr(30) || chr(31), '  '),
+        concat_ws(chr(31), segment_id, regexp_replace(segment_id, '^seg-', ''))
+    ))
 );
 
 -- Which segments a segment refers to, in its order; referenced_id need not be there.

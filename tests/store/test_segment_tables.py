@@ -115,6 +115,8 @@ def test_tables_say_what_the_ledger_says(
     assert referring_segments(place.tables, names) == {
         name: tuple(sorted(one.id for one in known if name in one.references)) for name in names
     }
+    found = place.tables.query("SELECT cased, haystack FROM segments")
+    assert [cased.lower() for cased, _ in found] == [haystack for _, haystack in found]
     before = place.tables.digest()
     place.tables.rebuild()
     assert place.tables.digest() == before
