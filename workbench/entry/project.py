@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from workbench.rules.curation.rulestore import RuleStore
     from workbench.rules.matching.match import RuleMatch
     from workbench.rules.matching.recheck import Rechecked
+    from workbench.stash.stashstore import StashStore
     from workbench.text.tokens import TokenCounter
 
 MOST_FILES: Final = 5_000  # outside of a repository, without anybody having been asked
@@ -219,6 +220,23 @@ class OpenedProject(ProjectState):
             now=self.clock.now,
             count_tokens=lambda text: self.counter.count(text),
             replace_file=self.replace_file,
+        )
+
+    @cached_property
+    def stash_store(self) -> StashStore:
+        """Where the segments of the project come from and go to; what was folded once stays folded."""
+        from workbench.stash.stashstore import StashStore
+
+        return StashStore(
+            project_id=self.project_id,
+            journal=self.journal,
+            home_journal=self.home_journal,
+            latest=self.usable,
+            publish=self.publish,
+            lock=self.lock,
+            now=self.clock.now,
+            count_tokens=lambda text: self.counter.count(text),
+            texts=self.segment_texts,
         )
 
     def _adapters(self) -> Adapters:

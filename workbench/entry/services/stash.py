@@ -10,27 +10,11 @@ from workbench.entry.project import OpenedProject
 from workbench.entry.services.opening import ProjectHost
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection
 from workbench.stash.service import StashService
-from workbench.stash.stashstore import StashStore
 
 
 def stash_service(project: OpenedProject, by: str) -> StashService:
     """Return the service that keeps a project's stash in the name of a face."""
-    return StashService(stash_store(project), by)
-
-
-def stash_store(project: OpenedProject) -> StashStore:
-    """Return where the segments of a project come from and go to."""
-    return StashStore(
-        project_id=project.project_id,
-        journal=project.journal,
-        home_journal=project.home_journal,
-        latest=project.usable,
-        publish=project.publish,
-        lock=project.lock,
-        now=project.clock.now,
-        count_tokens=lambda text: project.counter.count(text),
-        texts=project.segment_texts,
-    )
+    return StashService(project.stash_store, by)
 
 
 def retention_policy(
