@@ -132,11 +132,12 @@ class WorkbenchApp(Sitting):
         return known[0] if known else DARK
 
     def on_unmount(self) -> None:
-        """Leave no thread that still writes to the screen."""
+        """Leave no thread that still writes to the screen, and no connection."""
         if self._watcher is not None:
             self._watcher.stop()
         self.jobs.cancel()
         interrupt_children()
+        self.engine.close()
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the theme's variables with every text colour made readable."""

@@ -138,7 +138,7 @@ class AppEngine:
             yield learning_service(opened, BY)
 
     def lists(self) -> OpenedProject:
-        """Return the project whose lists are read.
+        """Return the project whose lists are read, all by one connection to its tables.
 
         Its tables have locks of their own: who reads them waits neither for a sync nor for a step.
         """
@@ -147,7 +147,14 @@ class AppEngine:
         with self._opening:
             if self._lists is None:
                 self._lists = open_workspace(self.root, self.config)
+                _ = self._lists.kept_tables
             return self._lists
+
+    def close(self) -> None:
+        """Free the connections to tables, without waiting for jobs: who still reads opens one for that."""
+        for opened in (self._opened, self._lists, self._workspace):
+            if opened is not None:
+                opened.close()
 
     def revisions(self) -> Mapping[str, str]:
         """Return {stream: revision} of all journals; it differs when another process wrote something.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -46,12 +47,17 @@ class DamagedTables(Exception):
 
 
 class KeptConnection:
-    """The in-memory connection of this process; a forked child and a failed one get a new one."""
+    """The in-memory connection of this process; a forked child and a failed one get a new one.
+
+    A connection holds threads and memory until it is closed: nothing but `close` does so soon.
+    """
 
     def __init__(self, spill: Path) -> None:
         self._spill = spill
         self._process = 0
         self._connection: DuckDBPyConnection | None = None
+        self._used = threading.Lock()
+        self._closed = False
 
     @contextlib.contextmanager
     def attached(self, path: Path, *, how: str = ATTACH_WRITING) -> Iterator[DuckDBPyConnection]:
@@ -59,16 +65,31 @@ class KeptConnection:
 
         Raises: DamagedTables if the file is no sound database; StoreError, StoreBusy.
         """
-        connection = self._connect()
-        with self._discarding(path):
-            connection.execute(how, {"path": str(path)})
-            connection.execute("USE tables")
-            yield connection
-            connection.execute("USE memory")
-            connection.execute("DETACH tables")
+        try:
+            with self._used, self._discarding(path):
+                connection = self._connect()
+                connection.execute(how, {"path": str(path)})
+                connection.execute("USE tables")
+                yield connection
+                connection.execute("USE memory")
+                connection.execute("DETACH tables")
+        finally:
+            if self._closed:
+                self._discard_unused()
 
     def close(self) -> None:
-        """Close the connection; the next use makes a new one."""
+        """Keep no connection any more: who uses it closes it then, and who asks later one of their own."""
+        self._closed = True
+        self._discard_unused()
+
+    def _discard_unused(self) -> None:
+        if self._used.acquire(blocking=False):
+            try:
+                self._discard()
+            finally:
+                self._used.release()
+
+    def _discard(self) -> None:
         if self._connection is not None and self._process == os.getpid():
             self._connection.close()
         self._connection = None
@@ -90,10 +111,10 @@ class KeptConnection:
         try:
             yield
         except duckdb.Error as error:
-            self.close()
+            self._discard()
             raise _translated(error, path) from error
         except BaseException:
-            self.close()
+            self._discard()
             raise
 
 

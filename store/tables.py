@@ -190,9 +190,8 @@ class Tables:
             return None
 
     def close(self) -> None:
-        """Give up the kept connection."""
-        with self._mutex:
-            self._kept.close()
+        """Keep no connection any more, also where a thread still reads; later questions open one each."""
+        self._kept.close()
 
     def _sizes(self) -> dict[tuple[str, str], int]:
         return {

@@ -153,6 +153,47 @@ def work(make_work: Callable[[str], Work]) -> Work:
     return make_work("work")
 
 
+class Connections:
+    """The connections to DuckDB that the process of a test makes; `made` counts them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Note every connection from now on."""
+        import duckdb
+
+        self._made: list[duckdb.DuckDBPyConnection] = []
+        connect = duckdb.connect
+
+        def noted(*arguments: Any, **options: Any) -> duckdb.DuckDBPyConnection:
+            self._made.append(connect(*arguments, **options))
+            return self._made[-1]
+
+        monkeypatch.setattr(duckdb, "connect", noted)
+
+    @property
+    def made(self) -> int:
+        """How many there were."""
+        return len(self._made)
+
+    @property
+    def alive(self) -> int:
+        """How many are not closed."""
+        import duckdb
+
+        closed = 0
+        for connection in self._made:
+            try:
+                connection.execute("SELECT 1")
+            except duckdb.ConnectionException:
+                closed += 1
+        return self.made - closed
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> Connections:
+    """Note the connections to DuckDB that this process makes."""
+    return Connections(monkeypatch)
+
+
 class FakeOllama:
     """A real HTTP server that speaks Ollama's protocol and answers as a test says.
 

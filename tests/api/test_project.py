@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 import workbench
-from tests.conftest import Work
+from tests.conftest import Connections, Work
 from workbench.curation.conflicts import RecordChanged
 from workbench.entry.cli import main
 from workbench.entry.cli.output import to_json
@@ -157,7 +157,7 @@ def test_rules_are_curated_in_steps(shop: Work) -> None:
             rules.edit(rules.list().rows[0].id, priority=900)
 
 
-def test_rules_are_listed_in_pages(shop: Work) -> None:
+def test_rules_are_listed_in_pages(shop: Work, connections: Connections) -> None:
     """A filter of the app, a column and a cursor make pages; what is none of these is refused."""
     with workbench.open_project(shop.root) as project:
         for number in range(5):
@@ -170,6 +170,7 @@ def test_rules_are_listed_in_pages(shop: Work) -> None:
         for wrong in ({"filter": "tokens:many"}, {"sort": "colour"}, {"cursor": "x"}, {"limit": 0}):
             with pytest.raises(UsageError):
                 project.rules.list(**wrong)
+    assert (connections.made, connections.alive) == (1, 0)
 
 
 def test_a_rule_in_a_file_is_placed_there(shop: Work) -> None:

@@ -5,14 +5,15 @@ most of the time of a test that presses keys, and on a busy machine it can be ov
 for can be seen: nothing is ready to run on the loop, and no timer is due within such a step. What runs in
 threads is not seen; so while a worker or a job runs, Textual's own wait goes on.
 
-Frames are drawn once the loop is quiet, one for all that changed: nobody looks at those between.
-Style sheets are parsed once for all apps of a run.
+Frames are drawn once the loop is quiet, one for all that changed: nobody looks at those between. Every
+widget of a frame renders its lines; putting these together is left out, because an app without a terminal
+writes no frame. Style sheets are parsed once for all apps of a run.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
@@ -21,15 +22,19 @@ from unittest.mock import patch
 from weakref import WeakSet
 
 from textual import _wait
+from textual._compositor import Compositor
 from textual._context import active_app
 from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.geometry import Region
 from textual.screen import Screen
+from textual.strip import Strip
 
 STEP: Final = _wait.SLEEP_GRANULARITY
 _TURNS = 3  # of the loop without anything to do
 _REFRESH: Final = Screen._compositor_refresh
+_CHOPS: Final = Compositor._render_chops
 _PARSE: Final = Stylesheet._parse_rules
 _PARSED: Final[dict[tuple[Any, ...], list[RuleSet]]] = {}
 _UNDRAWN: Final[WeakSet[App[Any]]] = WeakSet()
@@ -64,8 +69,20 @@ def draw() -> bool:
         return False
     _UNDRAWN.discard(app)
     if app._running and app.screen_stack:
-        _REFRESH(app.screen)
+        with patch.object(Compositor, "_render_chops", render_widgets):
+            _REFRESH(app.screen)
     return True
+
+
+def render_widgets(
+    compositor: Compositor, crop: Region, is_rendered_line: Callable[[int], bool]
+) -> Sequence[Mapping[int, Strip]]:
+    """Have all widgets of a region render their lines; put together only what lies under a modal screen."""
+    if compositor is not active_app.get().screen._compositor:
+        return _CHOPS(compositor, crop, is_rendered_line)
+    for _ in compositor._get_renders(crop):
+        pass
+    return []
 
 
 def draw_later(screen: Screen[Any]) -> None:

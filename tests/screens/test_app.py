@@ -19,6 +19,7 @@ from screens.overlays import HelpScreen, JumpScreen
 from screens.plan.screen import PlanScreen
 from screens.sitting import LeaveQuestion
 from screens.widgets.form import FormField
+from tests.conftest import Connections
 from tests.processes import LONG
 from tests.screens.conftest import settle
 from tests.screens.golden import SIZES, screen_text
@@ -40,6 +41,21 @@ async def test_a_job_hands_its_result_to_the_loop(tmp_path: Path) -> None:
         app.section.ask("Count", lambda job: 42, lambda n: arrived.append((n, threading.current_thread())))
         await settle(pilot)
         assert [(42, threading.main_thread())] == arrived
+
+
+async def test_no_connection_outlives_the_app(roastery: Path, connections: Connections) -> None:
+    """What lists were read from is closed with the app, whose objects stay in memory for a while."""
+    app = make(roastery, "rules")
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        for section in ("learnings", "sessions"):
+            await app.go_to(section)
+            await settle(pilot)
+        assert connections.alive == 1
+        await app.go_to("metrics")
+        await settle(pilot)
+    assert connections.made > 1
+    assert connections.alive == 0
 
 
 async def test_a_newer_job_of_a_group_takes_the_place_of_an_older_one(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from store.projector import project
 from store.table_digests import digests
 from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.conftest import Connections
 from workbench.errors import StoreBusy, StoreError
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -617,6 +618,22 @@ def test_another_programs_schema_leads_to_a_rebuild(
 
     assert "another version" in again.catch_up().rebuilt
     assert again.digest() == before
+
+
+def test_closed_tables_answer_and_keep_no_connection(
+    journal: FileJournal, tables: Tables, connections: Connections
+) -> None:
+    """Whoever reads while tables are closed reads on; who asks later has a connection for that alone."""
+    put(journal, episode(1))
+
+    def work(connection: duckdb.DuckDBPyConnection) -> list[Any]:
+        tables.close()
+        return connection.execute("SELECT count(*) FROM episodes").fetchall()
+
+    assert tables.read(work) == [(1,)]
+    assert connections.alive == 0
+    assert tables.query("SELECT count(*) FROM episodes") == [(1,)]
+    assert connections.alive == 0
 
 
 def test_an_impossible_query_is_an_error_and_no_damage(journal: FileJournal, tables: Tables) -> None:

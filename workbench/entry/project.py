@@ -285,58 +285,67 @@ class OpenedProject(ProjectState):
         return table_file(self.state / FILE, {"project": self.journal, "home": self.home_journal})
 
     @cached_property
-    def _list_tables(self) -> TableQueries:
+    def kept_tables(self) -> TableQueries:
+        """The tables that lists are read from, and all else once they are asked for, until `close`."""
         return self.open_tables()
+
+    def close(self) -> None:
+        """Free what lists are read from, without waiting for who still reads; all else works on."""
+        kept: TableQueries | None = vars(self).get("kept_tables")
+        if kept is not None:
+            kept.close()
 
     @cached_property
     def rule_list(self) -> ListTable[Rule]:
         """The rules in force as a list, as of the last time they were synced with their files."""
         from store.lists.rules import rule_list
 
-        return rule_list(self._list_tables, self.project_id, home=self._rules_home is not None)
+        return rule_list(self.kept_tables, self.project_id, home=self._rules_home is not None)
 
     @cached_property
     def learning_list(self) -> ListTable[LearningRow]:
         """The learnings as a list, live or not."""
         from store.lists.learnings import learning_list
 
-        return learning_list(self._list_tables, self.clock)
+        return learning_list(self.kept_tables, self.clock)
 
     @cached_property
     def segment_list(self) -> ListTable[SegmentRow]:
         """The segments of the stash as a list."""
         from store.lists.segments import segment_list
 
-        return segment_list(self._list_tables, self.clock)
+        return segment_list(self.kept_tables, self.clock)
 
     def segment_texts(self, identifiers: Collection[str]) -> dict[str, str]:
         """Return the texts of segments by id; an unknown id is missing. Raises: StoreError."""
         from store.lists.segments import segment_texts
 
-        return segment_texts(self._list_tables, identifiers)
+        return segment_texts(self.kept_tables, identifiers)
 
     def referring_segments(self, identifiers: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return, for each id, those of the segments that refer to it. Raises: StoreError."""
         from store.lists.segments import referring_segments
 
-        return referring_segments(self._list_tables, identifiers)
+        return referring_segments(self.kept_tables, identifiers)
 
     @cached_property
     def conflicts(self) -> ConflictStore:
         """The conflicts of rules and of learnings that the last searches found."""
         from store.lists.conflicts import ConflictTable
 
-        return ConflictTable(self._list_tables, self.clock)
+        return ConflictTable(self.kept_tables, self.clock)
 
     @contextmanager
     def tables(self) -> Iterator[TableQueries]:
         """Open the tables to be read, those of the project index as of the last plan. Raises: StoreError."""
-        tables = self.open_tables()
+        kept: TableQueries | None = vars(self).get("kept_tables")
+        tables = kept or self.open_tables()
         try:
             self._follow_index(tables)
             yield tables
         finally:
-            tables.close()
+            if tables is not kept:
+                tables.close()
 
     @contextmanager
     def sandbox(self, seconds: float, output: Path | None = None) -> Iterator[Sandbox]:

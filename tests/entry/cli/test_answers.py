@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.conftest import Connections
 from workbench.entry.schemas import ANSWERS, schema_of
 from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
@@ -54,3 +55,17 @@ def test_what_is_printed_follows_the_schema(answer: type[Answer], project: Any, 
         '{"command": "git push --force"}',
     )
     schema.validate(run(*COMMANDS[answer], "--json").json())
+
+
+def test_no_command_leaves_a_connection(project: Any, run: Any, connections: Connections) -> None:
+    """What was read of tables is closed, whatever keeps the process alive."""
+    for command in (
+        "rules list --sort priority",
+        "memory list log",
+        "rules conflicts list log",
+        "episode list",
+    ):
+        before = connections.made
+        assert run(*command.split()).code == 0
+        assert connections.made > before
+    assert connections.alive == 0

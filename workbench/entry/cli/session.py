@@ -6,7 +6,7 @@ Commands about rules or learnings alone open those: neither index nor model nor 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,8 +43,8 @@ class Session:
 
 @contextmanager
 def _measured(here: Invocation, opened: OpenedProject, operation: str) -> Iterator[Measured]:
-    """Measure and record what is done in a project, and warn where it could not be recorded."""
-    with measure(opened, operation) as measurement:
+    """Measure and record what is done in a project, and warn where it could not be recorded; close it."""
+    with closing(opened), measure(opened, operation) as measurement:
         yield measurement
     if measurement.note:
         here.out.warn(measurement.note)

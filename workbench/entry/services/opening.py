@@ -91,6 +91,8 @@ class ProjectHost:
     def close(self) -> None:
         """Free what is held, once nobody asks any more."""
         with self._turn:
+            if self._project is not None:
+                self._project.close()
             self._project = None
 
     @contextmanager
