@@ -79,6 +79,11 @@ class VectorStore:
         return self._embedder.model
 
     @property
+    def setting(self) -> str:
+        """The configured model that it was opened by."""
+        return self._setting
+
+    @property
     def lookups(self) -> tuple[int, int]:
         """How many texts were embedded before (hits) and how many were not (misses)."""
         return self._embedder.hits, self._embedder.misses

@@ -35,6 +35,7 @@ Characters = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=600)]
 Hours = Annotated[float, msgspec.Meta(ge=0.01, le=10_000)]
 Days = Annotated[float, msgspec.Meta(ge=1, le=10_000)]
+ChunkTokens = Annotated[int, msgspec.Meta(ge=32, le=8192)]
 Above = Annotated[float, msgspec.Meta(ge=1, le=4)]
 Layer = Literal["default", "user", "project", "environment", "flag"]
 
@@ -134,15 +135,32 @@ class MemoryConfig:
 
 @dataclass(frozen=True, slots=True)
 class StashConfig:
-    """What the stash keeps: segments needed within `keep_days`, at most so many segments and tokens.
+    """What the stash keeps and how it is searched [rag §7].
 
-    0 is without a limit. With `collect` the first addition of a day removes the others, which can be undone.
+    Segments needed within `keep_days` are kept, at most so many segments and tokens; 0 is without a limit.
+    With `collect` the first addition of a day removes the others, which can be undone.
+
+    A search brings back `top_k` segments with a similarity of `min_similarity` at least. They are ordered by
+    similarity, by age (which counts 1/e after `temporal_days`) and by time in the stash (after
+    `recency_days`), with these weights. Similarity rises or falls by `feedback_weight` at most as a segment
+    was used when it came back. At most `per_session` come from one session, any number if that is 0. Texts
+    are embedded in chunks of `chunk_tokens`.
     """
 
     keep_days: Count = 30
     max_segments: Count = 0
     max_tokens: Count = 0
     collect: bool = True
+    top_k: Positive = 5
+    min_similarity: Share = 0.2
+    similarity_weight: Weight = 0.6
+    temporal_weight: Weight = 0.2
+    recency_weight: Weight = 0.2
+    temporal_days: Days = 30.0
+    recency_days: Days = 7.0
+    feedback_weight: Share = 0.1
+    per_session: Count = 0
+    chunk_tokens: ChunkTokens = 200
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from workbench.rules.curation.rulestore import RuleStore
     from workbench.rules.matching.match import RuleMatch
     from workbench.rules.matching.recheck import Rechecked
+    from workbench.stash.segmentindex import SegmentIndex
     from workbench.stash.stashstore import StashStore
     from workbench.text.tokens import TokenCounter
 
@@ -327,6 +328,35 @@ class OpenedProject(ProjectState):
         from store.lists.segments import referring_segments
 
         return referring_segments(self.kept_tables, identifiers)
+
+    @cached_property
+    def segment_index(self) -> SegmentIndex:
+        """The index of the stash, not opened yet; `refresh` does."""
+        from store.vectors import build_index, load_index
+        from workbench.stash.segmentindex import IndexPlaces, SegmentIndex
+
+        return SegmentIndex(
+            IndexPlaces(
+                journal=self.journal,
+                texts=self.segment_texts,
+                latest=self.latest,
+                publish=self.publish,
+                build=build_index,
+                load=load_index,
+                count_tokens=lambda text: self.counter.count(text),
+                chunk_tokens=self.config.stash.chunk_tokens,
+            )
+        )
+
+    def vectors_of(self, model: str, setting: str) -> VectorStore | None:
+        """Return what embeds by a model that was opened by a setting before, None where it is gone."""
+        from store import embedding
+
+        former = replace(embedding_settings(self.config), model=setting, download=False)
+        embedder, _ = embedding.ready_embedder(former)
+        return (
+            self.vectors_by(embedder, setting) if embedder is not None and embedder.model == model else None
+        )
 
     @cached_property
     def conflicts(self) -> ConflictStore:

@@ -18,7 +18,7 @@ from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, MatchResponse
-from workbench.records.answers.stash import MergeResponse
+from workbench.records.answers.stash import MergeResponse, RetrieveResponse
 
 ANSWERS: Final[tuple[type[Answer], ...]] = (
     CheckResponse,
@@ -30,6 +30,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     PlanResponse,
     ProjectStatus,
     RankResponse,
+    RetrieveResponse,
 )
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from workbench.records.answers.stash import LeftOutSegment, MergedSegment, MergeResponse
 from workbench.records.segments import ContextSegment
 from workbench.stash.merge import MergedContext, merge_segments, time_order
+from workbench.stash.references import follow_references, reference_links
 from workbench.stash.service import StashService
 from workbench.stash.stashstore import StashLedger
 
@@ -44,10 +45,10 @@ def _beside(
 ) -> dict[str, str]:
     """Return {id: why it comes along} of the segments beside those that were named."""
     found: dict[str, str] = {}
+    links = reference_links(ledger.records.values() if hops else ())
     for one in named:
-        if hops:
-            for linked in _linked(ledger, one.id, hops):
-                found.setdefault(linked, f"linked with {one.id}")
+        for linked in follow_references(one.id, links, hops):
+            found.setdefault(linked.segment_id, f"linked with {one.id}")
         if neighbours:
             session = [other for other in ledger.records.values() if other.session_id == one.session_id]
             session.sort(key=time_order)
@@ -55,23 +56,6 @@ def _beside(
             for other in session[max(0, place - neighbours) : place + neighbours + 1]:
                 found.setdefault(other.id, f"said beside {one.id}")
     return {name: why for name, why in found.items() if name not in {one.id for one in named}}
-
-
-def _linked(ledger: StashLedger, identifier: str, hops: int) -> list[str]:
-    """Return the segments so many references away in either direction, the nearest first."""
-    links: dict[str, list[str]] = {}
-    for one in ledger.records.values():
-        for other in one.references:
-            if other in ledger.records:
-                links.setdefault(one.id, []).append(other)
-                links.setdefault(other, []).append(one.id)
-    seen = {identifier: None}
-    edge = [identifier]
-    for _ in range(hops):
-        edge = [other for one in edge for other in links.get(one, ()) if other not in seen]
-        seen |= dict.fromkeys(edge)
-        edge = list(dict.fromkeys(edge))
-    return list(seen)[1:]
 
 
 def _response(merged: MergedContext, beside: Mapping[str, str], removed: bool) -> MergeResponse:

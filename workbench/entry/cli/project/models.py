@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.entry.cli.frame import Group, Invocation, command, current
-from workbench.entry.cli.session import session
+from workbench.entry.cli.session import Session, session
 from workbench.entry.os.background import give_way, in_background
 from workbench.entry.project import (
     embedding_options,
@@ -20,12 +21,12 @@ from workbench.entry.project import (
     prepare_embedder,
 )
 from workbench.entry.services.index import prepare_vectors
-from workbench.errors import ModelError
+from workbench.errors import ModelError, StoreError
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.project import ModelState
+    from workbench.entry.project import ModelState, VectorStore
 
 
 @click.group(cls=Group, examples=("workbench model list", "workbench model prepare"))
@@ -137,6 +138,7 @@ def _prepare(here: Invocation) -> None:
         except ModelError as error:
             embedded = {}
             here.out.say(f"texts are not embedded: {error.message}")
+        segments = _renew_stash(work, vectors)
     counts = {kind: embedded.get(kind, 0) for kind in ("tasks", "rules", "learnings")}
     if here.flags.json:
         here.out.json(
@@ -147,6 +149,7 @@ def _prepare(here: Invocation) -> None:
                 "embedded": counts["tasks"],
                 "embedded_rules": counts["rules"],
                 "embedded_learnings": counts["learnings"],
+                "embedded_segments": segments,
                 "timing": {"model": round(built * 1000, 3)},
             }
         )
@@ -156,6 +159,23 @@ def _prepare(here: Invocation) -> None:
         f"{counts['tasks']:,} past tasks, {counts['rules']:,} texts of rules and "
         f"{counts['learnings']:,} of learnings embedded"
     )
+    if segments:
+        here.out.data(f"the stash is searched by meaning: {segments:,} segments")
+
+
+def _renew_stash(work: Session, vectors: VectorStore) -> int:
+    """Write the index of the stash with the model's vectors, where there is a stash; return its size."""
+    from workbench.stash.segmenttype import STREAM
+
+    if not work.opened.journal.size(STREAM):
+        return 0
+    from workbench.entry.services.stash_search import renew_stash_index
+
+    try:
+        return renew_stash_index(work.opened, vectors, partial(work.progress, "embedding segments"))
+    except (ModelError, StoreError) as error:
+        work.here.out.say(f"the stash is not embedded: {error.message}")
+        return 0
 
 
 for _command in (list_, prepare):

@@ -1,0 +1,86 @@
+"""`workbench stash search|references`: one query or many, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.entry.cli.conftest import Run
+from workbench.entry.cli import exits
+from workbench.records.answers.stash import RetrieveResponse
+
+
+@pytest.fixture
+def talk(empty: object, run: Run) -> list[str]:
+    """A stash with three segments."""
+    texts = ("We keep sessions in Redis", "The login test fails with E0308", "Decided: rotate tokens daily")
+    made = [run("stash", "add", text, "--session", "s1", "--json").json()["segment"] for text in texts]
+    return [one["segment_id"] for one in made]
+
+
+def test_a_query_is_answered_with_reasons(talk: list[str], run: Run) -> None:
+    """As lines, with what the score is made of, as JSON by its schema."""
+    ran = run("stash", "search", "which error has the login test?", "--top-k", "1", "--explain")
+    assert ran.out.startswith(talk[1][:12])
+    assert "lexical" in ran.out
+    asked = run("stash", "search", "--task", "E0308", "--min-similarity", "0.4", "--json")
+    answer = msgspec.json.decode(asked.out.encode(), type=RetrieveResponse)
+    assert [one.segment_id for one in answer.segments] == [talk[1]]
+    nothing = run("stash", "search", "E0308", "--session", "another")
+    assert (nothing.code, nothing.out) == (exits.OK, "")
+
+
+def test_many_queries_are_answered_in_their_order(talk: list[str], run: Run, tmp_path: Path) -> None:
+    """A line each; an invalid one is answered in its place and fails the command at its end."""
+    lines: list[object] = [
+        {"query": "rotate tokens", "top_k": 1, "id": 7},
+        "nonsense",
+        {"query": "sessions", "filters": {"tpe": "decision"}},
+        {"query": "sessions", "filters": {"type": "decision", "until": "2000-01-01"}},
+        {"query": "sessions", "top_k": 0},
+        {"top_k": 1},
+        {"task": "where are sessions kept?", "messages": ["Redis"], "min_similarity": 0, "top_k": 1},
+    ]
+    text = "\n".join(json.dumps(line) for line in lines) + "\n{not json\n\n" + '"' + "x" * (1 << 20) + '"\n'
+    (tmp_path / "queries.jsonl").write_text(text)
+    ran = run("stash", "search", "--queries", str(tmp_path / "queries.jsonl"), "--format", "jsonl")
+    answers = [json.loads(line) for line in ran.out.splitlines()]
+    assert ran.code == exits.USAGE
+    assert "6 of 9 queries failed" in ran.err
+    found = [[one["segment_id"] for one in answer.get("segments", ())] for answer in answers]
+    assert found == [[talk[2]], [], [], [], [], [], [talk[0]], [], []]
+    assert ["error" in answer for answer in answers] == [
+        False,
+        True,
+        True,
+        False,
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert [answer["line"] for answer in answers if "error" in answer] == [2, 3, 5, 6, 8, 9]
+
+
+def test_what_makes_no_sense_is_refused(talk: list[str], run: Run) -> None:
+    """A time that is none, and a query besides a file of them."""
+    for arguments in (("x", "--since", "whenever"), ("x", "--queries", "-")):
+        assert run("stash", "search", *arguments).code == exits.USAGE
+
+
+def test_references_are_listed(talk: list[str], run: Run) -> None:
+    """Those that refer to a segment and those it refers to, with the way."""
+    linked = run("stash", "add", "See above", "--references", talk[0], "--json").json()["segment"][
+        "segment_id"
+    ]
+    ran = run("stash", "references", talk[0])
+    assert linked[:12] in ran.out
+    found = run("stash", "references", linked, "--direction", "to", "--json").json()["references"]
+    assert [(one["segment"]["segment_id"], one["hops"], one["via"]) for one in found] == [
+        (talk[0], 1, linked)
+    ]
+    assert run("stash", "references", linked, "--direction", "from").out == ""

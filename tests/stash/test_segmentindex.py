@@ -1,0 +1,202 @@
+"""The index of the stash says what its journal says, whenever it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.adapters import MemoryJournal
+from tests.stash.conftest import Meanings
+from workbench.ports import Damaged
+from workbench.records.segments import ContextSegment, FoundSegment, StashQuery
+from workbench.stash.retrieval import retrieve
+from workbench.stash.segmentindex import IndexPlaces, SegmentIndex
+from workbench.stash.segmenttype import STREAM
+from workbench.stash.service import StashService
+
+NOW = 1_700_000_000.0
+_WORDS = ("redis cache", "login token", "boat sea")
+
+
+def add(stash: StashService, *texts: str, session: str = "s") -> list[str]:
+    """Put texts aside one by one; return their ids."""
+    return [stash.add(ContextSegment(text=text, session_id=session)).id for text in texts]
+
+
+def opened(places: IndexPlaces, *, model: Meanings | None = None) -> SegmentIndex:
+    """Return a new index of the places, with the vectors of its tail."""
+    index = SegmentIndex(places)
+    index.refresh()
+    if model is not None:
+        index.embed_tail(model.asked)
+    return index
+
+
+def found(index: SegmentIndex, text: str, model: Meanings | None = None) -> tuple[FoundSegment, ...]:
+    """Return what an index finds for a text."""
+    query = StashQuery(text=text, top_k=10, min_similarity=0)
+    return retrieve(index, query, embed=None if model is None else model.embed, now=NOW)
+
+
+def ids(hits: Sequence[FoundSegment]) -> list[str]:
+    """Return the ids of what was found."""
+    return [one.segment.id for one in hits]
+
+
+def test_a_generation_answers_as_the_journal_does(stash: StashService, places: IndexPlaces) -> None:
+    """Whichever segments are in the generation and which in the tail, the answer is the same."""
+    model = Meanings(*_WORDS)
+    texts = [
+        f"the {word} number {at}. It is about a {word}." for at in range(3) for word in ("redis", "boat")
+    ]
+    add(stash, *texts[:3])
+    index = opened(places)
+    index.publish(model.asked)
+    add(stash, *texts[3:])
+    stash.remove([add(stash, "the cache is gone")[0]])
+    whole = SegmentIndex(replace(places, latest=lambda kind: None))
+    whole.refresh()
+    whole.embed_tail(model.asked)
+    again = opened(places, model=model)
+    assert (again.stored, whole.stored, len(again)) == (3, 0, 7)
+    assert found(again, "which cache?", model) == found(whole, "which cache?", model)
+    index.refresh()
+    index.publish(model.asked)
+    assert (index.stored, len(index)) == (6, 6)
+    assert found(index, "which cache?", model) == found(whole, "which cache?", model)
+
+
+def test_vectors_are_taken_over_and_only_new_texts_embedded(stash: StashService, places: IndexPlaces) -> None:
+    """The next generation embeds what came since, and nothing that it has."""
+    model = Meanings(*_WORDS)
+    add(stash, "the redis")
+    opened(places).publish(model.asked)
+    add(stash, "the boat")
+    opened(places).publish(model.asked)
+    assert model.texts == ["the redis", "the boat"]
+
+
+def test_what_is_decided_and_undone_is_followed(stash: StashService, places: IndexPlaces) -> None:
+    """Removals, undo, expiry and protection of what is in a generation, without a new one."""
+    first, second = add(stash, "the redis cache", "the login token")
+    index = opened(places)
+    index.publish(None)
+    stash.remove([first])
+    index.refresh()
+    assert (index.row(first), ids(found(index, "redis"))) == (-1, [])
+    stash.undo()
+    index.refresh()
+    assert ids(found(index, "redis"))[0] == first
+    stash.expire_at([second], "2023-01-01")
+    index.refresh()
+    assert second not in ids(found(index, "login"))
+    stash.protect([second])
+    index.refresh()
+    assert ids(found(index, "login"))[0] == second
+
+
+def test_a_segment_comes_back_that_no_generation_has(stash: StashService, places: IndexPlaces) -> None:
+    """It was removed before the generation was written; its text is read from the journal."""
+    first, _ = add(stash, "the redis cache", "the login token")
+    stash.remove([first])
+    index = opened(places)
+    index.publish(None)
+    assert len(index) == 1
+    stash.undo()
+    index.refresh()
+    assert found(index, "redis")[0].segment.text == "the redis cache"
+
+
+def test_use_is_counted(stash: StashService, places: IndexPlaces) -> None:
+    """What was taken rises, what was shown and left falls; both are kept by the next generation."""
+    first, second = add(stash, "the redis cache here", "the redis cache there", session="")
+    index = opened(places)
+    assert found(index, "redis")[0].similarity == found(index, "redis")[1].similarity
+    stash.note_shown([first, second])
+    stash.note_merged([second])
+    index.refresh()
+    index.publish(None)
+    best, other = found(index, "redis")
+    assert (best.segment.id, best.parts["feedback"] > 0, other.parts["feedback"] < 0) == (second, True, True)
+
+
+@pytest.mark.parametrize("harm", ["cut", "other", "reported", "gone"])
+def test_a_damaged_generation_is_rebuilt_from_the_journal(
+    stash: StashService, places: IndexPlaces, journal: MemoryJournal, harm: str
+) -> None:
+    """It is said why, and nothing is lost."""
+    model = Meanings(*_WORDS)
+    add(stash, "the redis cache", "the login token")
+    index = opened(places)
+    index.publish(model.asked)
+    path = places.latest("stash")
+    assert isinstance(path, Path)
+    if harm == "cut":
+        file = path / "segments.arrays"
+        file.write_bytes(file.read_bytes()[:-70])
+    elif harm == "gone":
+        (path / "vectors" / "vectors.npy").unlink()
+    elif harm == "other":
+        entry = journal._streams[STREAM][0]
+        journal._streams[STREAM][0] = replace(entry, body={**entry.body, "topic": "x"})
+    else:
+        places = replace(places, latest=lambda kind: Damaged("it is cut short"))
+    again = opened(places, model=model)
+    assert (again.stored, len(again)) == (0, 2)
+    assert "rebuilt from its journal" in again.notes[0]
+    assert len(found(again, "redis", model)) == 2
+
+
+def test_vectors_of_a_former_model_serve_until_those_of_the_other_are_made(
+    stash: StashService, places: IndexPlaces
+) -> None:
+    """A changed model is due for a generation; what was stashed meanwhile is found by its words."""
+    former, other = Meanings(*_WORDS), Meanings("redis", "cache", model="other")
+    add(stash, "the redis cache")
+    index = opened(places)
+    index.publish(former.asked)
+    (late,) = add(stash, "the late cache", session="t")
+    index.refresh()
+    index.embed_tail(other.asked)
+    assert (index.model, index.is_behind("other"), index.is_behind("meanings")) == ("meanings", True, False)
+    assert np.isnan(index.cosines(former.embed(["x"])[0])).tolist() == [False, True]
+    assert late in ids(found(index, "late", former))
+    steps: list[tuple[int, int]] = []
+    index.publish(other.asked, lambda done, total: steps.append((done, total)))
+    assert (index.model, index.is_behind("other"), steps) == ("other", False, [(2, 2)])
+
+
+def test_turns_are_linked_by_time_within_their_session(stash: StashService, places: IndexPlaces) -> None:
+    """The order in which they were stashed decides between equal times only."""
+    times = ["2023-01-02T10:00", "2023-01-02T09:00", "2023-01-02T10:00"]
+    for at, time in enumerate(times):
+        stash.add(ContextSegment(text=f"turn {at}", session_id="s", timestamp=time))
+    add(stash, "alone", session="t")
+    add(stash, "of no session", "of none either", session="")
+    index = opened(places)
+    assert index.previous.tolist() == [1, -1, 0, -1, -1, -1]
+    assert index.following.tolist() == [2, 0, -1, -1, -1, -1]
+
+
+def test_a_search_by_graph_finds_what_an_exact_one_does(
+    stash: StashService, places: IndexPlaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above the crossover candidates come from the graph and from words, and are compared all the same."""
+    monkeypatch.setattr("store.vectors.CROSSOVER", 4)
+    model = Meanings(*_WORDS)
+    add(stash, *(f"the {word} number {at}" for at in range(4) for word in ("redis", "boat", "login")))
+    exact = opened(places, model=model)
+    index = opened(places)
+    index.publish(model.asked)
+    assert (index.approximate, exact.approximate) == (True, False)
+    assert found(index, "which cache?", model) == found(exact, "which cache?", model)
+
+
+def test_an_empty_stash_has_an_empty_index(places: IndexPlaces) -> None:
+    """Nothing is found and nothing is due."""
+    index = opened(places, model=Meanings())
+    assert (len(index), index.is_behind("meanings"), found(index, "anything")) == (0, False, ())

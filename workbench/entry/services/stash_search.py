@@ -1,0 +1,159 @@
+"""Searching the stash of a project, as every face does it: the index, the model, the settings' weights.
+
+What was stashed since the index was written is embedded first. A search may also write the next index, which
+is where a first search takes long; a plan never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from workbench.entry.project import OpenedProject
+from workbench.errors import ModelError, StoreError
+from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
+from workbench.stash.references import ReachedSegment, ReferenceDirection, follow_references, reference_links
+from workbench.stash.retrieval import retrieve
+from workbench.stash.scoring import OrderWeights
+from workbench.stash.segmentindex import EmbeddingModel, Progress, SegmentIndex
+
+if TYPE_CHECKING:
+    from workbench.config import StashConfig
+    from workbench.entry.project import VectorStore
+
+AT_ONCE: Final = 64
+"""Segments that a search embeds before it answers, where it is not to write the next index."""
+
+LEXICAL: Final = "stash"
+"""What is degraded where the stash is searched by words alone."""
+
+
+@dataclass(slots=True)
+class StashSearcher:
+    """Finds segments. `notes` say what was found amiss, `lexical` that words alone decide."""
+
+    project: OpenedProject
+    index: SegmentIndex
+    notes: list[str] = field(default_factory=list)
+    vectors: VectorStore | None = None
+
+    @property
+    def lexical(self) -> bool:
+        """Whether there are no vectors to search."""
+        return self.vectors is None or not self.index.model
+
+    def query(
+        self,
+        text: str = "",
+        *,
+        task: str = "",
+        messages: Sequence[str] = (),
+        files: Sequence[str] = (),
+        top_k: int | None = None,
+        min_similarity: float | None = None,
+        filters: SegmentFilters | None = None,
+    ) -> StashQuery:
+        """Return a query with what the settings say where nothing is given."""
+        return StashQuery(
+            text=text,
+            task=task,
+            messages=tuple(messages),
+            files=tuple(files),
+            top_k=self.project.config.stash.top_k if top_k is None else top_k,
+            min_similarity=self.project.config.stash.min_similarity
+            if min_similarity is None
+            else min_similarity,
+            filters=filters or SegmentFilters(),
+        )
+
+    def find(self, query: StashQuery) -> tuple[FoundSegment, ...]:
+        """Return the segments that a query finds, best first. Raises: StoreError, ModelError."""
+        return retrieve(
+            self.index,
+            query,
+            embed=None if self.vectors is None else self.vectors.embed,
+            now=self.project.clock.now(),
+            weights=order_weights(self.project.config.stash),
+            per_session=self.project.config.stash.per_session,
+        )
+
+    def ids(self) -> Collection[str]:
+        """Return the ids of all segments that are there."""
+        return [self.index.record(row).id for row in self.index.columns.alive.nonzero()[0].tolist()]
+
+    def segments(self, identifiers: Collection[str]) -> tuple[ContextSegment, ...]:
+        """Return segments by their whole ids with their texts; those that are gone are left out."""
+        rows = [self.index.row(identifier) for identifier in identifiers]
+        return tuple(self.index.segment(row) for row in rows if row >= 0)
+
+
+def open_stash_search(
+    project: OpenedProject, *, progress: Progress | None = None, write: bool = True
+) -> StashSearcher:
+    """Open the index of the stash, brought up to its journal; with `write` the next one is written if due.
+
+    Raises: StoreError.
+    """
+    index = project.segment_index
+    index.refresh()
+    vectors, missing = project.text_vectors if len(index) else (None, "")
+    searcher = StashSearcher(project, index, vectors=vectors)
+    if vectors is None and len(index):
+        searcher.notes.append(f"the stash is searched by words alone: {missing}")
+    try:
+        _bring_up(searcher, vectors, progress, write)
+    except (ModelError, StoreError) as error:
+        searcher.notes.append(f"the index of the stash is not up to date: {error.message}")
+    searcher.notes += [note for note in index.notes if note not in searcher.notes]
+    return searcher
+
+
+def renew_stash_index(project: OpenedProject, vectors: VectorStore, progress: Progress | None = None) -> int:
+    """Write the index of the stash with vectors by a model; return how many segments it has.
+
+    Raises: ModelError, StoreError.
+    """
+    index = project.segment_index
+    index.refresh()
+    if len(index) and (index.is_behind(vectors.model) or index.stored < len(index)):
+        index.publish(EmbeddingModel(vectors.model, vectors.setting, vectors.embed), progress)
+    return len(index)
+
+
+def follow_segment(
+    segments: Sequence[ContextSegment], identifier: str, max_hops: int, direction: ReferenceDirection
+) -> tuple[ReachedSegment, ...]:
+    """Return what is so many references away from a segment, of those there are [rag §7]."""
+    return follow_references(identifier, reference_links(segments, direction), max_hops)
+
+
+def order_weights(settings: StashConfig) -> OrderWeights:
+    """Return the weights of the formula that orders what was found."""
+    return OrderWeights(
+        similarity=settings.similarity_weight,
+        temporal=settings.temporal_weight,
+        recency=settings.recency_weight,
+        temporal_days=settings.temporal_days,
+        recency_days=settings.recency_days,
+        feedback=settings.feedback_weight,
+    )
+
+
+def _bring_up(
+    searcher: StashSearcher, vectors: VectorStore | None, progress: Progress | None, write: bool
+) -> None:
+    """Embed what was stashed since, and write the next index where it is due."""
+    project, index = searcher.project, searcher.index
+    if vectors is not None and index.model not in ("", vectors.model):
+        former = project.vectors_of(index.model, index.setting)
+        if former is not None or not write:
+            searcher.notes.append(
+                f"the vectors of the stash are by {index.model} until `workbench model prepare` is done"
+            )
+            searcher.vectors = vectors = former
+    model = None if vectors is None else EmbeddingModel(vectors.model, vectors.setting, vectors.embed)
+    if write and index.is_behind("" if model is None else model.model):
+        index.publish(model, progress)
+    elif model is not None and (write or len(index) - index.stored <= AT_ONCE):
+        index.embed_tail(model, progress)

@@ -1,0 +1,180 @@
+"""Segments as columns: what filters, neighbours and orders a million of them is a few arrays [rag §6].
+
+Sessions and topics are hashes of 64 bits, times are seconds since the epoch; the record and the text of each
+are in pools, byte strings one after the other, of which only those of hits are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records.conversion import decode_lossless, encode_lossless
+from workbench.records.segments import ContextSegment, SegmentType
+from workbench.text.postings import UInt64, term_hash
+
+if TYPE_CHECKING:
+    from workbench.ports import Int64
+
+NEVER: Final = np.iinfo(np.int64).max
+"""When what does not expire expires."""
+
+NONE: Final = 0
+"""The key of no session and of no topic."""
+
+TYPES: Final = tuple(SegmentType)
+_CODES: Final = {kind: code for code, kind in enumerate(TYPES)}
+
+
+@dataclass(slots=True, eq=False)
+class SegmentColumns:
+    """Arrays of n segments in the order in which they were first put aside.
+
+    `alive` are those that were not removed. `asks` says that a text ends with a question. `shown` and
+    `merged` count how often a query found a segment, and how often it was taken back into a context.
+    """
+
+    types: NDArray[np.int8]
+    topics: UInt64
+    sessions: UInt64
+    times: Int64
+    stashed: Int64
+    expires: Int64
+    alive: NDArray[np.bool_]
+    asks: NDArray[np.bool_]
+    shown: NDArray[np.int32]
+    merged: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def set(self, row: int, segment: ContextSegment) -> None:
+        """Take over what was decided about a segment; its text never changes."""
+        self.types[row] = _CODES[segment.type]
+        self.topics[row] = text_key(segment.topic or "")
+        self.sessions[row] = text_key(segment.session_id)
+        self.times[row] = seconds(segment.timestamp)
+        self.stashed[row] = seconds(segment.stashed_at)
+        self.expires[row] = _expiry(segment)
+        self.alive[row] = True
+
+    def pack(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by name, for a file of arrays."""
+        return {f"columns.{one.name}": getattr(self, one.name) for one in fields(self)}
+
+    def rows(self, kept: Int64) -> SegmentColumns:
+        """Return copies of the columns of some rows."""
+        return SegmentColumns(**{one.name: getattr(self, one.name)[kept] for one in fields(self)})
+
+
+def unpack_columns(arrays: Mapping[str, NDArray[Any]]) -> SegmentColumns:
+    """Undo `pack`, with arrays that can be written. Raises: KeyError, ValueError if they are damaged."""
+    names = [one.name for one in fields(SegmentColumns)]
+    columns = SegmentColumns(**{name: np.array(arrays[f"columns.{name}"]) for name in names})
+    if any(len(getattr(columns, name)) != len(columns) for name in names):
+        raise ValueError("the columns of segments do not add up")
+    return columns
+
+
+def make_columns(segments: Sequence[ContextSegment], texts: Sequence[str]) -> SegmentColumns:
+    """Return the columns of segments that are there, with their texts."""
+    count = len(segments)
+    columns = SegmentColumns(
+        types=np.zeros(count, np.int8),
+        topics=np.zeros(count, np.uint64),
+        sessions=np.zeros(count, np.uint64),
+        times=np.zeros(count, np.int64),
+        stashed=np.zeros(count, np.int64),
+        expires=np.zeros(count, np.int64),
+        alive=np.ones(count, np.bool_),
+        asks=np.fromiter((text.rstrip().endswith("?") for text in texts), np.bool_, count),
+        shown=np.zeros(count, np.int32),
+        merged=np.zeros(count, np.int32),
+    )
+    for row, segment in enumerate(segments):
+        columns.set(row, segment)
+    return columns
+
+
+def join_columns(parts: Sequence[SegmentColumns]) -> SegmentColumns:
+    """Return columns one after the other."""
+    names = [one.name for one in fields(SegmentColumns)]
+    return SegmentColumns(**{name: np.concatenate([getattr(one, name) for one in parts]) for name in names})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Byte strings one after the other: `data` uint8, string i from `starts[i]` to `starts[i + 1]`."""
+
+    data: NDArray[np.uint8]
+    starts: Int64
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, position: int) -> bytes:
+        return self.data[self.starts[position] : self.starts[position + 1]].tobytes()
+
+    def pack(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays by name, for a file of arrays."""
+        return {f"{name}.data": self.data, f"{name}.starts": self.starts}
+
+
+def make_pool(strings: Iterable[bytes]) -> Pool:
+    """Return a pool of byte strings."""
+    given = list(strings)
+    starts = np.zeros(len(given) + 1, np.int64)
+    np.cumsum([len(one) for one in given], out=starts[1:])
+    return Pool(np.frombuffer(b"".join(given), np.uint8), starts)
+
+
+def unpack_pool(arrays: Mapping[str, NDArray[Any]], name: str, count: int) -> Pool:
+    """Undo `pack`. Raises: KeyError, ValueError if the pool is damaged or of another number of strings."""
+    pool = Pool(arrays[f"{name}.data"], arrays[f"{name}.starts"])
+    if len(pool) != count or int(pool.starts[-1]) != len(pool.data):
+        raise ValueError(f"the pool {name} does not add up")
+    return pool
+
+
+def text_key(text: str) -> int:
+    """Return the 64 bits that a session, a topic or an id is known by, `NONE` for no text."""
+    return term_hash(text) if text else NONE
+
+
+def text_bytes(text: str) -> bytes:
+    """Return a text for a pool; unpaired surrogates stay what they are."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def bytes_text(data: bytes) -> str:
+    """Undo `text_bytes`."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+def record_bytes(segment: ContextSegment) -> bytes:
+    """Return a segment without its text for a pool."""
+    return encode_lossless(replace(segment, text=""))
+
+
+def bytes_record(data: bytes) -> ContextSegment:
+    """Undo `record_bytes`. Raises: ValueError if it is damaged."""
+    return decode_lossless(data, ContextSegment)
+
+
+def seconds(moment: str) -> int:
+    """Return a time in ISO 8601 as seconds since the epoch, 0 for what is none."""
+    try:
+        return int(datetime.fromisoformat(moment).timestamp())
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _expiry(segment: ContextSegment) -> int:
+    if segment.expires_at is None or segment.protected:
+        return int(NEVER)
+    return seconds(segment.expires_at)

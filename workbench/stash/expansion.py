@@ -1,0 +1,112 @@
+"""What a query asks for: its parts with their weights, and the times it names in words [rag §7].
+
+A query has up to four parts, each searched by itself and weighed: what is looked for, the task, the latest
+messages and the open files. One text made of all would mean the mean of them. Identifiers, error codes and
+names of files are split into their terms by the one tokenisation (`workbench.text.terms`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
+from typing import Final
+
+from workbench.records.segments import StashQuery
+from workbench.text.terms import clean_task
+
+ASIDE: Final = 0.3
+"""What a part counts that says what surrounds the request, where the request itself counts 1."""
+
+LATEST: Final = 4
+"""Messages that count, the newest ones."""
+
+MOST_CHARACTERS: Final = 8_000
+
+_MONTHS: Final = (
+    "january february march april may june july august september october november december".split()
+)
+_MONTH: Final = "|".join(f"{name}|{name[:3]}" for name in _MONTHS)
+_DATES: Final = re.compile(
+    rf"""\b(?:(?P<iso>\d{{4}}-\d{{2}}(?:-\d{{2}})?)
+    |(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})\.?
+     (?:\s+(?P<late>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s+(?P<year>(?:19|20)\d{{2}}))
+    |(?P<ago>\d{{1,3}})\s+(?P<unit>day|week|month)s?\s+ago
+    |(?P<word>today|yesterday|last\ week|last\ month))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_DAYS: Final = {"day": 1, "week": 7, "month": 30}
+_WORDS: Final = {"today": (0, 1), "yesterday": (1, 1), "last week": (7, 7), "last month": (31, 31)}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """A text that is searched for, and what it counts."""
+
+    name: str
+    text: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTime:
+    """Seconds since the epoch from `start` to `end` (exclusive) that a query names."""
+
+    start: int
+    end: int
+
+
+def query_parts(query: StashQuery) -> tuple[QueryPart, ...]:
+    """Return the parts of a query that have any text; the first is the request, or what there is of it."""
+    messages = "\n".join(query.messages[-LATEST:])
+    files = "\n".join(_file_text(one) for one in query.files)
+    given = (("text", query.text), ("task", query.task), ("messages", messages), ("files", files))
+    cleaned = [(name, clean_task(text)[:MOST_CHARACTERS]) for name, text in given if text.strip()]
+    found = [(name, text) for name, text in cleaned if text]
+    return tuple(QueryPart(name, text, 1.0 if not at else ASIDE) for at, (name, text) in enumerate(found))
+
+
+def named_times(text: str, now: float) -> tuple[NamedTime, ...]:
+    """Return the days, months and spans that a text names, by the clock in UTC."""
+    today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    found = []
+    for match in _DATES.finditer(text):
+        try:
+            start, end = _span(match, today)
+            found.append(NamedTime(int(start.timestamp()), int(end.timestamp())))
+        except (ValueError, OverflowError):
+            continue  # 31 February
+    return tuple(found)
+
+
+def _span(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
+    if match["iso"]:
+        parts = [int(part) for part in match["iso"].split("-")]
+        return _calendar(parts[0], parts[1], parts[2] if len(parts) > 2 else 0)
+    if match["month"]:
+        month = next(at for at, name in enumerate(_MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
+        return _calendar(int(match["year"]), month, int(match["day"] or match["late"] or 0))
+    if match["ago"]:
+        days = int(match["ago"]) * _DAYS[match["unit"].lower()]
+        width = _DAYS[match["unit"].lower()]
+        start = today - timedelta(days=days + width // 2)
+        return start, start + timedelta(days=width)
+    back, width = _WORDS[match["word"].lower()]
+    start = today - timedelta(days=back)
+    return start, start + timedelta(days=width)
+
+
+def _calendar(year: int, month: int, day: int) -> tuple[datetime, datetime]:
+    start = datetime(year, month, day or 1, tzinfo=UTC)
+    if day:
+        return start, start + timedelta(days=1)
+    return start, (start + timedelta(days=32)).replace(day=1)
+
+
+def _file_text(given: str) -> str:
+    """Return a file as it is searched for: a path by its name and folder, contents as they are."""
+    if "\n" in given or len(given) > 300:
+        return given
+    path = PurePosixPath(given.replace("\\", "/"))
+    return " ".join(part for part in (path.name, path.parent.name) if part)

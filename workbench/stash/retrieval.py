@@ -1,0 +1,327 @@
+"""Brings back the segments that matter for a query [rag §7].
+
+Filters come first: what they leave out is never searched. Each part of a query is searched by meaning and by
+words; the best, with those around them in their sessions, are weighed as `scoring` says. Relevance decides
+what comes back, the specification's formula in which order. Without vectors words alone decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import translate
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from workbench.comparison.similarity import jaccard, normal_text
+from workbench.records.segments import FoundSegment, SegmentFilters, StashQuery
+from workbench.stash.chunking import with_neighbours
+from workbench.stash.columns import TYPES, seconds, text_key
+from workbench.stash.expansion import QueryPart, named_times, query_parts
+from workbench.stash.lexicon import LexicalScores
+from workbench.stash.scoring import (
+    DAY,
+    MOST,
+    NAMED_TIME,
+    WORDS,
+    OrderWeights,
+    SegmentEvidence,
+    calibrate,
+    feedback_scores,
+    temporal_score,
+)
+from workbench.stash.segmentindex import SegmentIndex
+from workbench.text.counts import counted
+from workbench.text.fusion import score_excess
+from workbench.text.terms import count_terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from workbench.ports import Float32, Int64
+
+BREADTH: Final = 1_000
+"""Segments that are weighed with those around them."""
+
+AHEAD: Final = 2
+"""How many times `top_k` relevant segments the formula orders."""
+
+NEAR_COPY: Final = 0.9
+_LONG: Final = 40  # different terms from which on texts can be near copies
+_PLACES: Final = 2
+_DIGITS: Final = 4
+
+EmbedQuery = Callable[[Sequence[str]], "Float32"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Search:
+    """A part of a query with its vector, None without a model, and its words."""
+
+    part: QueryPart
+    vector: Float32 | None
+    words: LexicalScores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Weighed:
+    """Rows (ascending) with their relevance and what it is made of, each float32 [k]."""
+
+    rows: Int64
+    similarity: Float32
+    parts: dict[str, Float32]
+
+
+def retrieve(
+    index: SegmentIndex,
+    query: StashQuery,
+    *,
+    embed: EmbedQuery | None,
+    now: float,
+    weights: OrderWeights | None = None,
+    per_session: int = 0,
+) -> tuple[FoundSegment, ...]:
+    """Return the segments that a query finds, best first, `top_k` at most.
+
+    `embed` gives unit vectors float32 [n, d] by the model of the index; without it words alone decide. `now`
+    is in seconds since the epoch. At most `per_session` come from one session, any number if that is 0.
+
+    Raises: ModelError.
+    """
+    weights = weights or OrderWeights()
+    asked = query_parts(query)
+    if not asked or query.top_k < 1 or not len(index):
+        return ()
+    allowed = _searchable(index, query.filters, int(now))
+    if not allowed.any():
+        return ()
+    vectors = embed([part.text for part in asked]) if embed is not None and index.model else None
+    searches = [
+        _Search(part, None if vectors is None else vectors[at], index.lexicon.scores(part.text))
+        for at, part in enumerate(asked)
+    ]
+    weighed = _weigh(index, searches, allowed, now, weights)
+    kept = np.flatnonzero(allowed[weighed.rows] & (weighed.similarity >= max(query.min_similarity, 1e-9)))
+    order = kept[np.lexsort((weighed.rows[kept], -weighed.similarity[kept]))]
+    chosen = _distinct(index, weighed.rows, order.tolist(), AHEAD * query.top_k, per_session)
+    found = [_found(index, searches, weighed, at, now, weights) for at in chosen]
+    found.sort(key=lambda one: (-one.score, -one.similarity, one.segment.segment_id))
+    return tuple(replace(one, rank=rank) for rank, one in enumerate(found[: query.top_k], 1))
+
+
+def _searchable(index: SegmentIndex, filters: SegmentFilters, now: int) -> NDArray[np.bool_]:
+    """Return bool [n]: what is there, has not expired and passes the filters."""
+    columns = index.columns
+    allowed = columns.alive & (columns.expires > now)
+    if filters.types:
+        allowed &= np.isin(columns.types, [TYPES.index(kind) for kind in filters.types])
+    for values, keys in ((filters.topics, columns.topics), (filters.sessions, columns.sessions)):
+        if values:
+            allowed &= np.isin(keys, np.array([text_key(value) for value in values], np.uint64))
+    if filters.start_time:
+        allowed &= columns.times >= seconds(filters.start_time)
+    if filters.end_time:
+        allowed &= columns.times <= seconds(filters.end_time)
+    if filters.sources:
+        match = re.compile("|".join(map(translate, filters.sources))).fullmatch
+        rows = np.flatnonzero(allowed)
+        allowed[rows] = [match(index.record(row).source) is not None for row in rows.tolist()]
+    return allowed
+
+
+def _weigh(
+    index: SegmentIndex,
+    searches: Sequence[_Search],
+    allowed: NDArray[np.bool_],
+    now: float,
+    weights: OrderWeights,
+) -> _Weighed:
+    """Weigh the best segments for each part of a query, and those around them."""
+    meanings = [_meanings(index, search) for search in searches]
+    best = [_best(index, search, own, allowed) for search, own in zip(searches, meanings, strict=True)]
+    rows = _with_turns(index, np.unique(np.concatenate(best)))
+    turns = _turns(index, rows)
+    at = np.searchsorted(rows, turns)
+    inside = (turns >= 0) & (rows[np.minimum(at, len(rows) - 1)] == turns)
+    around = np.where(inside, at, -1)
+    columns = index.columns
+    total = sum(search.part.weight for search in searches)
+    relevance = np.zeros(len(rows), np.float32)
+    dense, lexical = np.zeros(len(rows), np.float32), np.zeros(len(rows), np.float32)
+    for search, own in zip(searches, meanings, strict=True):
+        meaning = own[rows] if own is not None else _meaning_of(index, search, rows)
+        shares = search.words.shares()[rows]
+        evidence = SegmentEvidence(
+            meaning,
+            shares,
+            around,
+            columns.asks[rows],
+            columns.sessions[rows],
+            search.words.coverage(turns),
+            search.words.group_coverage(rows, columns.sessions[rows]),
+        )
+        share = np.float32(search.part.weight / total)
+        relevance += share * evidence.relevance()
+        dense += share * meaning / MOST
+        lexical += share * WORDS * shares / MOST
+    dated = _dated(searches, columns.times[rows], now) * np.float32(NAMED_TIME / MOST)
+    context = relevance - dense - lexical
+    relevance = np.minimum(relevance + dated, 1)
+    similarity = calibrate(relevance)
+    scale = similarity / np.maximum(relevance, np.float32(1e-9))
+    used = np.float32(weights.feedback) * feedback_scores(columns.shown[rows], columns.merged[rows])
+    used = np.where(similarity > 0, used, 0).astype(np.float32)
+    made = {"dense": dense, "lexical": lexical, "context": context, "date": dated}
+    parts: dict[str, Float32] = {name: (part * scale).astype(np.float32) for name, part in made.items()}
+    parts["feedback"] = used
+    return _Weighed(rows, np.clip(similarity + used, 0, 1), parts)
+
+
+def _meanings(index: SegmentIndex, search: _Search) -> Float32 | None:
+    """Return how near each segment is in meaning, float32 [n] in [0, 1]; None where that takes a graph."""
+    if search.vector is None:
+        return np.zeros(len(index), np.float32)
+    return None if index.approximate else score_excess(index.cosines(search.vector))
+
+
+def _meaning_of(index: SegmentIndex, search: _Search, rows: Int64) -> Float32:
+    assert search.vector is not None
+    return score_excess(index.cosines_of(search.vector, rows))
+
+
+def _best(index: SegmentIndex, search: _Search, meaning: Float32 | None, allowed: NDArray[np.bool_]) -> Int64:
+    """Return the rows of the best `BREADTH` segments by meaning and words, of those allowed."""
+    shares = search.words.shares()
+    if meaning is not None:
+        rows = np.flatnonzero(allowed)
+        return _first(rows, (meaning + np.float32(WORDS) * shares)[rows])
+    assert search.vector is not None
+    near = index.nearest(search.vector, BREADTH, allowed)
+    worded = np.flatnonzero((shares > 0) & allowed)
+    return np.union1d(near, _first(worded, shares[worded]))
+
+
+def _first(rows: Int64, scores: Float32) -> Int64:
+    if len(rows) <= BREADTH:
+        return rows
+    least = np.partition(scores, len(scores) - BREADTH)[len(scores) - BREADTH]
+    above = rows[scores > least]
+    return np.sort(np.concatenate([above, rows[scores == least][: BREADTH - len(above)]]))
+
+
+def _turns(index: SegmentIndex, rows: Int64) -> Int64:
+    """Return int64 [k, 5]: the two rows before each in its session, itself, the two after; -1 for none."""
+    previous, following = np.append(index.previous, -1), np.append(index.following, -1)
+    before, after = previous[rows], following[rows]
+    return np.stack([previous[before], before, rows, after, following[after]], axis=1)
+
+
+def _with_turns(index: SegmentIndex, rows: Int64) -> Int64:
+    found = np.unique(_turns(index, rows))
+    return found[found >= 0]
+
+
+def _dated(searches: Sequence[_Search], times: Int64, now: float) -> Float32:
+    """Return 1 for the segments that are of a time the query names, 0 for the others."""
+    found = np.zeros(len(times), np.float32)
+    for search in searches[:1]:
+        for span in named_times(search.part.text, now):
+            found[(times >= span.start) & (times < span.end)] = 1
+    return found
+
+
+def _distinct(
+    index: SegmentIndex, rows: Int64, order: Sequence[int], count: int, per_session: int
+) -> list[int]:
+    """Return the first places whose texts are neither equal nor near copies of one before."""
+    chosen: list[int] = []
+    texts: set[str] = set()
+    long: list[frozenset[str]] = []
+    sessions: dict[int, int] = {}
+    for at in order:
+        if len(chosen) == count:
+            break
+        row = int(rows[at])
+        session = int(index.columns.sessions[row])
+        if per_session and session and sessions.get(session, 0) >= per_session:
+            continue
+        text = index.text(row)
+        same = normal_text(text) if len(text) < 10_000 else text
+        terms = frozenset(count_terms(text))
+        if same in texts or (
+            len(terms) >= _LONG and any(jaccard(terms, other) >= NEAR_COPY for other in long)
+        ):
+            continue
+        texts.add(same)
+        if len(terms) >= _LONG:
+            long.append(terms)
+        sessions[session] = sessions.get(session, 0) + 1
+        chosen.append(at)
+    return chosen
+
+
+def _found(
+    index: SegmentIndex,
+    searches: Sequence[_Search],
+    weighed: _Weighed,
+    at: int,
+    now: float,
+    weights: OrderWeights,
+) -> FoundSegment:
+    row = int(weighed.rows[at])
+    text = index.text(row)
+    age = max(now - float(index.columns.times[row]), 0.0)
+    similarity = float(weighed.similarity[at])
+    temporal = temporal_score(age, weights.temporal_days)
+    recency = temporal_score(now - float(index.columns.stashed[row]), weights.recency_days)
+    parts = {name: round(float(values[at]), _DIGITS) for name, values in weighed.parts.items()}
+    return FoundSegment(
+        segment=index.segment(row),
+        score=round(weights.score(similarity, temporal, recency), _DIGITS + 2),
+        similarity=round(similarity, _DIGITS + 2),
+        temporal=round(temporal, _DIGITS),
+        recency=round(recency, _DIGITS),
+        rank=0,
+        parts=parts,
+        passage=_passage(index, searches, row, text),
+        why=_reason(searches, text, parts, age / DAY),
+        age_days=round(age / DAY, _PLACES),
+    )
+
+
+def _passage(index: SegmentIndex, searches: Sequence[_Search], row: int, text: str) -> str:
+    """Return the chunk that a query hits best, with the chunks before and after it."""
+    chunks = index.chunks(row)
+    if not chunks or (chunks[0].start, chunks[0].end) == (0, len(text)):
+        return text
+    first = searches[0]
+    if first.vector is not None:
+        hits: Float32 = np.nan_to_num(index.chunk_cosines(first.vector, row))
+    else:
+        wanted = set(count_terms(first.part.text))
+        counts = [len(wanted & set(count_terms(text[chunk.start : chunk.end]))) for chunk in chunks]
+        hits = np.array(counts, np.float32)
+    return with_neighbours(text, chunks, int(hits.argmax()))
+
+
+def _reason(searches: Sequence[_Search], text: str, parts: dict[str, float], days: float) -> str:
+    """Say in a sentence what brought a segment back."""
+    held = count_terms(text)
+    wanted = dict.fromkeys(word for word in re.findall(r"\w+", searches[0].part.text) if _shares(word, held))
+    words = ", ".join(list(wanted)[:4])
+    said = {
+        "lexical": f"it has {words}" if words else "it has words of the query",
+        "dense": "it means nearly the same",
+        "context": "what is around it in its session is about this",
+        "date": "it is of the time that is named",
+    }
+    told = sorted((name for name in said if parts.get(name, 0) > 0), key=lambda name: -parts[name])[:2]
+    reason = " and ".join(said[name] for name in told) or "nothing else is nearer"
+    age = "today" if days < 1 else f"{counted(round(days), 'day')} old"
+    return f"{reason[0].upper()}{reason[1:]}; {age}."
+
+
+def _shares(word: str, held: dict[str, int]) -> bool:
+    return any(term in held for term in count_terms(word))
