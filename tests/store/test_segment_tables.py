@@ -28,6 +28,7 @@ class Place:
     """A project with a journal on disk, its tables, and its stash."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self.clock = ManualClock()
         self.journals = {name: FileJournal(root / name, self.clock) for name in ("project", "home")}
         self.tables = Tables(root / "project", self.journals, self.clock)

@@ -82,6 +82,9 @@ if TYPE_CHECKING:
 MOST_FILES: Final = 5_000  # outside of a repository, without anybody having been asked
 DELTA_COMMITS: Final = 10  # how far back a delta looks unless it is given a revision
 
+STASH: Final = "stash"
+"""The stream of segments (`workbench.stash.segmenttype.STREAM`)."""
+
 _HANDED_ON = {
     "store.app_state": ("place_file", "read_place_file", "seems_indexed", "update_place_file"),
     "store.cache": ("ProcessCache", "RedisCache"),
@@ -222,6 +225,11 @@ class OpenedProject(ProjectState):
             count_tokens=lambda text: self.counter.count(text),
             replace_file=self.replace_file,
         )
+
+    @property
+    def has_stash(self) -> bool:
+        """Whether anything was ever put aside; if not, nothing of the stash is imported."""
+        return STASH in self.journal.streams()
 
     @cached_property
     def stash_store(self) -> StashStore:

@@ -118,6 +118,13 @@ def _memory(project: OpenedProject) -> Iterator[DoctorFinding]:
         yield from ok("memory", f"{counted(iterations, 'iteration')} can be read")
 
 
+def _stash(project: OpenedProject) -> Iterator[DoctorFinding]:
+    if project.has_stash:
+        from workbench.entry.services.stash import stash_findings
+
+        yield from stash_findings(project)
+
+
 def _streams(root: Path) -> str:
     count = len(list((root / "journal").glob("**/*.jsonl")))
     return counted(count, "stream")
@@ -281,6 +288,7 @@ _QUESTIONS: Mapping[str, Callable[[OpenedProject], Iterator[DoctorFinding]]] = {
     "disk": _disk,
     "journals": _journals,
     "memory": _memory,
+    "stash": _stash,
     "indexes": _indexes,
     "sessions": _sessions,
     "rules": rule_findings,

@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from workbench.config import StashConfig
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.opening import ProjectHost
-from workbench.stash.lifecycle import RetentionPolicy, StashCollection
+from workbench.records.answers.project import DoctorFinding, State
+from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
 from workbench.stash.service import StashService
+from workbench.stash.stashstore import StashLedger
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
 
 
 def stash_service(project: OpenedProject, by: str) -> StashService:
@@ -40,6 +44,36 @@ def collect_daily(project: OpenedProject, service: StashService) -> StashCollect
     settings = project.config.stash
     done = service.collect_daily(retention_policy(settings)) if settings.collect else None
     return done if done is not None and done.disposals else None
+
+
+def count_segments(project: OpenedProject) -> int:
+    """Return how many segments a project has. Raises: StoreError."""
+    return project.stash_store.reader.read(lambda ledger: len(ledger.records))
+
+
+def refold_stash(project: OpenedProject) -> None:
+    """Fold the journal of the stash from its beginning, and save that. Raises: StoreError."""
+    reader = project.stash_store.reader
+    reader.forget()
+    reader.read(lambda ledger: None)
+    reader.save()
+
+
+def stash_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
+    """Yield what of the stash cannot be read, and how much there is. Raises: StoreError."""
+    policy, now = retention_policy(project.config.stash), project.clock.now()
+
+    def read(ledger: StashLedger) -> tuple[tuple[str, ...], StashCollection]:
+        return tuple(ledger.skipped), plan_collection(ledger, policy, now)
+
+    skipped, plan = project.stash_store.reader.read(read)
+    if skipped:
+        text = f"{counted(len(skipped), 'entry', 'entries')} left out, the first: {visible_line(skipped[0])}"
+        yield DoctorFinding("stash", State.NOTE, text, "The others are read; the journal keeps the lines.")
+    number, tokens = plan.kept + len(plan.disposals), plan.kept_tokens + plan.tokens
+    held = f"{counted(number, 'segment')} of {counted(tokens, 'token')}, {plan.protected:,} protected"
+    due = f"; `workbench stash gc` removes {len(plan.disposals):,}" if plan.disposals else ""
+    yield DoctorFinding("stash", State.OK, held + due)
 
 
 @contextmanager

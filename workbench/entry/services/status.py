@@ -49,6 +49,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
         indexes=_indexes(project),
         rules=0 if stored.rules is None else len(stored.rules.rules),
         rule_files=() if stored.rules is None else tuple(stored.rules.files),
+        segments=_count_segments(project),
         ranking_model=config.models.ranking or DEFAULT_MODEL,
         embedding_model=None if planner.embedder is None else planner.embedder.model,
         tokenizer=planner.counter.name,
@@ -61,6 +62,14 @@ def project_status(project: OpenedProject) -> ProjectStatus:
             *stored.notes,
         ),
     )
+
+
+def _count_segments(project: OpenedProject) -> int:
+    if not project.has_stash:
+        return 0
+    from workbench.entry.services.stash import count_segments
+
+    return count_segments(project)
 
 
 def _indexes(project: OpenedProject) -> tuple[StoredIndex, ...]:

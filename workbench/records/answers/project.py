@@ -99,6 +99,7 @@ class ProjectStatus(Answer, frozen=True):
     indexes: Annotated[tuple[StoredIndex, ...], Meta(description="By name.")]
     rules: Annotated[Count, Meta(description="Rules in force.")]
     rule_files: Texts
+    segments: Annotated[Count, Meta(description="Segments of the stash.")]
     ranking_model: Text
     embedding_model: str | None
     tokenizer: Text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.conftest import Work
 from tests.entry.cli.conftest import Run
 from workbench.entry.cli import exits
 
@@ -35,3 +36,24 @@ def test_what_cannot_be_kept_is_refused_with_what_to_do(empty: object, run: Run)
         assert words in ran.err
     assert run("stash", "show", "nothing").code == exits.USAGE
     assert "the stash is empty" in run("stash", "list").err
+
+
+def test_status_doctor_and_rebuild_know_the_stash(empty: Work, run: Run) -> None:
+    """How much there is, what cannot be read of it, and that its tables are those of the journal."""
+    assert run("status", "--json").json()["segments"] == 0
+    for text in ("One", "Two"):
+        run("stash", "add", text, "--expires-in", "0")
+    journal = empty.root / ".workbench" / "journal" / "stash.jsonl"
+    line = journal.read_text(encoding="utf-8").splitlines()[-1]
+    journal.write_text(
+        journal.read_text(encoding="utf-8")
+        + line.replace('"text":"Two",', "").replace("seg-", "ghost-").replace('"id":"0', '"id":"1')
+        + "\n",
+        encoding="utf-8",
+    )
+    assert run("status", "--json").json()["segments"] == 2
+    findings = [one for one in run("doctor", "--json").json()["findings"] if one["name"] == "stash"]
+    assert "its text is missing" in findings[0]["text"]
+    assert findings[1]["text"] == "2 segments of 2 tokens, 0 protected; `workbench stash gc` removes 2"
+    rebuilt = run("rebuild", "--json").json()["parts"]
+    assert rebuilt["table segments"]["equal"]

@@ -72,6 +72,8 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
         lines.append(("tables", f"{tables.bytes / 1e6:,.1f} MB{behind}"))
     files = found.rule_files
     lines.append(("rules", f"{found.rules:,}" + (f" from {', '.join(files[:6])}" if files else "")))
+    if found.segments:
+        lines.append(("stash", counted(found.segments, "segment")))
     embedding = found.embedding_model or "none: by words alone"
     lines.append(("models", f"ranking {found.ranking_model}, embedding {embedding}"))
     lines.append(("tokens", f"counted by {found.tokenizer}"))

@@ -59,6 +59,10 @@ def _project_tables(opened: OpenedProject) -> tuple[str, ...]:
     """Put the index into the tables; return why that failed, as plans do without them."""
     try:
         follow_index(opened)
+        if opened.has_stash:
+            from workbench.entry.services.stash import refold_stash
+
+            refold_stash(opened)
     except StoreError as error:
         return (f"the tables do not hold the index: {error.message}",)
     return ()
