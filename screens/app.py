@@ -287,6 +287,8 @@ class WorkbenchApp(Sitting):
     def on_jobs_ended(self, message: Jobs.Ended) -> None:
         """Hand over what a job returned."""
         self.jobs.ended(message)
+        if message.job.leads:
+            self.go_on()
         self._show_jobs()
         if self.keeper is not None:
             self.keeper.look_soon()

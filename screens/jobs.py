@@ -54,6 +54,7 @@ class Job:
     app: App[Any]
     quiet: bool = False
     writes: bool = False
+    leads: bool = False
     stopped: Callable[[], None] | None = None
     stage: str = ""
     done: int = 0
@@ -97,6 +98,7 @@ class JobOptions(TypedDict, total=False):
     failed: Callable[[Failure], None] | None
     quiet: bool
     writes: bool
+    leads: bool
     stopped: Callable[[], None] | None
 
 
@@ -130,6 +132,11 @@ class Jobs:
         return tuple(self._running)
 
     @property
+    def leading(self) -> bool:
+        """Whether something opens at the end of one that runs."""
+        return any(job.leads and not job.cancelled for job in self._running)
+
+    @property
     def busy(self) -> bool:
         """Whether anything runs or is about to."""
         return bool(self._running or self._delayed)
@@ -145,6 +152,7 @@ class Jobs:
         failed: Callable[[Failure], None] | None = None,
         quiet: bool = False,
         writes: bool = False,
+        leads: bool = False,
         stopped: Callable[[], None] | None = None,
     ) -> Job:
         """Run `work` in a thread and hand what it returns to `then` on the event loop.
@@ -152,9 +160,10 @@ class Jobs:
         A job takes the place of one of the same group (by default its name): that one is cancelled and its
         result dropped; `stopped` is called once a cancelled job is over. Without `failed` a failure is shown
         as the app shows them. A `quiet` job is not named in the status line; while one `writes`, leaving the
-        app asks first. Nothing is handed over once the owner is gone.
+        app asks first. Where it `leads` to something that opens, keys typed until then are for that.
+        Nothing is handed over once the owner is gone.
         """
-        job = Job(name, group or name, owner, self._app, quiet, writes, stopped)
+        job = Job(name, group or name, owner, self._app, quiet, writes, leads, stopped)
         for other in self._running:
             if other.group == job.group:
                 other.cancel()

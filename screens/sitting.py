@@ -234,6 +234,11 @@ class Sitting(TypedKeys):
         """Show a short note over the screen; the text is data."""
         raise NotImplementedError
 
+    @property
+    def leading(self) -> bool:
+        """Whether a job runs at whose end something opens."""
+        return self.jobs.leading
+
     # What is done.
 
     def before_event(self, event: events.Event) -> None:

@@ -5,6 +5,7 @@ and a command asks for the focus or pushes a screen that is mounted later. Whoev
 that would have the letters run as commands of the list. So while what a key leads to is on its way the next
 ones are held: something is sent after the key through the same queues, from the widget up to the app, until
 neither screen nor focus changed on the way. What a field takes as text leads nowhere and is not waited for.
+Where a key starts work at whose end something opens, keys are held until then, for a moment: see `HELD`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from screens.widgets.dialogs import Confirm
 PATIENCE: Final = 10.0
 """Seconds for which keys are held for what an earlier one leads to."""
 
+HELD: Final = 2.0
+"""Seconds for which keys are held for what opens at the end of work; later ones are for what shows."""
+
 Where = tuple[Screen[object], Widget | None]
 """A screen and what has the focus there."""
 
@@ -35,11 +39,17 @@ class TypedKeys(App[int]):
         self._opened = False
         self._typed: deque[events.Key | events.Paste] = deque()
         self._followed: float | None = None  # since when what a key leads to is waited for
+        self._held: float | None = None  # since when keys are held for the end of work
 
     # What an app may override.
 
     def before_event(self, event: events.Event) -> None:
         """Take note of an event that is about to be handled."""
+
+    @property
+    def leading(self) -> bool:
+        """Whether work goes on at whose end something opens."""
+        return False
 
     def drop_keys(self, count: int, why: str) -> None:
         """Take note of keys that are given to nothing."""
@@ -54,11 +64,18 @@ class TypedKeys(App[int]):
             return
         # Enter was a line feed as long as the terminal was the shell's.
         early = not self._opened and isinstance(event, events.Key) and event.key == "ctrl+j"
+        if self._held is not None and isinstance(event, events.Key) and event.key == "ctrl+c":
+            self._drop("what they were typed for is cancelled")
+            await super().on_event(event)
+            return
         self._typed.append(events.Key("enter", "\r") if early else event)
         if self._followed is not None and event.time - self._followed > PATIENCE:
-            self.drop_keys(len(self._typed), "what an earlier key led to did not end")
-            self._typed.clear()
+            self._drop("what an earlier key led to did not end")
             self._followed = None
+        if self._held is not None and event.time - self._held > HELD:
+            self._typed.pop()
+            self._drop("what they were typed for takes long")
+            self._typed.append(event)
         await self._give()
 
     async def release_keys(self) -> None:
@@ -66,8 +83,24 @@ class TypedKeys(App[int]):
         self._opened = True
         await self._give()
 
+    def go_on(self) -> None:
+        """Give what was typed meanwhile to what opens now: work at whose end something opens is over."""
+        self._held = None
+        if self._followed is None:
+            self._followed = events.Event().time
+            self._follow(self.focused or self.screen, self._followed, None)
+
+    def _drop(self, why: str) -> None:
+        if self._typed:
+            self.drop_keys(len(self._typed), why)
+            self._typed.clear()
+
     async def _give(self) -> None:
         while self._typed and self._opened and self._followed is None:
+            if self.leading:
+                self._held = self._typed[0].time if self._held is None else self._held
+                if self._typed[0].time - self._held <= HELD:
+                    return
             event = self._typed.popleft()
             if isinstance(self.screen, Confirm) and not self.screen.was_seen(event.time):
                 self.drop_keys(1, "typed before the question was on the screen")

@@ -155,7 +155,7 @@ class ConflictsScreen(QueueScreen):
         def then(pairs: Sequence[RecordPair]) -> None:
             PairDialogs.all_of(self.bench, pairs, bool(marks), partial(self._decide_all, kind))
 
-        self.ask("Reading", work, then)
+        self.ask("Reading", work, then, leads=True)
 
     def _dialogs(self, pair: RecordPair) -> PairDialogs:
         return PairDialogs(self.bench, pair, self._decide)
@@ -274,7 +274,7 @@ class ConflictsScreen(QueueScreen):
         def then(found: Excerpt) -> None:
             self.bench.push_screen(excerpt_view(found))
 
-        self.ask("Opening", work, then, quiet=True)
+        self.ask("Opening", work, then, quiet=True, leads=True)
 
     def action_copy(self) -> None:
         """Put the command line that shows this pair on the clipboard."""

@@ -183,7 +183,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
             if number in there:
                 then(self.record_of(there[number]))
 
-        self._fetch([number], found, lambda: None)
+        self._fetch([number], found, lambda: None, leads=True)
 
     def with_chosen(self, then: Callable[[Sequence[RecordT]], None]) -> None:
         """Hand over the marked records by id, or the one under the cursor.
@@ -206,7 +206,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
                 then([self.record_of(chosen[key]) for key in sorted(chosen)])
 
         if others:
-            self.ask("Reading", work, found)
+            self.ask("Reading", work, found, leads=True)
         else:
             found({})
 
@@ -309,7 +309,12 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         self.glance()
 
     def _fetch(
-        self, numbers: Sequence[int], found: Callable[[Mapping[int, RowT]], None], failed: Callable[[], None]
+        self,
+        numbers: Sequence[int],
+        found: Callable[[Mapping[int, RowT]], None],
+        failed: Callable[[], None],
+        *,
+        leads: bool = False,
     ) -> None:
         def came(rows: Mapping[int, RowT]) -> None:
             self.table.busy = self.busy_text()
@@ -325,6 +330,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
             came,
             group=f"rows/{next(self._questions)}",
             quiet=True,
+            leads=leads,
             failed=refused,
             stopped=failed,
         )

@@ -106,7 +106,7 @@ class RecordScreen(RecordListScreen[RecordT, RowT]):
         def then(counts: ValueCounts) -> None:
             self.app.push_screen(FacetDialog(self.list_type, counts, plain_facets(bar.filter)), chosen)
 
-        self.ask("Counting", partial(self.count_values, query), then)
+        self.ask("Counting", partial(self.count_values, query), then, leads=True)
 
     def count_values(self, query: ListQuery, job: Job) -> ValueCounts:
         """Count the values of all facets among the rows that a query lists. Called in a job."""

@@ -119,7 +119,7 @@ class LearningsScreen(LearningListScreen):
             self.bench.log_action(["memory", "audit"], f"{junk:,} findings")
             self.app.push_screen(AuditView(audit), closed)
 
-        self.ask("Audit", partial(audited, self.engine, self.known), then)
+        self.ask("Audit", partial(audited, self.engine, self.known), then, leads=True)
 
     def action_corrections(self) -> None:
         """Look at what was said of how things are done, and make a rule of it."""
@@ -135,7 +135,7 @@ class LearningsScreen(LearningListScreen):
             self.bench.log_action(["memory", "corrections"], f"{len(found):,} corrections")
             self.app.push_screen(CorrectionsView(found), chosen)
 
-        self.ask("Corrections", partial(read_corrections, self.engine), then)
+        self.ask("Corrections", partial(read_corrections, self.engine), then, leads=True)
 
     def _show_one(self, identifier: str) -> None:
         """Have the cursor on a learning, whatever the list shows now."""
@@ -164,7 +164,7 @@ class LearningsScreen(LearningListScreen):
 
         def chosen(origin: LearningOrigin | None) -> None:
             if origin is not None:
-                self.ask("Opening", partial(opened, self.engine, one, origin), self._show_excerpt)
+                self.ask("Opening", partial(opened, self.engine, one, origin), self._show_excerpt, leads=True)
 
         if len(found) == 1:
             chosen(found[0])

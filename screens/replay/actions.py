@@ -97,7 +97,7 @@ class ReplayActions(SectionScreen):
         def look(job: Job) -> tuple[tuple[SystemChoice, ...], int]:
             return list_systems(), self.engine.config.plan.budget
 
-        self.ask("Looking at systems", look, self._ask_request, quiet=True)
+        self.ask("Looking at systems", look, self._ask_request, quiet=True, leads=True)
 
     def _ask_request(self, found: tuple[tuple[SystemChoice, ...], int]) -> None:
         from screens.replay.new_replay import NewReplay

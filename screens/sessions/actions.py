@@ -155,7 +155,8 @@ class SessionActions(SectionScreen):
             text = f"binary file, {len(data):,} bytes" if binary else data.decode("utf-8", "replace")
             self.app.push_screen(Details(path, text, path=path))
 
-        self.ask("Reading a file", partial(work.read_file_text, self.engine.root, path), then, group="file")
+        asked = partial(work.read_file_text, self.engine.root, path)
+        self.ask("Reading a file", asked, then, group="file", leads=True)
 
     def _go_to(self, session: str) -> None:
         self.table.focus()
@@ -212,7 +213,8 @@ class SessionActions(SectionScreen):
                 kind, name = found
                 (self._go_to if kind == "session" else self._past_of)(name)
 
-        self.ask("Looking at a file's past", partial(work.file_past, self.engine, path), then, group="past")
+        asked = partial(work.file_past, self.engine, path)
+        self.ask("Looking at a file's past", asked, then, group="past", leads=True)
 
     # Judging.
 
@@ -295,7 +297,8 @@ class SessionActions(SectionScreen):
 
     def action_import(self) -> None:
         """Look for transcripts, and ask."""
-        self.ask("Looking for transcripts", partial(work.discover_transcripts, self.engine), self._discovered)
+        asked = partial(work.discover_transcripts, self.engine)
+        self.ask("Looking for transcripts", asked, self._discovered, leads=True)
 
     def action_import_from(self) -> None:
         """Ask for a place, and import from there."""

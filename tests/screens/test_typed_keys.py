@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from textual import events
 
 from screens.curation.record_form import RecordForm
@@ -96,3 +98,34 @@ async def test_keys_after_a_key_that_leads_nowhere_in_time_are_dropped(opened: O
         assert [action.command for action in app.log_of_actions.actions] == ["# 3 keys dropped"]
         await burst(desk, late[1])
         desk.dialog(Confirm)
+
+
+async def test_keys_after_a_key_whose_job_opens_a_dialog_are_for_that(opened: Opened) -> None:
+    """They wait for the end of the job; what is typed much later is for the list, ctrl+c for the job."""
+    async with opened() as desk:
+        app, screen, rules = desk.app, desk.screen, desk.rules
+        gate = threading.Event()
+
+        def opens(_: bool) -> None:
+            app.push_screen(Ask("What?"))
+
+        async def type_meanwhile(*typed: events.Key) -> None:
+            screen.ask("Looking", lambda job: gate.wait(10), opens, leads=True)
+            for event in typed:
+                app.post_message(event)
+            await desk.pilot.pause()
+            assert app.screen is screen
+            gate.set()
+            await desk.settle()
+            gate.clear()
+
+        await type_meanwhile(*keys_of("dj"))
+        assert desk.dialog(Ask).query_one(SafeInput).value == "dj"
+        await desk.press("escape")
+        late = keys_of("djj")
+        late[2].time += 60
+        await type_meanwhile(*late, events.Key("ctrl+c", None))
+        assert app.screen is screen
+        assert screen.table.cursor == 1
+        assert desk.rules == rules
+        assert [action.command for action in app.log_of_actions.actions] == ["# 2 keys dropped"]
