@@ -70,7 +70,7 @@ class Transcript:
 def segments(raw: bytes, reading: TranscriptSegments | None = None, **more: Any) -> list[ContextSegment]:
     """Return the segments of a transcript."""
     found = TranscriptSegments() if reading is None else reading
-    return list(read_segments(io.BytesIO(raw), found, name="s1.jsonl", **more))
+    return list(read_segments(io.BytesIO(raw), found, name="s1.jsonl", **{"seen": set(), **more}))
 
 
 def of_type(found: list[ContextSegment], kind: SegmentType) -> list[ContextSegment]:

@@ -52,12 +52,13 @@ class SegmentMaker:
     """Makes the segments of one transcript of the format `source`.
 
     Times that are not recorded are `fallback_at`. `seen` holds digests of the contents that were there
-    before; `left_out` counts what is no segment, by reason, and `masked` secrets, by kind.
+    before, None to take everything as often as it comes; `left_out` counts what is no segment, by reason,
+    and `masked` secrets, by kind.
     """
 
     source: str
     fallback_at: str
-    seen: set[bytes]
+    seen: set[bytes] | None
     left_out: Counter[str]
     masked: Counter[str]
     here: TranscriptPlace = field(default_factory=TranscriptPlace)
@@ -120,6 +121,8 @@ class SegmentMaker:
         return path.removeprefix(f"{cwd.rstrip('/')}/") if cwd.strip("/") else path
 
     def _is_repeated(self, draft: SegmentDraft, words: str) -> bool:
+        if self.seen is None:
+            return False
         digest = _digest(draft.type, self.here.session, draft.source, " ".join(words.split()))[:12]
         known = digest in self.seen
         self.seen.add(digest)

@@ -49,8 +49,8 @@ def read_segments(
     """Yield the segments of a transcript as they end, none twice; `reading` gets what else there was.
 
     `name` is the file's, `session` replaces the transcript's own, `fallback_at` the times that it does not
-    record. `seen` is shared by files of which one repeats another, such as a sub-agent's. `source` is the
-    format, empty to find out.
+    record. With `seen`, which files of one session share, a content comes once; without as often as it is
+    there. `source` is the format, empty to find out.
     """
     cuts: list[int] = []
     try:
@@ -61,8 +61,7 @@ def read_segments(
         reading.source = found.source
         stem = PurePath(name).name.split(".jsonl")[0]
         agent = stem.removeprefix("agent-") if stem.startswith("agent-") else ""
-        known = set() if seen is None else seen
-        make = SegmentMaker(found.source, fallback_at, known, reading.left_out, reading.masked)
+        make = SegmentMaker(found.source, fallback_at, seen, reading.left_out, reading.masked)
         segmenter = Segmenter(make, session=session, fallback=stem, agent=agent)
         current = _Current(records, reading)
         for moment in found.moments(current):

@@ -14,7 +14,7 @@ import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command
-from workbench.entry.cli.session import stash_session
+from workbench.entry.cli.session import StashSession, stash_session
 from workbench.records.segments import SegmentType
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
@@ -69,12 +69,25 @@ def import_(files: Sequence[Path], session: str, form: str, days: float | None, 
                 )
             )
         work.measurement.candidates = sum(one.added for one in reports)
-    seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - started
+        notes = _embed(work) if any(one.added for one in reports) else []
+    spent = time.perf_counter() - started - seconds
     if work.here.flags.json:
-        work.here.out.json(_document(reports, seconds))
+        timing = {"import": round(seconds * 1000, 3), "embedding": round(spent * 1000, 3)}
+        work.here.out.json({**_document(reports), "notes": notes, "timing": timing})
     else:
         _show(work.here, reports, seconds)
+        for note in notes:
+            work.here.out.say(note)
     return exits.ERROR if any(one.failed for one in reports) else exits.OK
+
+
+def _embed(work: StashSession) -> list[str]:
+    """Bring the index up to what was imported; return what is missing, such as a model."""
+    from workbench.entry.services.stash_search import open_stash_search
+
+    with work.here.out.progress("Embedding segments") as line:
+        return open_stash_search(work.opened, progress=line).notes
 
 
 def _show(here: Invocation, reports: Sequence[StashFileReport], seconds: float) -> None:
@@ -130,7 +143,7 @@ def _totals(reports: Sequence[StashFileReport]) -> dict[str, Any]:
     }
 
 
-def _document(reports: Sequence[StashFileReport], seconds: float) -> dict[str, Any]:
+def _document(reports: Sequence[StashFileReport]) -> dict[str, Any]:
     files = [
         {
             "path": one.path,
@@ -146,7 +159,7 @@ def _document(reports: Sequence[StashFileReport], seconds: float) -> dict[str, A
         }
         for one in reports
     ]
-    return {**_totals(reports), "files": files, "timing": {"total": round(seconds * 1000, 3)}}
+    return {**_totals(reports), "files": files}
 
 
 @command(
