@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from workbench.rules.curation.curator import Curator
     from workbench.rules.curation.rulestore import RuleStore
     from workbench.rules.rulebook import Rulebook
+    from workbench.stash.service import StashService
 
 BY: Final = "tui"
 
@@ -136,6 +137,14 @@ class AppEngine:
 
         with self.workspace(progress) as opened:
             yield learning_service(opened, BY)
+
+    @contextmanager
+    def stash(self, progress: Progress | None = None) -> Iterator[StashService]:
+        """Hold the service that keeps the stash in the name of the app. Raises: WorkbenchError."""
+        from workbench.entry.services.stash import stash_service
+
+        with self.workspace(progress) as opened:
+            yield stash_service(opened, BY)
 
     def lists(self) -> OpenedProject:
         """Return the project whose lists are read, all by one connection to its tables.

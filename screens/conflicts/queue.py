@@ -122,7 +122,7 @@ class PairQueue:
 
     def begin(self, identifiers: Iterable[str]) -> None:
         """Note that pairs were decided and are being settled."""
-        self.settling.update(identifiers)
+        self.settling |= set(identifiers)
 
     def finish(self, pairs: Iterable[RecordPair]) -> None:
         """Note that pairs are settled."""
@@ -136,7 +136,7 @@ class PairQueue:
         """Note that a pair that was settled here is settled again, with the records on its sides."""
         self.settled.add(identifier)
         self.kept.discard(identifier)
-        self.touched.update(sides)
+        self.touched |= set(sides)
 
     def restore(self, identifiers: Iterable[str], reason: str) -> None:
         """Note that pairs could not be settled, and why: they wait as before."""

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from threading import Event
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from screens.jobs import Failure, Job
 
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from screens.base import SectionScreen
 
 ResultT = TypeVar("ResultT")
+
+
+_LOOK_EVERY: Final = 0.05  # seconds between two looks whether who waits was cancelled
+
+
+def wait_for(idle: Event, job: Job) -> None:
+    """Wait in a job until no step is on its way; it can be cancelled meanwhile."""
+    while not idle.wait(_LOOK_EVERY):
+        job.check()
 
 
 class StepQueue:

@@ -13,6 +13,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from screens.curation.changes import Overtaken, Saved
+from screens.curation.steps import wait_for
 from screens.engine import AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
@@ -214,8 +215,6 @@ def documents(text: str, name: str) -> Iterator[Any]:
         yield document
 
 
-_LOOK_EVERY: Final = 0.05  # seconds between two looks whether who waits was cancelled
-
 Verb: TypeAlias = Literal["accept", "reject", "retire", "restore"]
 
 DONE: Final[Mapping[Verb, str]] = {
@@ -307,13 +306,13 @@ class LearningWriter:
 
     def undo(self, idle: Event, job: Job) -> str:
         """Undo the last step, after those on their way; return its title."""
-        _wait(idle, job)
+        wait_for(idle, job)
         with self.engine.learnings(job.progress) as curated:
             return curated.undo().title
 
     def redo(self, idle: Event, job: Job) -> str:
         """Redo the last undone step, after those on their way; return its title."""
-        _wait(idle, job)
+        wait_for(idle, job)
         with self.engine.learnings(job.progress) as curated:
             return curated.redo().title
 
@@ -338,8 +337,3 @@ class LearningWriter:
 def _edit_fields(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return changes as an edit takes them, whose own `reason` says why it is made."""
     return {"reason_text" if name == "reason" else name: value for name, value in changes.items()}
-
-
-def _wait(idle: Event, job: Job) -> None:
-    while not idle.wait(_LOOK_EVERY):
-        job.check()

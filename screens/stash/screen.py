@@ -1,0 +1,316 @@
+"""The stash: segments that were put aside, the one under the cursor, and what is decided about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.content import Content
+
+from screens.commands import bindings
+from screens.curation.record_screen import RecordScreen
+from screens.curation.steps import StepQueue
+from screens.jobs import Failure, Job
+from screens.stash.clean_up import CleanUp
+from screens.stash.segment_list import COLUMNS, segment_cells
+from screens.stash.segment_pane import SegmentPane
+from screens.stash.segment_work import SegmentStory, StashWriter
+from screens.widgets.dialogs import Ask, Confirm
+from screens.widgets.filter import FilterBar
+from screens.widgets.table import VirtualTable
+from workbench.lists.segments import FIELDS, SEGMENTS, SegmentRow
+from workbench.lists.tables import ListTable
+from workbench.records.answers.stash import MergeResponse
+from workbench.records.segments import ContextSegment
+from workbench.stash.lifecycle import StashCollection
+from workbench.text.counts import counted
+
+EMPTY: Final = (
+    "Nothing is stashed.\n\n"
+    "The stash keeps what a long conversation has no room for: messages, code, errors, decisions. A later "
+    "task gets back the few that matter, with their age and origin.\n\n"
+    "  workbench stash import TRANSCRIPT…\n"
+    '  workbench stash add --type decision "…"\n\n'
+    "?  lists all keys"
+)
+NONE_LIKE_THAT: Final = "No segment is like that.\n\nescape in the bar above takes the filter away."
+
+_GLANCE: Final = 0.04  # seconds the cursor rests on a segment before it is shown
+_ALWAYS: Final = frozenset("filter facets sort reverse list clean".split())
+_NEVER: Final = frozenset({"", "never"})
+
+
+class StashScreen(RecordScreen[ContextSegment, SegmentRow]):
+    """Lists segments, shows one, and decides about them."""
+
+    section: ClassVar[str] = "stash"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("stash")]
+    list_type: ClassVar = SEGMENTS
+    list_id: ClassVar = "segments"
+    list_command: ClassVar = ("stash", "list")
+    DEFAULT_CSS = """
+    StashScreen {
+        & #stash-split { height: 1fr; layout: horizontal; }
+        & #segments { width: 3fr; }
+        & #segment-pane { width: 2fr; height: 1fr; border-left: vkey $panel; }
+        &.-wide #segments { width: 1fr; }
+        &.-wide #segment-pane { width: 1fr; }
+        &.-narrow #stash-split { layout: vertical; }
+        &.-narrow #segments { width: 1fr; height: 1fr; }
+        &.-narrow #segment-pane { width: 1fr; height: 45%; border-left: none; border-top: solid $panel; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = StepQueue(self)
+
+    def compose_body(self) -> ComposeResult:
+        """Lay out the filter above the list and the pane."""
+        with Vertical(classes="body"):
+            yield FilterBar(
+                FIELDS, placeholder="words  !without  type:decision  topic:auth  age:<7", id="filter"
+            )
+            with Container(id="stash-split"):
+                yield VirtualTable(COLUMNS, empty=EMPTY, id="segments")
+                yield SegmentPane(id="segment-pane")
+
+    # What segments say.
+
+    @property
+    def pane(self) -> SegmentPane:
+        """The segment under the cursor."""
+        return self.query_one(SegmentPane)
+
+    @property
+    def writer(self) -> StashWriter:
+        """What reads and changes segments."""
+        return StashWriter(self.engine)
+
+    def table_of(self, job: Job) -> ListTable[SegmentRow]:
+        """Return the table of the segments."""
+        return self.engine.lists().segment_list
+
+    def record_of(self, row: SegmentRow) -> ContextSegment:
+        """Return a row's segment."""
+        return row.segment
+
+    def id_of(self, row: SegmentRow) -> str:
+        """Return the segment's id."""
+        return row.segment.id
+
+    def text_of(self, record: ContextSegment) -> str:
+        """Return what a segment says, as far as its row has it."""
+        return record.text
+
+    def cells_of(self, row: SegmentRow) -> Sequence[Content | str]:
+        """Return the segment's cells."""
+        return segment_cells(row)
+
+    def empty_text(self) -> str:
+        """Return what to do without segments, or that none matches."""
+        return NONE_LIKE_THAT if self.total else EMPTY
+
+    # The section.
+
+    def load(self) -> None:
+        """List the segments as the journal has them."""
+        if not self.is_listed:
+            self.table.busy = "reading the stash"
+        self.list_rows(recount=True)
+
+    def stores(self) -> Iterable[str]:
+        """The journal of the stash."""
+        return ("stash",)
+
+    def available(self, command_id: str) -> bool | None:
+        """Commands about a segment need one."""
+        name = command_id.partition(".")[2]
+        if name in _ALWAYS or not self.is_mounted or self.table.count:
+            return True
+        return None
+
+    @on(VirtualTable.Highlighted, "#segments")
+    def _moved(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self.refresh_bindings()
+        self.bench.jobs.later("stash/glance", _GLANCE, self.glance)
+
+    @on(VirtualTable.Opened, "#segments")
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        self.pane.focus()
+
+    @on(VirtualTable.MarksChanged, "#segments")
+    def _marked(self, event: VirtualTable.MarksChanged) -> None:
+        event.stop()
+        self.say(f"{event.count:,} marked · p x d m act on all of them" if event.count else "")
+
+    def glance(self) -> None:
+        """Show the segment under the cursor with everything known of it."""
+        row = self.row
+        if row is None:
+            if not self.table.count:
+                self.pane.show(None)
+            return
+
+        def then(found: SegmentStory) -> None:
+            if found.segment.id == self.table.cursor_key:
+                self.pane.show(found)
+
+        self.ask("Segment", partial(self.writer.story, row), then, group="story", quiet=True)
+
+    # Deciding.
+
+    def action_protect(self) -> None:
+        """Protect what is chosen, or let it go where all of it is protected."""
+
+        def then(chosen: Sequence[ContextSegment]) -> None:
+            on = not all(one.protected for one in chosen)
+            wanted = [one for one in chosen if one.protected is not on]
+            ids = [one.id for one in wanted]
+            command = ["stash", "protect", *ids, *(() if on else ("--off",))]
+            done = "protected" if on else "no longer protected"
+            self._step("Protecting", partial(self.writer.protect, wanted, on), command, done)
+
+        self.with_chosen(then)
+
+    def action_expire(self) -> None:
+        """Ask in how many days what is chosen expires."""
+
+        def then(chosen: Sequence[ContextSegment]) -> None:
+            ids = [one.id for one in chosen]
+
+            def answered(text: str | None) -> None:
+                if text is None:
+                    return
+                days = None if text.strip().casefold() in _NEVER else float(text)
+                when = ("--never",) if days is None else ("--days", text.strip())
+                done = "never expire" if days is None else f"expire in {text.strip()} days"
+                self._step(
+                    "Expiring", partial(self.writer.expire, ids, days), ["stash", "expire", *ids, *when], done
+                )
+
+            body = f"In how many days does {self._named(ids)} expire? Empty or “never” lets it stay."
+            self.app.push_screen(
+                Ask("Expires", body=body, placeholder="14", validate=_days_problem), answered
+            )
+
+        self.with_chosen(then)
+
+    def action_remove(self) -> None:
+        """Remove what is chosen, once that is agreed to."""
+
+        def then(chosen: Sequence[ContextSegment]) -> None:
+            ids = [one.id for one in chosen]
+
+            def answered(yes: bool | None) -> None:
+                if yes:
+                    self._step(
+                        "Removing", partial(self.writer.remove, ids), ["stash", "remove", *ids], "removed"
+                    )
+
+            body = f"{self._named(ids).capitalize()} leaves the stash. u brings it back."
+            self.app.push_screen(Confirm("Remove", body, yes="Remove"), answered)
+
+        self.with_chosen(then)
+
+    def action_clean(self) -> None:
+        """Show what retention gives up, and remove it once that is agreed to."""
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._step(
+                    "Cleaning up",
+                    partial(self.writer.collect, False),
+                    ["stash", "gc"],
+                    "cleaned up",
+                    many=True,
+                )
+
+        def then(found: StashCollection) -> None:
+            self.bench.log_action(["stash", "gc", "--dry-run"], f"{len(found.disposals):,} would go")
+            self.app.push_screen(CleanUp(found), answered)
+
+        self.ask("Clean-up", partial(self.writer.collect, True), then)
+
+    def action_merge(self) -> None:
+        """Merge what is chosen into one text on the clipboard."""
+
+        def then(chosen: Sequence[ContextSegment]) -> None:
+            ids = [one.id for one in chosen]
+
+            def merged(found: MergeResponse) -> None:
+                tokens = counted(found.tokens_added, "token")
+                self.bench.copy(found.text, f"{counted(found.merged_count, 'segment')}, {tokens}")
+                self.bench.log_action(["stash", "merge", *ids, "--copy"], tokens)
+                self.mark_stale()
+
+            self.ask("Merging", partial(self.writer.merge, ids), merged, writes=True)
+
+        self.with_chosen(then)
+
+    def action_copy(self) -> None:
+        """Copy the whole text."""
+
+        def read(one: ContextSegment) -> None:
+            self.ask(
+                "Reading",
+                partial(self.writer.text, one.id),
+                lambda text: self.bench.copy(text, "the segment"),
+            )
+
+        self.with_current(read)
+
+    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+        """Walk the steps of the stash."""
+        return (
+            partial(self.writer.undo, self._steps.idle),
+            partial(self.writer.redo, self._steps.idle),
+            "stash",
+        )
+
+    def _named(self, ids: Sequence[str]) -> str:
+        return "this segment" if len(ids) == 1 else f"each of the {len(ids):,} segments"
+
+    def _step(
+        self,
+        name: str,
+        work: Callable[[Job], object],
+        command: Sequence[str],
+        done: str,
+        *,
+        many: bool = False,
+    ) -> None:
+        """Carry out a step; say what was done, or why it was not."""
+        marked = self.table.mark_count
+
+        def then(result: object) -> None:
+            count = len(result.disposals) if isinstance(result, StashCollection) else marked
+            text = f"{done}: {counted(count, 'segment')}" if count or many else done
+            (self.bench.report if marked or many else self.say)(f"{text} · u takes it back")
+            self.bench.log_action(command, text)
+            self.table.set_marks(())
+            self.mark_stale()
+
+        def failed(failure: Failure) -> None:
+            self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="error")
+            self.bench.log_action(command, failure.details or failure.message, failed=True)
+
+        self._steps.submit(name, work, then, failed=failed)
+
+
+def _days_problem(text: str) -> str:
+    text = text.strip().casefold()
+    if text in _NEVER:
+        return ""
+    try:
+        days = float(text)
+    except ValueError:
+        return "a number of days, like 14, or never"
+    return "" if 0 <= days <= 36_500 else "from 0 to 36500 days"

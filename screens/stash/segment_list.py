@@ -1,0 +1,79 @@
+"""The list of stashed segments: words of their types, and rows as cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from textual.content import Content
+
+from screens.learnings.learning_list import days
+from screens.safe_text import shown
+from screens.widgets.table import Column
+from workbench.lists.segments import SegmentRow
+from workbench.records.segments import SegmentType
+from workbench.stash.citation import short_session
+
+TYPES: Final[Mapping[SegmentType, tuple[str, str]]] = {
+    SegmentType.MESSAGE: ("message", ""),
+    SegmentType.CODE_BLOCK: ("code", "$text-accent"),
+    SegmentType.FILE_CONTENT: ("file", "$text-accent"),
+    SegmentType.ERROR_LOG: ("error", "$text-error"),
+    SegmentType.DEBUG_OUTPUT: ("output", "$text-muted"),
+    SegmentType.TASK_STATE: ("task", "$text-warning"),
+    SegmentType.DECISION: ("decision", "bold $text-success"),
+    SegmentType.RESEARCH: ("research", "$text-secondary"),
+}
+"""What each type is called in a column, and its style."""
+
+PROTECTED: Final = "◆"
+EXPIRED: Final = "◷"
+
+_TEXT: Final = 400  # characters of a segment that a row makes Content of
+_DATE: Final = 10
+
+COLUMNS: Final = (
+    Column("state", "", 1, priority=95),
+    Column("type", "Type", 8, priority=80),
+    Column("text", "Segment", priority=100, share=3, least=28),
+    Column("topic", "Topic", 12, priority=45),
+    Column("session", "Session", 12, priority=30),
+    Column("newest", "Age", 5, align="right", priority=70),
+    Column("tokens", "Tokens", 6, align="right", priority=65),
+    Column("expires", "Expires", 10, priority=55),
+    Column("merged", "Merged", 6, align="right", priority=50),
+    Column("source", "Source", 24, priority=20),
+    Column("id", "Id", 8, priority=10),
+)
+
+
+def segment_cells(row: SegmentRow) -> tuple[Content | str, ...]:
+    """Return the cells of `COLUMNS`; what expired is dim besides its glyph."""
+    one = row.segment
+    dim = "$text-muted" if row.expired else ""
+    word, style = TYPES[one.type]
+    return (
+        state_glyph(row),
+        Content.styled(word, dim or style),
+        shown(" ".join(one.text.split()), dim, limit=_TEXT),
+        shown(one.topic or "", "$text-primary", limit=_TEXT),
+        shown(short_session(one.session_id), "$text-muted"),
+        Content.styled(days(row.age), "$text-muted"),
+        Content.styled(f"{one.tokens:,}", dim),
+        Content.styled((one.expires_at or "")[:_DATE], "$text-warning" if row.expired else "$text-muted"),
+        Content.styled(f"{row.merged:,}" if row.merged else "·", "" if row.merged else "$text-muted"),
+        shown(one.source, "$text-muted", limit=_TEXT),
+        shown(short_id(one.id), "$text-muted"),
+    )
+
+
+def state_glyph(row: SegmentRow) -> Content:
+    """Return what marks a segment that is protected or over."""
+    if row.segment.protected:
+        return Content.styled(PROTECTED, "bold $text-success")
+    return Content.styled(EXPIRED, "$text-warning") if row.expired else Content("")
+
+
+def short_id(identifier: str) -> str:
+    """Return as much of an id as a row shows."""
+    return identifier.removeprefix("seg-")[:8]
