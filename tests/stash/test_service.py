@@ -12,7 +12,7 @@ from workbench.errors import UsageError
 from workbench.ports import Entry
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, SegmentType
 from workbench.stash.segmenttype import STREAM
-from workbench.stash.service import StashService, utc_time
+from workbench.stash.service import StashService
 
 NOW = "2023-11-14T22:13:20+00:00"
 
@@ -177,16 +177,3 @@ def test_a_put_whose_text_never_was_is_left_out(stash: StashService, journal: Me
     journal.append(STREAM, "segment.put", [{"segment_id": "ghost", "type": "message"}], by="x")
     assert stash.count() == 0
     assert stash.store.ledger().skipped == ["segment 'ghost': its text is missing"]
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ("2026-11-30", "2026-11-30T00:00:00+00:00"),
-        ("2026-11-30T12:00:00.5Z", "2026-11-30T12:00:00+00:00"),
-        ("2026-11-30T12:00:00-05:00", "2026-11-30T17:00:00+00:00"),
-    ],
-)
-def test_times_are_kept_in_one_form(given: str, kept: str) -> None:
-    """Their order is that of their texts."""
-    assert utc_time(given) == kept

@@ -17,7 +17,7 @@ RecordT = TypeVar("RecordT", bound="Record")
 class CuratedRecords(Generic[RecordT]):
     """Records of a type in a project that is kept open; subclasses say which and hold their service."""
 
-    operation: ClassVar[str]
+    _operation: ClassVar[str]
     """What questions are measured as; changes are `<operation>-edit`."""
 
     def __init__(self, host: ProjectHost) -> None:
@@ -33,7 +33,7 @@ class CuratedRecords(Generic[RecordT]):
 
         Raises: UsageError for an unknown one; StoreError.
         """
-        with self._held(self.operation) as service:
+        with self._held(self._operation) as service:
             return service.history(identifier)
 
     def undo(self, step: str = "") -> str:
@@ -41,10 +41,10 @@ class CuratedRecords(Generic[RecordT]):
 
         Raises: UsageError if there is none; BuiltUpon if its records were changed since; StoreError.
         """
-        with self._held(f"{self.operation}-edit") as service:
+        with self._held(f"{self._operation}-edit") as service:
             return service.undo(step).title
 
     def redo(self) -> str:
         """Do the last undone step again; return its title. Raises: as `undo`."""
-        with self._held(f"{self.operation}-edit") as service:
+        with self._held(f"{self._operation}-edit") as service:
             return service.redo().title

@@ -20,7 +20,7 @@ class ProjectLearnings(CuratedRecords["FeatureLearning"]):
     names a learning.
     """
 
-    operation: ClassVar = "memory"
+    _operation: ClassVar = "memory"
 
     def _held(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
         from workbench.entry.services.learnings import curate_learnings

@@ -27,7 +27,7 @@ class ProjectRules(CuratedRecords["Rule"]):
     files is read first; what changes here is written into them by `workbench rules drift --merge`.
     """
 
-    operation: ClassVar = "rules"
+    _operation: ClassVar = "rules"
 
     def __init__(self, host: ProjectHost) -> None:
         """Take what keeps the project open; `project.rules` is one."""

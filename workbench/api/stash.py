@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 from workbench.api.curation import CuratedRecords
+from workbench.entry.services.opening import report
 
 if TYPE_CHECKING:
     from workbench.curation.service import CurationService
     from workbench.lists.segments import SegmentRow
     from workbench.lists.tables import Page
-    from workbench.records.segments import ContextSegment, SegmentFields
+    from workbench.records.answers.stash import MergeResponse
+    from workbench.records.segments import ContextSegment, FoundSegment, SegmentFields, SegmentFilters
 
 
 class ProjectStash(CuratedRecords["ContextSegment"]):
@@ -22,7 +24,7 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
     names a segment.
     """
 
-    operation: ClassVar = "stash"
+    _operation: ClassVar = "stash"
 
     def _held(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
         from workbench.entry.services.stash import curate_stash
@@ -69,6 +71,79 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
 
         with self._host.operation("stash") as work:
             return read_page(work.project.segment_list, SEGMENTS.query(filter, sort), cursor, limit)
+
+    def search(
+        self,
+        text: str = "",
+        *,
+        task: str = "",
+        messages: Sequence[str] = (),
+        files: Sequence[str] = (),
+        top_k: int | None = None,
+        min_similarity: float | None = None,
+        filters: SegmentFilters | None = None,
+    ) -> tuple[FoundSegment, ...]:
+        """Return the segments that matter, best first, with their texts, scores and why [rag §7].
+
+        `text` is what is looked for, `task` what is worked on, `messages` the latest of a conversation,
+        `files` the paths that are open: any of them, or all. What is not given is as the settings `stash.*`
+        say. The first search after many additions embeds them, with progress.
+        Raises: UsageError for an empty query; StoreError, ModelError.
+        """
+        from workbench.entry.services.stash_search import search_stash
+
+        host = self._host
+        with host.operation("stash-search") as work:
+            found, notes = search_stash(
+                work.project,
+                text,
+                task=task,
+                messages=messages,
+                files=files,
+                top_k=top_k,
+                min_similarity=min_similarity,
+                filters=filters,
+                progress=host.progress,
+            )
+            work.measurement.candidates = len(found)
+        for note in notes:
+            report(note)
+        return found
+
+    def references(
+        self, identifier: str, *, max_hops: int = 2, direction: Literal["to", "from", "both"] = "both"
+    ) -> tuple[ContextSegment, ...]:
+        """Return the segments linked with one, the nearest first, each once [rag §7].
+
+        `direction` is `to` for those it refers to, `from` for those that refer to it. A reference to a
+        segment that is not there leads nowhere. Raises: UsageError for an unknown one; StoreError.
+        """
+        from workbench.entry.services.stash import curate_stash, linked_segments
+
+        with curate_stash(self._host, "stash") as service:
+            return linked_segments(service, identifier, max_hops, direction)
+
+    def merge(
+        self,
+        *identifiers: str,
+        hops: int = 0,
+        neighbours: int = 0,
+        remove: bool = False,
+        session_id: str = "",
+    ) -> MergeResponse:
+        """Return segments as one framed text to be taken back into a context; note that they were useful.
+
+        With `hops` those linked with them come along, so many references away, with `neighbours` so many of
+        their session just before and after. With `remove` they leave the stash. Raises: UsageError for an
+        unknown one, or with `remove` for a protected one; StoreError.
+        """
+        from workbench.entry.services.stash import curate_stash
+        from workbench.entry.services.stash_merge import merge_for
+
+        with curate_stash(self._host, "stash-edit" if remove else "stash") as service:
+            return merge_for(
+                service, identifiers, hops=hops, neighbours=neighbours, remove=remove, session_id=session_id
+            )
 
     def edit(self, identifier: str, *, reason: str = "", **changes: Unpack[SegmentFields]) -> ContextSegment:
         """Change what is known of a segment, by fields of ContextSegment; its text never changes.

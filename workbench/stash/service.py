@@ -21,6 +21,7 @@ from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
 from workbench.stash.segmenttype import COLLECTED, MERGED, SEGMENTS, SHORT, SHOWN, STREAM, segment_id
 from workbench.stash.stashstore import LOCK, StashLedger, StashStore
+from workbench.stash.times import require_time
 from workbench.suggest import did_you_mean
 from workbench.text.counts import counted
 from workbench.text.redact import redact_values
@@ -109,7 +110,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         self, identifiers: Sequence[str], moment: str | None, *, reason: str = ""
     ) -> tuple[ContextSegment, ...]:
         """Let segments expire at a moment (ISO 8601), None for never. Raises: UsageError, StoreError."""
-        at = None if moment is None else utc_time(moment)
+        at = None if moment is None else require_time(moment)
         return self._set(identifiers, {"expires_at": at}, verb="expire" if at else "keep", reason=reason)
 
     def expire_in(
@@ -254,7 +255,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
             )
         for name in ("timestamp", "expires_at"):
             if mine.get(name):
-                mine[name] = utc_time(mine[name])
+                mine[name] = require_time(mine[name])
         return mine
 
     def _prepared(self, one: ContextSegment, now: str) -> ContextSegment:
@@ -270,11 +271,11 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         segment = replace(
             one,
             segment_id=one.segment_id or segment_id(one.session_id, one.source, one.text),
-            timestamp=utc_time(one.timestamp) if one.timestamp else now,
+            timestamp=require_time(one.timestamp) if one.timestamp else now,
             stashed_at=now,
             tokens=self.store.count_tokens(one.text),
             references=tuple(dict.fromkeys(one.references)),
-            expires_at=utc_time(one.expires_at) if one.expires_at else None,
+            expires_at=require_time(one.expires_at) if one.expires_at else None,
             project_id=self.store.project_id,
             digest=text_digest(one.text),
         )
@@ -307,20 +308,6 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         body = {"ids": list(dict.fromkeys(identifiers)), "query": digest, "session_id": session_id}
         # A count that a failing machine loses is no decision of anybody's.
         self.store.journal.append(STREAM, kind, [body], by=self.by, sync=False)
-
-
-def utc_time(moment: str) -> str:
-    """Return a time in ISO 8601 as records have it, in UTC to the second; one without a zone is in UTC.
-
-    Raises: UsageError for what is no time.
-    """
-    try:
-        at = datetime.fromisoformat(moment.strip())
-        return at.replace(tzinfo=at.tzinfo or UTC).astimezone(UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"{moment[:40]!r} is no time", hint="Give a date or a time as in 2026-11-30 or 2026-11-30T12:00Z."
-        ) from error
 
 
 def _storable(text: str) -> str:

@@ -7,6 +7,8 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
+from workbench.errors import UsageError
+
 _WEEKDAY: Final = re.compile(r"\s*\(?\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b\.?\)?,?\s*", re.IGNORECASE)
 _FORMS: Final = (
     "%Y/%m/%d %H:%M",
@@ -47,6 +49,15 @@ def utc_time(value: object) -> str:
         except (ValueError, OverflowError):
             continue
     return ""
+
+
+def require_time(value: object) -> str:
+    """Return a time as `utc_time` does. Raises: UsageError for what is no time."""
+    if found := utc_time(value):
+        return found
+    raise UsageError(
+        f"{str(value)[:40]!r} is no time", hint="Give one as in 2026-11-30 or 2026-11-30T12:00Z."
+    )
 
 
 def _of_number(value: float) -> str:

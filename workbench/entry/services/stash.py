@@ -9,6 +9,7 @@ from workbench.config import StashConfig
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.opening import ProjectHost
 from workbench.records.answers.project import DoctorFinding, State
+from workbench.records.segments import ContextSegment
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
 from workbench.stash.service import StashService
 from workbench.stash.stashstore import StashLedger
@@ -74,6 +75,20 @@ def stash_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
     held = f"{counted(number, 'segment')} of {counted(tokens, 'token')}, {plan.protected:,} protected"
     due = f"; `workbench stash gc` removes {len(plan.disposals):,}" if plan.disposals else ""
     yield DoctorFinding("stash", State.OK, held + due)
+
+
+def linked_segments(
+    service: StashService, identifier: str, max_hops: int, direction: str
+) -> tuple[ContextSegment, ...]:
+    """Return the segments so many references away from one, the nearest first. Raises: UsageError."""
+    from workbench.stash.references import ReferenceDirection, follow_references, reference_links
+
+    start = service.find(identifier).id
+    way = ReferenceDirection(direction)
+    walk = service.store.reader.read(
+        lambda ledger: follow_references(start, reference_links(ledger.records.values(), way), max_hops)
+    )
+    return service.find_all([one.segment_id for one in walk]) if walk else ()
 
 
 @contextmanager

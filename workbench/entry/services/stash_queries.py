@@ -9,7 +9,7 @@ from workbench.entry.services.stash_search import LEXICAL, StashSearcher
 from workbench.errors import UsageError
 from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse
 from workbench.records.segments import FoundSegment, SegmentFilters, SegmentType, StashQuery
-from workbench.stash.times import utc_time
+from workbench.stash.times import require_time
 
 PREVIEW: Final = 500
 """Characters of a segment that an answer shows [rag §9]."""
@@ -129,9 +129,8 @@ def _time(value: str, *, end: bool) -> str:
     """Return a time in UTC; a day that ends something is over at its end. Raises: UsageError."""
     if not value:
         return ""
-    if found := utc_time(value):
-        return found.replace("T00:00:00", "T23:59:59") if end and ":" not in value else found
-    raise UsageError(f"{value[:40]!r} is no time", hint="Give one as in 2026-11-30 or 2026-11-30T12:00Z.")
+    found = require_time(value)
+    return found.replace("T00:00:00", "T23:59:59") if end and ":" not in value else found
 
 
 def _text(value: Mapping[str, Any], name: str) -> str:

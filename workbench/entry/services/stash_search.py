@@ -6,12 +6,13 @@ is where a first search takes long; a plan never does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.entry.project import OpenedProject
-from workbench.errors import ModelError, StoreError
+from workbench.errors import ModelError, StoreError, UsageError
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
 from workbench.stash.references import ReachedSegment, ReferenceDirection, follow_references, reference_links
 from workbench.stash.retrieval import retrieve
@@ -107,6 +108,24 @@ def open_stash_search(
         searcher.notes.append(f"the index of the stash is not up to date: {error.message}")
     searcher.notes += [note for note in index.notes if note not in searcher.notes]
     return searcher
+
+
+def search_stash(
+    project: OpenedProject,
+    text: str = "",
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+    **asked: Any,
+) -> tuple[tuple[FoundSegment, ...], tuple[str, ...]]:
+    """Return what a query finds, of `asked` as `StashSearcher.query` takes it, and notes.
+
+    Raises: UsageError for an empty query; StoreError, ModelError.
+    """
+    if not any((text, asked.get("task"), asked.get("messages"), asked.get("files"))):
+        raise UsageError("there is nothing to look for", hint="Give a text, a task, messages or files.")
+    embedding = None if progress is None else partial(progress, "embedding segments")
+    searcher = open_stash_search(project, progress=embedding)
+    return searcher.find(searcher.query(text, **asked)), tuple(searcher.notes)
 
 
 def renew_stash_index(project: OpenedProject, vectors: VectorStore, progress: Progress | None = None) -> int:

@@ -15,6 +15,7 @@ import click
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command
 from workbench.entry.cli.session import StashSession, stash_session
+from workbench.entry.cli.stash.edit import say_collected
 from workbench.records.segments import SegmentType
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
@@ -53,12 +54,14 @@ def import_(files: Sequence[Path], session: str, form: str, days: float | None, 
     topic?, source?, references?}, as `stash export` writes it. What was imported before adds nothing; secrets
     are masked. Malformed lines are named, the others kept, and the exit code is 1.
     """
+    from workbench.entry.services.stash import collect_daily
     from workbench.entry.services.stash_import import StashImportRequest, import_files
 
     started = time.perf_counter()
     with stash_session("stash-import") as work:
         expires_at = None if days is None else work.service.in_days(days)
         request = StashImportRequest(session, form, expires_at, reason)
+        collected = collect_daily(work.opened, work.service)
         with work.here.out.progress("Importing segments, MB") as line:
             reports = list(
                 import_files(
@@ -72,6 +75,7 @@ def import_(files: Sequence[Path], session: str, form: str, days: float | None, 
         seconds = time.perf_counter() - started
         notes = _embed(work) if any(one.added for one in reports) else []
     spent = time.perf_counter() - started - seconds
+    say_collected(work.here.out, collected)
     if work.here.flags.json:
         timing = {"import": round(seconds * 1000, 3), "embedding": round(spent * 1000, 3)}
         work.here.out.json({**_document(reports), "notes": notes, "timing": timing})
