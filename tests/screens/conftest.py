@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -33,18 +34,49 @@ def _off_the_loop() -> Iterator[None]:
     assert sorted(set(_ON_THE_LOOP)) == []
 
 
+class FileTree:
+    """The files of a directory, to be written elsewhere in a third of the time that copying them takes."""
+
+    def __init__(self, root: Path) -> None:
+        """Read them all."""
+        found = sorted(root.rglob("*"))
+        self._directories = [one.relative_to(root) for one in found if one.is_dir() and not one.is_symlink()]
+        self._links = {one.relative_to(root): os.readlink(one) for one in found if one.is_symlink()}
+        files = [one for one in found if one.is_file() and not one.is_symlink()]
+        self._files = [(one.relative_to(root), one.read_bytes(), one.stat()) for one in files]
+
+    def write(self, root: Path) -> Path:
+        """Write them below a directory that does not exist yet; modes and times stay. Returns it."""
+        root.mkdir()
+        for name in self._directories:
+            os.mkdir(root / name)
+        for name, target in self._links.items():
+            os.symlink(target, root / name)
+        for name, data, status in self._files:
+            descriptor = os.open(root / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            os.write(descriptor, data)
+            os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+            os.close(descriptor)
+            os.utime(root / name, ns=(status.st_atime_ns, status.st_mtime_ns))
+        return root
+
+
 @pytest.fixture(scope="session")
 def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the sample project once for a worker."""
     return build(tmp_path_factory.mktemp("sample"))[0]
 
 
+@pytest.fixture(scope="session")
+def _files(_built: Path) -> FileTree:
+    """The sample project's files."""
+    return FileTree(_built)
+
+
 @pytest.fixture
-def roastery(_built: Path, tmp_path: Path) -> Path:
+def roastery(_files: FileTree, tmp_path: Path) -> Path:
     """Return a copy of the sample project that the test may change: history, rule files, no state yet."""
-    place = tmp_path / "roastery"
-    shutil.copytree(_built, place, symlinks=True)
-    return place
+    return _files.write(tmp_path / "roastery")
 
 
 async def settle(pilot: Pilot[Any]) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import pytest
 
-from store.duck import ForeignSchema, known, migrate, migration
+import store
+from store.duck import SCHEMA, ForeignSchema, first_schema, known, migrate, migration
+from tests.screens.golden import UPDATE
 
 
 @pytest.fixture
@@ -54,6 +58,54 @@ def test_a_schema_of_another_program_is_told(
 
     with pytest.raises(ForeignSchema):
         migrate(connection, here)  # type: ignore[arg-type]
+
+
+def catalog(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[object, ...]]]:
+    """Return all that a database has but rows, and the records of its migrations."""
+    parts = {
+        "tables": "SELECT sql FROM duckdb_tables() WHERE NOT internal",
+        "views": "SELECT sql FROM duckdb_views() WHERE NOT internal",
+        "indexes": "SELECT sql FROM duckdb_indexes()",
+        "columns": "SELECT table_name, column_index, column_name, data_type, is_nullable, column_default "
+        "FROM duckdb_columns() WHERE NOT internal",
+        "constraints": "SELECT table_name, constraint_type, constraint_text, constraint_column_names "
+        "FROM duckdb_constraints()",
+        "macros": "SELECT function_name, macro_definition FROM duckdb_functions() WHERE NOT internal",
+        "sequences": "SELECT sequence_name FROM duckdb_sequences()",
+        "records": "SELECT * FROM schema_migrations",
+    }
+    return {name: connection.execute(f"{sql} ORDER BY ALL").fetchall() for name, sql in parts.items()}
+
+
+def made_by(connection: duckdb.DuckDBPyConnection, count: int) -> str:
+    """Return the text of `schema.sql` for what so many migrations made, in their order."""
+    statements = [
+        row[0]
+        for part in ("table", "view", "index")
+        for row in connection.execute(
+            f"SELECT sql FROM duckdb_{'indexes' if part == 'index' else part + 's'}() "
+            f"{'' if part == 'index' else 'WHERE NOT internal '}ORDER BY {part}_oid"
+        ).fetchall()
+    ]
+    head = (
+        f"-- What the first migrations amount to, so many of them: {count}",
+        f"-- {UPDATE}=1 pytest tests/store/test_migrations.py writes this file for all there are.",
+    )
+    return "".join(f"{line.rstrip()}\n" for line in (*head, *statements))
+
+
+def test_a_new_database_is_as_if_migrated_step_by_step() -> None:
+    """What it begins with is what the first migrations make, to every column and index; the rest follow."""
+    if os.environ.get(UPDATE):
+        with duckdb.connect(":memory:") as steps:
+            migrate(steps, known())
+            path = Path(store.__path__[0], "sql", SCHEMA)
+            path.write_text(made_by(steps, len(known())), encoding="utf-8", newline="\n")
+        first_schema.cache_clear()
+    with duckdb.connect(":memory:") as begun, duckdb.connect(":memory:") as steps:
+        assert migrate(begun) == migrate(steps, known()) == len(known())
+        assert catalog(begun) == catalog(steps)
+        assert migrate(begun) == migrate(begun, known()) == 0
 
 
 def test_the_files_are_numbered_without_gaps() -> None:
