@@ -106,7 +106,7 @@ def _show(here: Invocation, reports: Sequence[StashFileReport], seconds: float) 
     for name, count in totals["types"].items():
         out.data(f"  {count:>6,}  {name}")
     if totals["left_out"]:
-        parts = ", ".join(f"{count:,} {reason}" for reason, count in totals["left_out"].items())
+        parts = ", ".join(f"{reason} ({count:,})" for reason, count in totals["left_out"].items())
         out.say(f"left out: {parts}")
     if totals["masked"]:
         out.say(f"{counted(sum(totals['masked'].values()), 'secret')} masked")
