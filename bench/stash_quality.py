@@ -8,6 +8,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,9 +19,13 @@ from bench.conversations import Conversation, Question
 from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import CachedEmbedder, cached
 from store.lexical import build_index
-from workbench.config import user_cache
+from workbench.config import load, user_cache
+from workbench.entry.services.stash_past import stash_past
+from workbench.records.segments import ContextSegment, SegmentType, StashQuery
 from workbench.replay.metrics import ndcg, recall, reciprocal_rank
+from workbench.replay.stash_systems import second_of
 from workbench.replay.statistics import clustered_means, clustered_p
+from workbench.stash.segmentindex import EmbeddingModel
 from workbench.text.fusion import fuse
 from workbench.text.vectors import cosines
 
@@ -30,10 +35,14 @@ if TYPE_CHECKING:
     from workbench.ports import Float32
 
 Say = Callable[[str], None]
-Rank = Callable[[str], Sequence[str]]
-"""A question to the ids of segments, best first."""
+Rank = Callable[[str, int], Sequence[str]]
+"""A question to the ids of at most so many segments, best first."""
 
 DEPTH: Final = 50
+"""Segments whose sessions are looked at; turns are looked for among `FIRST`, asked for by themselves."""
+FIRST: Final = 10
+LATER: Final = 86_400.0
+"""Seconds after a conversation's end in which its questions are asked."""
 MEASURES: Final = ("session@5", "turn@10", "all@10", "several@10", "turn@1", "recall@10", "MRR", "nDCG@10")
 """session@5: one of the right sessions is among the first five. turn@10: one of the right turns is among the
 first ten; all@10: all of them are; several@10: the same of questions with several right turns.
@@ -42,11 +51,12 @@ first ten; all@10: all of them are; several@10: the same of questions with sever
 
 @dataclass(slots=True)
 class Asked:
-    """A conversation with what systems share of it."""
+    """A conversation with what systems share of it; `open` closes what they open."""
 
     conversation: Conversation
     embedder: CachedEmbedder | None
     vectors: Float32 | None
+    open: ExitStack
 
     @property
     def ids(self) -> list[str]:
@@ -58,9 +68,9 @@ class Asked:
         """The texts of the segments."""
         return [turn.text for turn in self.conversation.turns]
 
-    def best(self, scores: NDArray[np.floating]) -> list[str]:
+    def best(self, scores: NDArray[np.floating], count: int) -> list[str]:
         """Return the ids of the best segments, ties by place."""
-        order = np.lexsort((np.arange(len(scores)), -scores))[:DEPTH]
+        order = np.lexsort((np.arange(len(scores)), -scores))[:count]
         return [self.ids[place] for place in order.tolist()]
 
 
@@ -76,36 +86,62 @@ class Answer:
 
 def _bm25(asked: Asked) -> Rank:
     index = build_index(asked.texts)
-    return lambda query: asked.best(index.scores(query))
+    return lambda query, count: asked.best(index.scores(query), count)
 
 
 def _vector(asked: Asked) -> Rank:
-    return lambda query: asked.best(_cosines(asked, query))
+    return lambda query, count: asked.best(_cosines(asked, query), count)
 
 
 def _fused(asked: Asked) -> Rank:
     """Both, as rules are matched (`workbench.text.fusion`), nothing of conversations considered."""
     index = build_index(asked.texts)
 
-    def rank(query: str) -> Sequence[str]:
+    def rank(query: str, count: int) -> Sequence[str]:
         scores = fuse(
             _cosines(asked, query), index.scores(query), index.bound(query), names=index.names(query)
         )
-        return asked.best(scores)
+        return asked.best(scores, count)
 
     return rank
 
 
 def _recency(asked: Asked) -> Rank:
-    newest = asked.ids[::-1][:DEPTH]
-    return lambda query: newest
+    newest = asked.ids[::-1]
+    return lambda query, count: newest[:count]
 
 
 def _random(asked: Asked) -> Rank:
-    def rank(query: str) -> Sequence[str]:
+    def rank(query: str, count: int) -> Sequence[str]:
         seed = int.from_bytes(hashlib.sha256(query.encode()).digest()[:8], "big")
-        order = np.random.default_rng(seed).permutation(len(asked.ids))[:DEPTH]
+        order = np.random.default_rng(seed).permutation(len(asked.ids))[:count]
         return [asked.ids[place] for place in order.tolist()]
+
+    return rank
+
+
+def _hybrid(asked: Asked) -> Rank:
+    """Return what the stash finds, everything put aside when it was said, asked a day after the end."""
+    segments = [
+        ContextSegment(
+            segment_id=turn.segment_id,
+            session_id=turn.session_id,
+            text=turn.text,
+            type=SegmentType(turn.type),
+            timestamp=turn.timestamp,
+        )
+        for turn in asked.conversation.turns
+    ]
+    embedder = asked.embedder
+    model = None if embedder is None else EmbeddingModel(embedder.model, "", embedder.embed)
+    past = asked.open.enter_context(stash_past(segments, load().config, model))
+    at = max(second_of(segment.timestamp) for segment in segments) + LATER
+    rows = np.arange(len(segments))
+    past.put(rows, at - LATER)
+
+    def rank(query: str, count: int) -> Sequence[str]:
+        found = past.find(rows, StashQuery(text=query, top_k=count, min_similarity=0.0), at)
+        return [one.segment.segment_id for one in found]
 
     return rank
 
@@ -122,6 +158,7 @@ SYSTEMS: Final[dict[str, Callable[[Asked], Rank]]] = {
     "bm25": _bm25,
     "vector": _vector,
     "fused": _fused,
+    "hybrid": _hybrid,
 }
 
 
@@ -144,25 +181,28 @@ def ask(
         vectors = None if embedder is None else embedder.embed(texts)
         if embedder is not None:
             embedder.embed([question.query for question in conversation.questions])
-        for name in systems:
-            rank = SYSTEMS[name](Asked(conversation, embedder, vectors))
-            answers[name] += [_answer(conversation, question, rank) for question in conversation.questions]
+        with ExitStack() as stack:
+            asked = Asked(conversation, embedder, vectors, stack)
+            for name in systems:
+                rank = SYSTEMS[name](asked)
+                answers[name] += [_answer(conversation, one, rank) for one in conversation.questions]
     return answers
 
 
 def _answer(conversation: Conversation, question: Question, rank: Rank) -> Answer:
     started = time.perf_counter()
-    found = rank(question.query)
+    found = rank(question.query, FIRST)
     elapsed = (time.perf_counter() - started) * 1000
     of = {turn.segment_id: turn.session_id for turn in conversation.turns}
-    return Answer(question, conversation.name, measure(found, of, question), elapsed)
+    sessions = [of[id] for id in rank(question.query, DEPTH)]
+    return Answer(question, conversation.name, measure(found, sessions, question), elapsed)
 
 
-def measure(found: Sequence[str], sessions: dict[str, str], question: Question) -> tuple[float, ...]:
-    """Return the `MEASURES` of a ranking, NaN where one does not apply; `sessions` are those of all ids."""
+def measure(found: Sequence[str], sessions: Sequence[str], question: Question) -> tuple[float, ...]:
+    """Return the `MEASURES` of ranked segments and of ranked sessions, NaN where one does not apply."""
     right = set(question.segment_ids)
     hits = [id in right for id in found]
-    first = list(dict.fromkeys(sessions[id] for id in found))[:5]
+    first = list(dict.fromkeys(sessions))[:5]
     whole = float(sum(hits[:10]) == len(right))
     return (
         float(not set(question.session_ids).isdisjoint(first)),

@@ -23,7 +23,7 @@ from store.journal import FileJournal, Quarantined
 from store.location import DIRECTORY, Location, is_usual, locate
 from workbench.errors import GitError, StoreBusy, StoreError
 from workbench.places import state_places
-from workbench.ports import Damaged, Entry
+from workbench.ports import Clock, Damaged, Entry
 from workbench.records.worktree import HeadState
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ProjectState:
     repository: Repository | None
     note: str
     location: Location
-    clock: SystemClock = field(default_factory=SystemClock)
+    clock: Clock = field(default_factory=SystemClock)
 
     @cached_property
     def project_id(self) -> str:

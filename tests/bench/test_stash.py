@@ -95,7 +95,8 @@ def test_halves_hold_whole_conversations_and_read_back(tmp_path: Path) -> None:
 def test_a_ranking_is_measured_by_sessions_and_by_turns(ranking: str, expected: tuple[float, ...]) -> None:
     """Sessions count in the order in which the ranking first names them."""
     sessions = dict.fromkeys("abc", "right") | {id: id for id in "pqrstvwxyz"}
-    found = measure(list(ranking), sessions, Question("?", ("right",), ("a", "b"), ""))
+    question = Question("?", ("right",), ("a", "b"), "")
+    found = measure(list(ranking), [sessions[id] for id in ranking], question)
     assert (
         dict(zip(MEASURES, found, strict=True)).items()
         >= dict(

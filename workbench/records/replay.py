@@ -21,8 +21,11 @@ OPERATION_MEASURES: Final = (
     "cache_hit_ratio",
     "latency_ms",
 )
-MEASURES: Final = (*RANKING_MEASURES, *PACK_MEASURES, *OPERATION_MEASURES)
-"""The names of what is measured of each task and system; those of packs are absent where none was made."""
+FIRST_MEASURES: Final = ("recall_at_1", "recall_at_3")
+MEASURES: Final = (*RANKING_MEASURES, *PACK_MEASURES, *OPERATION_MEASURES, *FIRST_MEASURES)
+"""The names of what is measured of each task and system; those of packs are absent where none was made, the
+last ones where files are ranked.
+"""
 
 LESS_IS_BETTER: Final = frozenset({"context_tokens", "latency_ms", "fallback_rate"})
 BASELINE: Final = "baseline"
@@ -74,6 +77,8 @@ class SystemScore:
     latency_p95_ms: float = 0.0
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     gaps: Mapping[str, Gap] = field(default_factory=dict)
+    recall_at_1: float | None = None
+    recall_at_3: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,7 @@ class ReplayRun:
 
     `settings` are what decided the rows (source, tasks, budget, systems, models …), `notes` sentences for the
     reader, `degraded` the names of parts that were missing. `complete` is False after an interruption.
+    `kinds` are the scores by kind of question, where questions have kinds.
     """
 
     id: str
@@ -140,6 +146,12 @@ class ReplayRun:
     degraded: tuple[str, ...] = ()
     complete: bool = True
     format: int = FORMAT
+    kinds: Mapping[str, tuple[SystemScore, ...]] = field(default_factory=dict)
+
+    @property
+    def baseline(self) -> str:
+        """The system that the others are compared with."""
+        return str(self.settings.get("baseline", BASELINE))
 
 
 def run_to_json(run: ReplayRun) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from workbench.records.replay import BASELINE, LESS_IS_BETTER, ReplayRun, SystemScore, TaskRow
+from workbench.records.replay import LESS_IS_BETTER, ReplayRun, SystemScore, TaskRow
 from workbench.replay.gates import Gate, GateState
 from workbench.replay.html_tasks import DETAILS, TaskDetail, escape_text, task_body, task_line, value_of
 from workbench.replay.run_report import SIGNIFICANT, counterpart
@@ -27,6 +27,8 @@ _HERE = Path(__file__)
 
 _COLUMNS = (
     ("P@10", "precision_at_10", 3),
+    ("R@1", "recall_at_1", 3),
+    ("R@3", "recall_at_3", 3),
     ("R@5", "recall_at_5", 3),
     ("R@10", "recall_at_10", 3),
     ("MRR", "mrr", 3),
@@ -66,7 +68,7 @@ def report_html(run: ReplayRun, gates: Sequence[Gate] = ()) -> bytes:
         "base-uri 'none'; form-action 'none'"
     )
     systems = [
-        name for name in (BASELINE, counterpart(run)) if any(one.system == name for one in run.systems)
+        name for name in (run.baseline, counterpart(run)) if any(one.system == name for one in run.systems)
     ]
     numbers = {name: place for place, name in enumerate(dict.fromkeys(row.session for row in run.rows))}
     before = [

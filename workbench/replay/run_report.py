@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
+from workbench.records.replay import Gap, ReplayRun, SystemScore
 from workbench.text.counts import counted, draw_figure, new_figure
 from workbench.text.sanitize import visible_line
 
@@ -21,6 +21,8 @@ BEST: Final = "*"
 
 COLUMNS: Final = (
     ("P@10", "precision_at_10", 3, True),
+    ("R@1", "recall_at_1", 3, True),
+    ("R@3", "recall_at_3", 3, True),
     ("R@5", "recall_at_5", 3, True),
     ("R@10", "recall_at_10", 3, True),
     ("MRR", "mrr", 3, True),
@@ -47,6 +49,16 @@ GAPS: Final = (
 )
 """Title, measure and digits of what is compared with the baseline."""
 
+_FOUND: Final = (
+    ("R@1", "recall_at_1", 3),
+    ("R@3", "recall_at_3", 3),
+    ("R@5", "recall_at_5", 3),
+    ("R@10", "recall_at_10", 3),
+    ("MRR", "mrr", 3),
+    ("nDCG@10", "ndcg_at_10", 3),
+)
+"""The same, where segments of the stash are found; by kind of question, too."""
+
 HYBRID: Final = "hybrid"
 
 LEAST_COLUMNS: Final = 60
@@ -69,7 +81,8 @@ def run_text(run: ReplayRun) -> str:
     parts = [head_text(run)]
     if run.systems:
         parts.append(_scores(run.systems))
-        parts += [_gaps(score) for score in run.systems if score.gaps]
+        parts += [_gaps(score, run) for score in run.systems if score.gaps]
+        parts += [_kind(kind, run) for kind in run.kinds]
     if run.notes:
         parts.append("\n".join(visible_line(note) for note in run.notes))
     return "\n\n".join(parts)
@@ -83,8 +96,8 @@ def shown_difference(gap: Gap) -> bool:
 def head_text(run: ReplayRun) -> str:
     """Return what was replayed: tasks by source, what was left out, packs, embeddings."""
     measured = [row for row in run.rows if not row.fault]
-    counts = {source: sum(row.source == source for row in measured) for source in ("commit", "session")}
-    names = {"commit": "commit", "session": "prompt"}
+    names = {"commit": "commit", "session": "prompt", "stash": "question"}
+    counts = {source: sum(row.source == source for row in measured) for source in names}
     counts_of = (counted(count, names[source]) for source, count in counts.items() if count)
     tasks = " and ".join(counts_of) or "no task"
     clusters = len({row.session for row in measured})
@@ -97,17 +110,22 @@ def head_text(run: ReplayRun) -> str:
         if row.fault:
             faults[row.fault] = faults.get(row.fault, 0) + 1
     lines += [f"left out {count}: {visible_line(why)}" for why, count in sorted(faults.items())]
-    budget = run.settings.get("budget")
-    packed = max((score.packed_tasks for score in run.systems), default=0)
-    lines.append(
-        f"packs of {budget:,} tokens ({run.settings.get('tokenizer')}) for {counted(packed, 'task')}"
-        if packed and isinstance(budget, int)
-        else "no packs"
-    )
+    if not run.kinds:
+        lines.append(_packs(run))
     lines.append(f"embeddings: {run.settings.get('embedding') or 'none'}")
     if run.degraded:
         lines.append(f"degraded: {', '.join(run.degraded)}")
     return "\n".join(lines)
+
+
+def _packs(run: ReplayRun) -> str:
+    budget = run.settings.get("budget")
+    packed = max((score.packed_tasks for score in run.systems), default=0)
+    return (
+        f"packs of {budget:,} tokens ({run.settings.get('tokenizer')}) for {counted(packed, 'task')}"
+        if packed and isinstance(budget, int)
+        else "no packs"
+    )
 
 
 def _scores(systems: Sequence[SystemScore]) -> str:
@@ -148,16 +166,36 @@ def _cell(value: float | None, digits: int, best: bool) -> str:
     return "- " if value is None else f"{value:,.{digits}f}{BEST if best else ' '}"
 
 
-def _gaps(score: SystemScore) -> str:
+def _kind(kind: str, run: ReplayRun) -> str:
+    """Return a table of the questions of a kind; R@5 has its interval and its p against the baseline."""
+    scores = run.kinds[kind]
     rows = []
-    for title, name, digits in GAPS:
+    for score in scores:
+        gap, interval = score.gaps.get("recall_at_5"), score.intervals.get("recall_at_5", (0.0, 0.0))
+        rows.append(
+            [
+                score.system,
+                *(_cell(getattr(score, name), digits, False).rstrip() for _, name, digits in _FOUND),
+                f"[{interval[0]:.3f}, {interval[1]:.3f}]",
+                "" if gap is None else f"{gap.value:+.3f}",
+                "" if gap is None else f"{gap.p:.4f}",
+            ]
+        )
+    head = ["", *(title for title, *_ in _FOUND), "95 % of R@5", f"- {run.baseline}", "p"]
+    tasks = max(score.tasks for score in scores)
+    return f"{visible_line(kind)}: {counted(tasks, 'question')}\n" + table(head, rows)
+
+
+def _gaps(score: SystemScore, run: ReplayRun) -> str:
+    rows = []
+    for title, name, digits in _FOUND if run.kinds else GAPS:
         gap = score.gaps.get(name)
         if gap is not None:
             interval = f"[{gap.low:+,.{digits}f}, {gap.high:+,.{digits}f}]"
             verdict = "" if shown_difference(gap) else "no difference shown"
             rows.append([title, f"{gap.value:+,.{digits}f}", interval, f"{gap.p:.4f}", verdict])
     head = ["", "gap", "95 %", "p", ""]
-    return f"{score.system} - {BASELINE}\n" + table(head, rows)
+    return f"{score.system} - {run.baseline}\n" + table(head, rows)
 
 
 def counterpart(run: ReplayRun) -> str:
@@ -165,7 +203,7 @@ def counterpart(run: ReplayRun) -> str:
 
     Empty if nothing but the baseline was run.
     """
-    names = [score.system for score in run.systems if score.system != BASELINE]
+    names = [score.system for score in run.systems if score.system != run.baseline]
     if HYBRID in names or not names:
         return HYBRID if names else ""
     return next((name for name in names if name.startswith(f"{HYBRID}+")), names[-1])
@@ -242,7 +280,7 @@ def _bars(title: str, measure: str, scores: Sequence[SystemScore], width: int, c
 
 
 def _by_age(run: ReplayRun, width: int, color: bool) -> str:
-    systems = [name for name in (BASELINE, counterpart(run)) if name]
+    systems = [name for name in (run.baseline, counterpart(run)) if name]
     found = periods(run, systems)
     if len(found) < 2 or found[0][0] == found[-1][0] or len(systems) < 2:
         return ""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from workbench.records.replay import (
     BASELINE,
+    FIRST_MEASURES,
     MEASURES,
     RANKING_MEASURES,
     Gap,
@@ -225,18 +226,26 @@ def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np
     return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
 
-COMPARED = (*RANKING_MEASURES, "packed_recall", "line_coverage", "first_pass_success")
+COMPARED = (
+    *RANKING_MEASURES,
+    "packed_recall",
+    "line_coverage",
+    "first_pass_success",
+    *FIRST_MEASURES,
+)
 _TOKENS = "context_tokens"
 _LATENCY = "latency_ms"
 _RATES = ("affinity_hit_rate", "rerank_invocation_rate", "fallback_rate", "cache_hit_ratio")
 
 
-def system_scores(rows: Sequence[TaskRow], systems: Sequence[str]) -> tuple[SystemScore, ...]:
+def system_scores(
+    rows: Sequence[TaskRow], systems: Sequence[str], baseline: str = BASELINE
+) -> tuple[SystemScore, ...]:
     """Return the score of each system that ranked any task, in the order of the names."""
     tables = {name: _table(rows, name) for name in systems}
     clusters = [row.session for row in rows]
     return tuple(
-        _score(name, table, None if name == BASELINE else tables.get(BASELINE), clusters)
+        _score(name, table, None if name == baseline else tables.get(baseline), clusters)
         for name, table in tables.items()
         if not np.isnan(table).all()
     )
@@ -261,7 +270,7 @@ def _score(
     tokens, latency = _column(table, _TOKENS), _column(table, _LATENCY)
     packed = int((~np.isnan(tokens)).sum())
 
-    def pack(measure: str) -> float | None:
+    def known(measure: str) -> float | None:
         return None if np.isnan(mean[measure]) else round(mean[measure], 4)
 
     p50, p95 = np.percentile(latency[~np.isnan(latency)], [50, 95]).tolist()
@@ -270,9 +279,9 @@ def _score(
         tasks=int((~np.isnan(_column(table, "mrr"))).sum()),
         **{measure: round(mean[measure], 4) for measure in RANKING_MEASURES},
         packed_tasks=packed,
-        packed_recall=pack("packed_recall"),
-        line_coverage=pack("line_coverage"),
-        first_pass_success=pack("first_pass_success"),
+        packed_recall=known("packed_recall"),
+        line_coverage=known("line_coverage"),
+        first_pass_success=known("first_pass_success"),
         context_tokens_median=float(np.nanmedian(tokens)) if packed else None,
         **{measure: round(mean[measure], 4) for measure in _RATES},
         latency_p50_ms=round(p50, 3),
@@ -283,6 +292,8 @@ def _score(
             if measure in COMPARED and not np.isnan(low)
         },
         gaps={} if baseline is None else _gaps(table, baseline, clusters),
+        recall_at_1=known("recall_at_1"),
+        recall_at_3=known("recall_at_3"),
     )
 
 

@@ -12,7 +12,7 @@ from typing import IO, Any, Final
 from workbench.records.segments import ContextSegment
 from workbench.sessions.importers.lines import read_trimmed
 from workbench.sessions.importers.readers import FORMATS, format_of
-from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable
+from workbench.sessions.importers.transcripts import Moment, TranscriptRecord, Unreadable
 from workbench.stash.drafts import SegmentMaker
 from workbench.stash.segmenting import Segmenter
 
@@ -52,6 +52,27 @@ def read_segments(
     record. With `seen`, which files of one session share, a content comes once; without as often as it is
     there. `source` is the format, empty to find out.
     """
+    steps = read_steps(
+        handle, reading, name=name, session=session, fallback_at=fallback_at, seen=seen, source=source
+    )
+    for _, segments in steps:
+        yield from segments
+
+
+def read_steps(
+    handle: IO[bytes],
+    reading: TranscriptSegments,
+    *,
+    name: str = "",
+    session: str = "",
+    fallback_at: str = "",
+    seen: set[bytes] | None = None,
+    source: str = "",
+) -> Iterator[tuple[Moment | None, Iterator[ContextSegment]]]:
+    """Yield the events of a transcript with the segments of each, last what waited for the end.
+
+    Segments are to be taken before the next event is asked for. Arguments are those of `read_segments`.
+    """
     cuts: list[int] = []
     try:
         found, records = format_of(read_trimmed(handle, cuts, tail=TAIL))
@@ -65,8 +86,8 @@ def read_segments(
         segmenter = Segmenter(make, session=session, fallback=stem, agent=agent)
         current = _Current(records, reading)
         for moment in found.moments(current):
-            yield from segmenter.take(moment, current.value)
-        yield from segmenter.finish()
+            yield moment, segmenter.take(moment, current.value)
+        yield None, segmenter.finish()
     except (OSError, EOFError, zlib.error) as error:
         reading.fault = getattr(error, "strerror", None) or str(error) or type(error).__name__
     finally:

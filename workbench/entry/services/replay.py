@@ -141,8 +141,12 @@ def open_past(start: Path, environment: Mapping[str, str] = os.environ) -> PastP
     notes = [f"{malformed} recorded sessions are malformed and left out"] if malformed else []
     if repository is None:
         notes.append(f"{project.note}: files are ranked by the paths that sessions had seen")
-    name = root.name.removesuffix(".git") if root.name not in ("repo", "git") else root.parent.name
-    return PastProject(project, name, tuple(sessions), tuple(notes))
+    return PastProject(project, project_name(root), tuple(sessions), tuple(notes))
+
+
+def project_name(root: Path) -> str:
+    """Return what a project is called in reports."""
+    return root.name.removesuffix(".git") if root.name not in ("repo", "git") else root.parent.name
 
 
 def replay_past(

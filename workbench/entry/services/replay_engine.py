@@ -64,6 +64,7 @@ PACKAGES: Final = (
     "rules",
     "sessions",
     "shell",
+    "stash",
     "text",
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.replay.conversations import SESSION, SHOP, write_transcript
 from workbench.entry.cli import exits, main
 from workbench.entry.cli.replay import replay as replay_commands
 from workbench.replay.benchmark import rule_systems
@@ -249,3 +250,29 @@ def test_outside_of_any_repository(run: Any, tmp_path: Path, monkeypatch: pytest
     ran = run("--replay", ".")
     assert (ran.code, ran.out) == (exits.ERROR, "")
     assert "workbench import sessions" in ran.err
+
+
+def test_the_stash_is_replayed_on_transcripts(run: Any, project: Any, tmp_path: Path) -> None:
+    """Each system has a line over all questions and by kind, twice the same, and the run is kept."""
+    transcript = write_transcript(tmp_path / f"{SESSION}.jsonl", *SHOP)
+    ran = run("replay", "--source", "stash", str(transcript), "--json")
+    assert ran.code == exits.OK
+    found = json.loads(ran.out)
+    assert [one["query_type"] for one in found["tasks"]] == ["error", "file", "quote"]
+    assert sorted(found["kinds"]) == ["error", "file", "quote"]
+    assert [one["system"] for one in found["systems"]] == ["random", "recency", "bm25", "hybrid"]
+    assert all(one["gaps"].keys() >= {"recall_at_1", "mrr"} for one in found["systems"][:2])
+    again = json.loads(run("replay", "--source", "stash", "--fresh", str(transcript), "--json").out)
+    rankings = [[one["systems"]["hybrid"]["ranking"] for one in each["tasks"]] for each in (found, again)]
+    assert rankings[0] == rankings[1]
+    shown = run("runs", "show", "last").out
+    assert "3 questions in 1 cluster" in shown
+    assert "hybrid - bm25" in shown
+    assert "packs" not in shown
+
+
+def test_options_of_files_are_refused_for_the_stash(run: Any, project: Any, tmp_path: Path) -> None:
+    """What is about packs and files is refused by name; without any conversation there is nothing to do."""
+    refused = run("replay", "--source", "stash", "--budget", "100")
+    assert (refused.code, "--budget is about replays of files" in refused.err) == (exits.USAGE, True)
+    assert "no conversation of" in run("replay", "--source", "stash").err

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -24,6 +24,15 @@ from workbench.replay.benchmark_text import benchmark_json, benchmark_text
 from workbench.replay.datasets import DatasetKind, detect_dataset, holds_dataset, read_rules
 from workbench.text.counts import counted
 
+if TYPE_CHECKING:
+    from workbench.config import Config
+    from workbench.entry.cli.replay.report import RunOutputs
+    from workbench.entry.services.replay import PastProject, ReplayOutcome
+    from workbench.records.replay import ReplayRun
+
+STASH: Final = "stash"
+"""The source of tasks that are no files' but segments'."""
+
 NO_MODEL = "there is no embedding model: `workbench model list` says what can be had"
 
 _TASKS = 150
@@ -36,15 +45,17 @@ _TASKS = 150
         "workbench replay ../other-repository --without affinity,recency --json",
         "workbench --replay --gate --report replay.html --rows rows.parquet",
         "workbench --replay ~/.claude/projects/-home-me-shop",
+        "workbench --replay --source stash ~/.claude/projects/-home-me-shop",
         "workbench --replay sample_data/rules_benchmark",
     )
 )
 @click.argument("path", required=False, type=click.Path())
 @click.option(
     "--source",
-    type=click.Choice(["commits", "sessions", "all"]),
+    type=click.Choice(["commits", "sessions", "all", "stash"]),
     default="all",
-    help="What gives the tasks: commits, prompts of imported sessions, or both (default).",
+    help="What gives the tasks: commits, prompts of imported sessions, or both (default); or with `stash` "
+    "what conversations used again of what was said before.",
 )
 @click.option(
     "--tasks", metavar="N", type=click.IntRange(min=1), default=_TASKS, help="At most N tasks (default: 150)."
@@ -83,9 +94,13 @@ def replay(path: str | None, **options: Any) -> int:
     measured by the files that were then modified. PATH may also be transcripts or exported sessions, a file
     or a directory of them, which are replayed without being imported. Rows are kept: an interrupted replay
     goes on where it was stopped. Finished ones are listed and compared by `workbench runs`.
+    With `--source stash` what is found is segments: at each later task of a recorded conversation the stash
+    holds what was said before, and what was then used again is what it should have found.
     """
     here = current()
     folder = None if path is None else Path(path).expanduser()
+    if options["source"] == STASH:
+        return _stash(here, folder, **options)
     if folder is not None and _is_transcripts(folder):
         return _transcripts(here, folder, **options)
     if folder is not None and not _is_history(folder):
@@ -153,9 +168,8 @@ def _history(
     rows: str | None,
 ) -> int:
     from workbench.config import load
-    from workbench.entry.cli.replay.report import deliver, reference_gap, run_outputs
+    from workbench.entry.cli.replay.report import run_outputs
     from workbench.entry.services.replay import PACKS, ReplayOptions, open_past, replay_past, score_replay
-    from workbench.entry.services.runs import keep_run
     from workbench.replay.gates import leaner_system
     from workbench.replay.systems import DEFAULT_SYSTEMS, parse_systems
     from workbench.replay.tasks import TaskSource
@@ -181,6 +195,24 @@ def _history(
     )
     with here.out.progress("Reading the past") as line:
         found = replay_past(project, config, wanted, workers=workers, progress=line)
+    run = score_replay(project, found)
+    return _finish(here, project, config, found, run, asked, fresh=fresh)
+
+
+def _finish(
+    here: Invocation,
+    project: PastProject,
+    config: Config,
+    found: ReplayOutcome,
+    run: ReplayRun,
+    asked: RunOutputs,
+    *,
+    fresh: bool,
+) -> int:
+    """Keep a run, and show and judge it; what was interrupted is shown and not judged."""
+    from workbench.entry.cli.replay.report import deliver, reference_gap
+    from workbench.entry.services.runs import keep_run
+
     done = found.replayed
     if not done.complete:
         here.out.warn(
@@ -189,16 +221,56 @@ def _history(
         )
     for note in found.notes:
         here.out.warn(note)
-    run = score_replay(project, found)
     gap = reference_gap(run, config, project.state) if asked.gate else None
     try:
         run = keep_run(project.state, run, spare=(config.gates.reference,))
     except StoreError as error:
         here.out.warn(f"this run is not kept: {error.message}")
-    if not done.complete:  # what is there is shown, and nothing is judged by it
+    if not done.complete:
         deliver(here, run, config, replace(asked, gate=False), project=project.root)
         return exits.INTERRUPTED
     return deliver(here, run, config, asked, project=project.root, regression=gap)
+
+
+def _stash(
+    here: Invocation,
+    given: Path | None,
+    *,
+    tasks: int,
+    systems: str | None,
+    fresh: bool,
+    report: str | None,
+    rows: str | None,
+    **others: Any,
+) -> int:
+    """Replay recorded conversations against the stash."""
+    from workbench.config import load
+    from workbench.entry.cli.replay.report import run_outputs
+    from workbench.entry.services.stash_replay import (
+        StashReplayOptions,
+        open_conversations,
+        replay_stash,
+        score_stash_replay,
+        stash_sources,
+    )
+    from workbench.replay.stash_systems import STASH_SYSTEMS, parse_stash_systems
+
+    source = click.get_current_context().get_parameter_source
+    for name in others:
+        if name != "source" and source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is about replays of files, not of the stash",
+                hint="Leave it out.",
+            )
+    asked = run_outputs(False, report, rows)
+    is_project = given is not None and _is_history(given)
+    project = open_conversations(given if given is not None and is_project else here.project)
+    config = load(project=project.root).config if is_project else here.settings().config
+    sources = stash_sources(project.place, [] if given is None or is_project else [given])
+    wanted = StashReplayOptions(tasks, parse_stash_systems(_names(systems) or STASH_SYSTEMS), fresh)
+    with here.out.progress("Reading conversations") as line:
+        found = replay_stash(project, config, sources, wanted, progress=line)
+    return _finish(here, project, config, found, score_stash_replay(project, found), asked, fresh=fresh)
 
 
 def _names(given: str | None) -> list[str]:

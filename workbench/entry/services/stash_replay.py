@@ -1,0 +1,201 @@
+"""Replays of the stash: recorded conversations are put aside as they went, and later tasks ask for more."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from workbench.config import Config
+from workbench.entry.project import OpenedProject, cached_embedder, find_state
+from workbench.entry.services.replay import PastProject, ReplayOutcome, project_name, score_replay
+from workbench.entry.services.replay_engine import engine_version
+from workbench.entry.services.stash_past import stash_past
+from workbench.errors import ProjectError, WorkbenchError
+from workbench.records.replay import ReplayRun, TaskRow
+from workbench.replay.engine import Progress, replay_tasks
+from workbench.replay.row_log import RowLog
+from workbench.replay.stash_systems import (
+    BM25,
+    SOURCE,
+    VECTOR,
+    StashMoments,
+    answer_task,
+    second_of,
+    whole_text,
+)
+from workbench.replay.stash_tasks import Recording, StashTask, record_session, stash_tasks
+from workbench.replay.statistics import system_scores
+from workbench.replay.tasks import ReplayTask
+from workbench.sessions.importers.places import (
+    TranscriptFile,
+    agent_directory_session,
+    find_files,
+    transcript,
+)
+from workbench.stash.reading import TranscriptSegments, read_steps
+from workbench.stash.segmentindex import EmbeddingModel
+
+_SIDE: Final = "agent-"
+"""What the names of files of sub-agents begin with: their prompts are no user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class StashReplayOptions:
+    """What a user asks a replay of the stash for: at most `tasks` questions, the newest."""
+
+    tasks: int
+    systems: tuple[str, ...]
+    fresh: bool = False
+
+
+def open_conversations(start: Path) -> PastProject:
+    """Find the project at a directory, whose conversations are replayed; it needs no other past.
+
+    Raises: StoreError.
+    """
+    project = find_state(start)
+    return PastProject(project, project_name(project.root), (), ())
+
+
+def stash_sources(project: OpenedProject, paths: Sequence[Path]) -> tuple[TranscriptFile, ...]:
+    """Return the transcripts below paths, else the copies that imports have made of the project's.
+
+    Raises: ProjectError if there are none.
+    """
+    if paths:
+        return tuple(transcript(path) for path in find_files(paths))
+    archive = project.archive()
+    found = tuple(
+        TranscriptFile(Path(copy.path), copy.size, copy.changed, partial(archive.open, copy))
+        for copy in archive.copies()
+    )
+    if not found:
+        raise ProjectError(
+            f"no conversation of {project.root.name} is kept",
+            hint="Import some with `workbench import sessions`, or name transcripts.",
+        )
+    return found
+
+
+def read_recordings(sources: Sequence[TranscriptFile], progress: Progress) -> Iterator[Recording]:
+    """Yield the transcripts that have segments, in order. Files that cannot be read are passed over."""
+    for number, source in enumerate(sources, 1):
+        progress(number, len(sources), "Reading conversations")
+        with source.open() as handle:
+            reading = TranscriptSegments()
+            found = record_session(read_steps(handle, reading, name=source.path.name))
+        if agent_directory_session(source.path) or source.path.name.startswith(_SIDE):
+            found.asked.clear()
+        if found.segments:
+            yield found
+
+
+def replay_stash(
+    project: PastProject,
+    config: Config,
+    sources: Sequence[TranscriptFile],
+    wanted: StashReplayOptions,
+    *,
+    progress: Progress = lambda done, total, stage: None,
+) -> ReplayOutcome:
+    """Replay the newest questions to the stash, oldest first. Ctrl-C gives back what is done.
+
+    Raises: ProjectError if there is none; StoreError, ModelError.
+    """
+    recordings = list(read_recordings(sources, progress))
+    segments, found = stash_tasks(recordings)
+    tasks = found[: wanted.tasks][::-1]
+    if not tasks:
+        raise ProjectError(
+            f"{project.name} has no question for the stash: no later prompt used anything again",
+            hint="It takes sessions of several prompts.",
+        )
+    embedder, missing = cached_embedder(config, project.place.home)
+    vectors, model = None, ""
+    if embedder is not None:
+        model = embedder.model
+        wholes = [whole_text(one) for one in segments]
+        texts = list(dict.fromkeys([*wholes, *(task.text for task in tasks)]))
+        try:
+            matrix = embedder.embed(texts, progress=lambda done, total: progress(done, total, "Embedding"))
+            rows = {text: number for number, text in enumerate(texts)}
+            vectors = np.ascontiguousarray(matrix[[rows[one] for one in wholes]], np.float32)
+        except WorkbenchError as error:
+            embedder, model, missing = None, "", error.message
+    systems = tuple(one for one in wanted.systems if vectors is not None or one != VECTOR)
+    notes = (
+        [] if len(systems) == len(wanted.systems) else ["vector was left out: it needs an embedding model"]
+    )
+    notes += [missing] if missing and vectors is None else []
+    settings = {
+        "engine": engine_version(),
+        "source": SOURCE,
+        "baseline": BM25,
+        "systems": list(systems),
+        "embedding": model,
+        "stash": repr(config.stash),
+    }
+    log = RowLog(project.state / "replay" / "rows", settings)
+    if wanted.fresh:
+        log.path.unlink(missing_ok=True)
+    by_id = {task.id: task for task in tasks}
+    by = None if embedder is None else EmbeddingModel(model, config.models.embedding, embedder.embed)
+    with stash_past(segments, config, by) as past:
+        moments = StashMoments(
+            segments,
+            lambda known, at: past.put(known, float(second_of(at))),
+            lambda known, query, at: [
+                one.segment.segment_id for one in past.find(known, query, float(second_of(at)))
+            ],
+            vectors,
+            None if embedder is None else lambda text: embedder.embed([text])[0],
+        )
+        replayed = replay_tasks(
+            lambda task: answer_task(moments, systems, by_id[task.id]),
+            [_as_replayed(task) for task in tasks],
+            stash_keys(tasks, [one.text for one in segments]),
+            log,
+            workers=1,
+            progress=progress,
+        )
+    log.tidy()
+    notes += [replayed.note] if replayed.note else []
+    degraded = () if vectors is not None else ("embeddings",)
+    return ReplayOutcome(tuple(map(_as_replayed, tasks)), replayed, settings, degraded, tuple(notes))
+
+
+def score_stash_replay(project: PastProject, found: ReplayOutcome) -> ReplayRun:
+    """Return what a replay of the stash found as a run, scored by kind of question, too."""
+    run = score_replay(project, found)
+    systems, baseline = found.settings["systems"], found.settings["baseline"]
+    kinds: dict[str, list[TaskRow]] = {}
+    for row in run.rows:
+        kinds.setdefault(row.query_type, []).append(row)
+    return replace(
+        run,
+        systems=system_scores(run.rows, systems, baseline),
+        kinds={kind: system_scores(rows, systems, baseline) for kind, rows in sorted(kinds.items())},
+    )
+
+
+def stash_keys(tasks: Sequence[StashTask], texts: Sequence[str]) -> list[str]:
+    """Return the key of each task's row: it changes with the question and with all that may be found."""
+    digests = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+    keys = []
+    for task in tasks:
+        found = hashlib.sha256(b"".join(digests[row] for row in task.known.tolist()))
+        asked = [task.id, task.text, task.goal, task.messages, task.files, task.at, sorted(task.truth)]
+        found.update(json.dumps(asked).encode("ascii"))
+        keys.append(found.hexdigest())
+    return keys
+
+
+def _as_replayed(task: StashTask) -> ReplayTask:
+    return ReplayTask(task.id, task.session, SOURCE, task.text, "", "", second_of(task.at), (), packed=False)
