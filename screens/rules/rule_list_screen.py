@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
 
-from screens.curation.record_screen import RecordScreen
-from screens.jobs import Failure, Job
+from screens.curation.search_screen import TYPING, SearchAnswer, SearchScreen
+from screens.jobs import Job
 from screens.rules.panes import PANES, RulePanes
 from screens.rules.rows import COLUMNS, columns, rule_cells, scored_cells
 from screens.rules.rule_service import SyncedRules, sync_files
@@ -21,15 +19,12 @@ from screens.rules.rule_text import summary, warning_text
 from screens.rules.search import Finder
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
-from screens.widgets.window_rows import WindowRows
-from workbench.lists.filters import Facet, Filter
 from workbench.lists.rules import FIELDS, RULES
-from workbench.lists.tables import ListQuery, ListTable, ValueCounts
+from workbench.lists.tables import ListTable
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:
-    from workbench.ports import Int64
-    from workbench.rules.matching.search import FoundRule, RuleSearch
+    from workbench.rules.matching.search import FoundRule
 
 EMPTY: Final = (
     "No rules yet.\n\n"
@@ -38,23 +33,13 @@ EMPTY: Final = (
     "n  writes the first one    i  imports other files    ?  lists all keys"
 )
 NONE_LIKE_THAT: Final = "No rule is like that.\n\nescape in the bar above takes the filter away."
-TYPING: Final = 0.15
-"""Seconds without typing after which a search begins."""
 
 _NEED_A_RULE: Final = frozenset(
     "edit toggle remove edit-marked edit-text add-example versions usage file copy copy-id".split()
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LastSearch:
-    """What was searched for last and what it found by id, best first; None while nothing is searched for."""
-
-    text: str = ""
-    found: Mapping[str, FoundRule] | None = None
-
-
-class RuleListScreen(RecordScreen[Rule, Rule]):
+class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
     """Lists, filters, searches and sorts rules; looking at one and changing it is its subclass's."""
 
     list_type: ClassVar = RULES
@@ -75,7 +60,6 @@ class RuleListScreen(RecordScreen[Rule, Rule]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sought = LastSearch()
         self.files: SyncedRules | None = None
         self._finder = Finder()
 
@@ -94,11 +78,6 @@ class RuleListScreen(RecordScreen[Rule, Rule]):
     def panes(self) -> RulePanes:
         """The views of the rule under the cursor."""
         return self.query_one(RulePanes)
-
-    @property
-    def search_bar(self) -> FilterBar:
-        """Where a search is typed."""
-        return self.query_one("#search", FilterBar)
 
     def table_of(self, job: Job) -> ListTable[Rule]:
         """Return the table of the rules in force."""
@@ -120,7 +99,7 @@ class RuleListScreen(RecordScreen[Rule, Rule]):
         """Return the rule's cells, its score before them where rules were searched."""
         if self.sought.found is None:
             return rule_cells(row)
-        found = self.sought.found.get(row.id)
+        found = self.found_of(row.id)
         return scored_cells(row, 0.0 if found is None else found.score, self.engine.config.rules.threshold)
 
     def columns(self) -> Sequence[Column]:
@@ -130,29 +109,6 @@ class RuleListScreen(RecordScreen[Rule, Rule]):
     def empty_text(self) -> str:
         """Return what to do without rules, or that none matches."""
         return NONE_LIKE_THAT if self.total else EMPTY
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether less is listed than there is."""
-        return super().is_narrowed or self.sought.found is not None
-
-    def number_rows(self, table: ListTable[Rule], query: ListQuery, job: Job) -> Int64:
-        """Return the rules that match; of a search only what it found, best first unless they are sorted."""
-        found = self.sought.found
-        if found is None:
-            return super().number_rows(table, query, job)
-        import numpy as np
-
-        within = _found_numbers(table, found)
-        order = table.order(query, within=within)
-        if query.sort is not None:
-            return order.numbers
-        return within[np.isin(within, order.numbers)]
-
-    def count_values(self, query: ListQuery, job: Job) -> ValueCounts:
-        """Count the values of all facets, of a search only among what it found."""
-        table, found = self.table_of(job), self.sought.found
-        return table.facets(query, within=None if found is None else _found_numbers(table, found))
 
     def available(self, command_id: str) -> bool | None:
         """Commands about a rule need one."""
@@ -176,8 +132,7 @@ class RuleListScreen(RecordScreen[Rule, Rule]):
 
     def _listed(self) -> None:
         """Search again for what is searched for, and look at the files: they are not waited for."""
-        if self.search_bar.text.strip():
-            self._search()
+        self.search_again()
         first = self.files is None
         work = partial(sync_files, self.engine)
         self.ask("Rules", work, self._synced, group="sync", failed=self.not_read, quiet=not first)
@@ -187,15 +142,14 @@ class RuleListScreen(RecordScreen[Rule, Rule]):
         return ("rule",)
 
     def remember(self) -> Mapping[str, Any]:
-        """Keep filter, search, order, cursor and pane."""
-        return {**super().remember(), "search": self.search_bar.text, "pane": self.panes.pane}
+        """Keep the pane, too."""
+        return {**super().remember(), "pane": self.panes.pane}
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take them back."""
         super().recall(kept)
         if kept.get("pane") in PANES:
             self.panes.pane = kept["pane"]
-        self.search_bar.set_text(str(kept.get("search") or ""))
 
     # Files.
 
@@ -218,59 +172,7 @@ class RuleListScreen(RecordScreen[Rule, Rule]):
 
     # Search.
 
-    def sort_by(self, column: str) -> None:
-        """Sort by a column; by scores means as they were found."""
-        if column == "score":
-            self.want(replace(self.wanted, sort=None))
-        else:
-            super().sort_by(column)
-
-    def show_rows(self, rows: WindowRows[Rule], place: int | None) -> None:
-        """Show rules; those of a search are sorted by their scores unless a column was chosen."""
-        super().show_rows(rows, place)
-        if self.sought.found is not None and self.wanted.sort is None:
-            self.table.sort = ("score", True)
-
-    @on(FilterBar.Changed, "#search")
-    def _sought(self, event: FilterBar.Changed) -> None:
-        event.stop()
-        if self.is_listed and event.text.strip() != self.sought.text:
-            self._search()
-
-    def _search(self) -> None:
-        bar = self.search_bar
-        text = bar.text.strip()
-        if not text:
-            self.sought = LastSearch()
-            bar.say("")
-            self.list_rows()
-            return
-        bar.say("searching …")
-        again = text == self.sought.text
-
-        def then(search: RuleSearch) -> None:
-            self.sought = LastSearch(text, {one.rule.id: one for one in search.found})
-            notes = f" · {search.notes[0]}" if search.notes else ""
-            bar.say(f"{len(search.found):,} by {search.mode}{notes}")
-            self.list_rows(top=not again)
-
-        def failed(failure: Failure) -> None:
-            bar.say(failure.message)
-            self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
-
-        work = partial(self._finder.search, self.engine, text)
-        self.ask("Searching", work, then, group="search", failed=failed)
-
-    def action_search(self) -> None:
-        """Type a search."""
-        self.search_bar.open()
-
-
-def _found_numbers(table: ListTable[Rule], found: Mapping[str, FoundRule]) -> Int64:
-    """Return the numbers of the rules that a search found, best first; those gone since are left out."""
-    import numpy as np
-
-    ids = Filter((Facet("id", tuple(found)),))
-    numbers = table.order(ListQuery(ids)).numbers.tolist() if found else []
-    places = {rule.id: number for number, rule in table.rows(numbers).items()}
-    return np.array([places[one] for one in found if one in places], dtype=np.int64)
+    def find(self, text: str, job: Job) -> SearchAnswer[FoundRule]:
+        """Return the rules a text finds by meaning and words. Raises: WorkbenchError."""
+        search = self._finder.search(self.engine, text, job)
+        return SearchAnswer({one.rule.id: one for one in search.found}, search.mode, search.notes)

@@ -13,20 +13,20 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 
 from screens.commands import bindings
-from screens.curation.record_screen import RecordScreen
+from screens.curation.search_screen import TYPING, SearchAnswer, SearchScreen
 from screens.curation.steps import StepQueue
 from screens.jobs import Failure, Job
 from screens.stash.clean_up import CleanUp
-from screens.stash.segment_list import COLUMNS, segment_cells
+from screens.stash.segment_list import COLUMNS, columns, scored_cells, segment_cells
 from screens.stash.segment_pane import SegmentPane
 from screens.stash.segment_work import SegmentStory, StashWriter
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.filter import FilterBar
-from screens.widgets.table import VirtualTable
+from screens.widgets.table import Column, VirtualTable
 from workbench.lists.segments import FIELDS, SEGMENTS, SegmentRow
 from workbench.lists.tables import ListTable
 from workbench.records.answers.stash import MergeResponse
-from workbench.records.segments import ContextSegment
+from workbench.records.segments import ContextSegment, FoundSegment
 from workbench.stash.lifecycle import StashCollection
 from workbench.text.counts import counted
 
@@ -41,12 +41,12 @@ EMPTY: Final = (
 NONE_LIKE_THAT: Final = "No segment is like that.\n\nescape in the bar above takes the filter away."
 
 _GLANCE: Final = 0.04  # seconds the cursor rests on a segment before it is shown
-_ALWAYS: Final = frozenset("filter facets sort reverse list clean".split())
+_ALWAYS: Final = frozenset("search filter facets sort reverse list clean".split())
 _NEVER: Final = frozenset({"", "never"})
 
 
-class StashScreen(RecordScreen[ContextSegment, SegmentRow]):
-    """Lists segments, shows one, and decides about them."""
+class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
+    """Lists and searches segments, shows one, and decides about them."""
 
     section: ClassVar[str] = "stash"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("stash")]
@@ -71,8 +71,9 @@ class StashScreen(RecordScreen[ContextSegment, SegmentRow]):
         self._steps = StepQueue(self)
 
     def compose_body(self) -> ComposeResult:
-        """Lay out the filter above the list and the pane."""
+        """Lay out the bars above the list and the pane."""
         with Vertical(classes="body"):
+            yield FilterBar(None, sign="≈", placeholder="what it is about", wait=TYPING, id="search")
             yield FilterBar(
                 FIELDS, placeholder="words  !without  type:decision  topic:auth  age:<7", id="filter"
             )
@@ -109,8 +110,14 @@ class StashScreen(RecordScreen[ContextSegment, SegmentRow]):
         return record.text
 
     def cells_of(self, row: SegmentRow) -> Sequence[Content | str]:
-        """Return the segment's cells."""
-        return segment_cells(row)
+        """Return the segment's cells, its score before them where segments were searched."""
+        if self.sought.found is None:
+            return segment_cells(row)
+        return scored_cells(row, self.found_of(row.segment.id))
+
+    def columns(self) -> Sequence[Column]:
+        """Return the columns, with that of scores where segments were searched."""
+        return columns(scored=self.sought.found is not None)
 
     def empty_text(self) -> str:
         """Return what to do without segments, or that none matches."""
@@ -122,7 +129,11 @@ class StashScreen(RecordScreen[ContextSegment, SegmentRow]):
         """List the segments as the journal has them."""
         if not self.is_listed:
             self.table.busy = "reading the stash"
-        self.list_rows(recount=True)
+        self.list_rows(recount=True, then=self.search_again)
+
+    def find(self, text: str, job: Job) -> SearchAnswer[FoundSegment]:
+        """Return the segments a text finds, with everything that makes their scores."""
+        return self.writer.find(text, job)
 
     def stores(self) -> Iterable[str]:
         """The journal of the stash."""
@@ -161,7 +172,7 @@ class StashScreen(RecordScreen[ContextSegment, SegmentRow]):
 
         def then(found: SegmentStory) -> None:
             if found.segment.id == self.table.cursor_key:
-                self.pane.show(found)
+                self.pane.show(found, self.found_of(found.segment.id))
 
         self.ask("Segment", partial(self.writer.story, row), then, group="story", quiet=True)
 

@@ -11,7 +11,7 @@ from screens.learnings.learning_list import days
 from screens.safe_text import shown
 from screens.widgets.table import Column
 from workbench.lists.segments import SegmentRow
-from workbench.records.segments import SegmentType
+from workbench.records.segments import FoundSegment, SegmentType
 from workbench.stash.citation import short_session
 
 TYPES: Final[Mapping[SegmentType, tuple[str, str]]] = {
@@ -29,6 +29,9 @@ TYPES: Final[Mapping[SegmentType, tuple[str, str]]] = {
 PROTECTED: Final = "◆"
 EXPIRED: Final = "◷"
 
+EVEN: Final = 0.5
+"""The similarity at which a segment is as likely relevant as not."""
+
 _TEXT: Final = 400  # characters of a segment that a row makes Content of
 _DATE: Final = 10
 
@@ -45,6 +48,20 @@ COLUMNS: Final = (
     Column("source", "Source", 24, priority=20),
     Column("id", "Id", 8, priority=10),
 )
+
+_SCORE: Final = Column("score", "Score", 7, align="right", priority=98)
+
+
+def columns(*, scored: bool) -> tuple[Column, ...]:
+    """Return the columns, with that of scores where segments were searched."""
+    return (_SCORE, *COLUMNS) if scored else COLUMNS
+
+
+def scored_cells(row: SegmentRow, found: FoundSegment | None) -> tuple[Content | str, ...]:
+    """Return the cells of a segment that was found; below even odds its score is dim."""
+    score = "" if found is None else f"{found.score:.2f}"
+    likely = found is not None and found.similarity >= EVEN
+    return (Content.styled(score, "" if likely else "$text-muted"), *segment_cells(row))
 
 
 def segment_cells(row: SegmentRow) -> tuple[Content | str, ...]:

@@ -14,24 +14,29 @@ from screens.rules.rule_text import labelled
 from screens.safe_text import joined, shown, shown_lines
 from screens.stash.segment_list import EXPIRED, PROTECTED, TYPES, short_id
 from screens.stash.segment_work import Reference, SegmentStory
+from screens.widgets.bars import bar
 from screens.widgets.diff import ReadingPane
 from workbench.lists.segments import SegmentRow
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.curation.records import RecordChange
-    from workbench.records.segments import ContextSegment
+    from workbench.records.segments import ContextSegment, FoundSegment
 
 _MARGIN: Final = 5  # cells of padding, border and scrollbar
+_NAME: Final = 12
+_BAR: Final = 16
 _LINES: Final = 2_000
 _MOST: Final = 40  # changes that are shown
 _CHANGED: Final = ("topic", "type", "source", "session_id", "references", "expires_at", "protected")
 
 
-def story_content(story: SegmentStory, *, width: int = 80) -> Content:
-    """Return a segment whole; values are wrapped at `width` cells beside their names."""
+def story_content(story: SegmentStory, found: FoundSegment | None = None, *, width: int = 80) -> Content:
+    """Return a segment whole, why a search found it first; values are wrapped at `width` cells."""
     row = story.row
     parts = [_head(row), Content("")]
+    if found is not None:
+        parts += [*_score(found, width), Content("")]
     parts += [shown_lines(story.text, lines=_LINES), Content("")]
     parts += [labelled(name, value, width=width) for name, value in facts(row)]
     parts += list(_references(story.references))
@@ -52,6 +57,20 @@ def _head(row: SegmentRow) -> Content:
     if row.expired:
         parts.append(Content.styled(f"{EXPIRED} expired", "bold $text-warning"))
     return Content("  ").join(parts)
+
+
+def _score(found: FoundSegment, width: int) -> Iterator[Content]:
+    """Tell why a segment came back, and what its score is made of as bars."""
+    yield from shown(found.why, "bold").wrap(max(width, 20))
+    yield labelled("score", f"{found.score:.2f} = similarity, age and stash age, weighted")
+    three = (("similarity", found.similarity), ("age", found.temporal), ("stash age", found.recency))
+    parts = sorted((one for one in found.parts.items() if one[1]), key=lambda one: (-one[1], one[0]))
+    for name, value in (*three, *((f"· {name}", value) for name, value in parts)):
+        yield joined(
+            (f"{name:<{_NAME}} ", "$text-muted"),
+            (bar(value, 1.0, _BAR), "$text-success"),
+            (f" {value:.2f}", ""),
+        )
 
 
 def facts(row: SegmentRow) -> list[tuple[str, str]]:
@@ -150,14 +169,15 @@ class SegmentPane(ReadingPane):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.story: SegmentStory | None = None
+        self.found: FoundSegment | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the text."""
         yield Static(shown(""))
 
-    def show(self, story: SegmentStory | None) -> None:
-        """Show a segment, or that there is none."""
-        before, self.story = self.story, story
+    def show(self, story: SegmentStory | None, found: FoundSegment | None = None) -> None:
+        """Show a segment, or that there is none; `found` says why a search has it."""
+        before, self.story, self.found = self.story, story, found
         self._draw()
         if before is None or story is None or before.segment.id != story.segment.id:
             self.scroll_home(animate=False)
@@ -171,6 +191,6 @@ class SegmentPane(ReadingPane):
         content = (
             shown("Move to a segment to read it here.", "$text-muted italic")
             if self.story is None
-            else story_content(self.story, width=room)
+            else story_content(self.story, self.found, width=room)
         )
         self.query_one(Static).update(content)

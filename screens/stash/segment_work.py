@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Final
 
+from screens.curation.search_screen import SearchAnswer
 from screens.curation.steps import wait_for
 from screens.engine import AppEngine
 from screens.jobs import Job
 from workbench.lists.segments import SegmentRow
-from workbench.records.segments import ContextSegment
+from workbench.records.segments import ContextSegment, FoundSegment
 
 if TYPE_CHECKING:
     from workbench.curation.records import RecordChange
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 DEPTH: Final = 2
 """How many references away the tree of references goes [rag §7]."""
+
+MOST_FOUND: Final = 100
+"""Segments a search lists."""
 
 _MOST: Final = 60  # segments of a tree
 
@@ -68,6 +73,17 @@ class StashWriter:
         with self.engine.stash(job.progress) as stash:
             changes = stash.history(identifier)
         return SegmentStory(row, text, references, changes)
+
+    def find(self, text: str, job: Job) -> SearchAnswer[FoundSegment]:
+        """Return the segments that a text finds, the likeliest first, however unlikely."""
+        from workbench.entry.services.stash_search import open_stash_search
+
+        with self.engine.opened(job.progress) as opened:
+            searcher = open_stash_search(opened, progress=partial(job.progress, "Embedding segments"))
+            job.check()
+            found = searcher.find(searcher.query(text, top_k=MOST_FOUND, min_similarity=0.0))
+        mode = "words" if searcher.lexical else "meaning and words"
+        return SearchAnswer({one.segment.id: one for one in found}, mode, tuple(searcher.notes))
 
     def protect(self, segments: Sequence[ContextSegment], on: bool, job: Job) -> tuple[str, ...]:
         """Protect segments, or let them go; return the ids of those that were not so already."""

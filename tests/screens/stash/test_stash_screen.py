@@ -198,3 +198,21 @@ async def test_an_empty_stash_names_the_next_command(opened: Open) -> None:
         assert "workbench stash import" in screen_text(place.app)
         await place.press("p", "x", "d", "m", "y")
         assert isinstance(place.app.screen, StashScreen)
+
+
+async def test_a_search_lists_what_it_finds_with_the_parts_of_the_score(
+    opened: Open, kept: dict[str, ContextSegment]
+) -> None:
+    """Typing searches; the best match is under the cursor, and why it came back is beside it."""
+    async with opened() as place:
+        await place.press("s")
+        place.screen.search_bar.field.value = "how is the cache keyed by lot number"
+        await place.press("enter")
+        assert place.screen.table.cursor_key == "decision"
+        assert "over" not in place.shown
+        text = screen_text(place.app)
+        assert "similarity" in text
+        assert "stash age" in text
+        place.screen.search_bar.clear()
+        await settle(place.pilot)
+        assert "over" in place.shown
