@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from store.duck import insert
+from store.duck import insert, storable
 from store.lists.haystack import FIELD, haystack
 from store.projections.bodies import json_text
 from store.projections.rows import Row, insert_rows
@@ -36,12 +36,14 @@ FROM staged
 UPDATE_SEGMENTS: Final = f"""
 UPDATE segments SET session_id = staged.session_id, type = staged.type, "timestamp" = staged."timestamp",
     stashed_at = staged.stashed_at, tokens = staged.tokens, topic = staged.topic, source = staged.source,
-    "references" = staged."references"::JSON::VARCHAR[], embedding_model = staged.embedding_model,
-    expires_at = staged.expires_at, protected = staged.protected,
-    project_id = staged.project_id, metadata = staged.metadata::JSON, removed = staged.removed,
+    "references" = staged."references"::JSON::VARCHAR[], expires_at = staged.expires_at,
+    protected = staged.protected, project_id = staged.project_id, metadata = staged.metadata::JSON,
+    removed = staged.removed,
     haystack = split_part(segments.haystack, chr({ord(FIELD)}), 1) || staged.haystack
 FROM staged WHERE segments.segment_id = staged.segment_id
 """
+# An index was written with vectors of all that were there.
+UPDATE_MODEL: Final = "UPDATE segments SET embedding_model = $model WHERE embedding_model <> $model"
 HIDE_SEGMENTS: Final = """
 UPDATE segments SET removed = TRUE FROM staged WHERE segments.segment_id = staged.segment_id
 """
@@ -69,6 +71,7 @@ _PUT: Final = "segment.put"
 _REMOVED: Final = "segment.removed"
 _USES: Final = {"segment.shown": "shown", "segment.merged": "merged"}
 _COLLECTED: Final = "segment.collected"
+_EMBEDDED: Final = "segment.embedded"
 _TYPES: Final = {
     **dict.fromkeys(("tokens", "number", "position"), "int64"),
     **dict.fromkeys(("protected", "removed"), "bool"),
@@ -82,6 +85,10 @@ class _Removed(msgspec.Struct):
     id: str
 
 
+class _Embedded(msgspec.Struct):
+    model: str
+
+
 class _Used(msgspec.Struct):
     ids: list[str]
     query: str = ""
@@ -91,7 +98,7 @@ class _Used(msgspec.Struct):
 class SegmentProjector:
     """What the stream of segments says of them."""
 
-    kinds = frozenset({_PUT, _REMOVED, *_USES, _COLLECTED})
+    kinds = frozenset({_PUT, _REMOVED, *_USES, _COLLECTED, _EMBEDDED})
 
     def __init__(self, connection: DuckDBPyConnection) -> None:
         self._connection = connection
@@ -118,6 +125,10 @@ class SegmentProjector:
                 self._rows[identifier]["removed"] = True
             else:
                 self._hidden.add(identifier)
+        elif entry.kind == _EMBEDDED:
+            model = convert(dict(entry.body), _Embedded).model
+            self.flush()
+            self._connection.execute(UPDATE_MODEL, {"model": storable(model)})
         elif entry.kind in _USES:
             used = convert(dict(entry.body), _Used)
             marks = {"event": _USES[entry.kind], "at": entry.at, "by": entry.by}

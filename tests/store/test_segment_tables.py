@@ -89,13 +89,15 @@ def play(place: Place, steps: list[tuple[str, int]]) -> None:
                     place.stash.redo()
                 case "shown":
                     place.stash.note_shown([one, "seg-0"], query="q")
+                case "embedded":
+                    place.stash.note_embedded(f"model {number}")
                 case "merged":
                     place.stash.note_merged([one])
                 case _:
                     place.rows()
 
 
-VERBS = ("add", "edit", "protect", "remove", "undo", "redo", "shown", "merged", "read")
+VERBS = ("add", "edit", "protect", "remove", "undo", "redo", "shown", "merged", "embedded", "read")
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -107,7 +109,7 @@ def test_tables_say_what_the_ledger_says(
     place = Place(tmp_path_factory.mktemp("stash"))
     play(place, [("add", 0), *steps])
     ledger = place.stash.store.ledger()
-    known = place.stash.with_texts(tuple(ledger.records.values()))
+    known = place.stash.with_texts(place.stash.records())
     rows = place.rows()
     assert {one.id: one for one in known} == {key: row.segment for key, row in rows.items()}
     uses = {key: (row.shown, row.merged) for key, row in rows.items()}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from workbench.curation.service import CurationService
     from workbench.lists.segments import SegmentRow
     from workbench.lists.tables import Page
+    from workbench.ports import Float32
     from workbench.records.answers.stash import MergeResponse
     from workbench.records.segments import ContextSegment, FoundSegment, SegmentFields, SegmentFilters
 
@@ -122,6 +123,16 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
 
         with curate_stash(self._host, "stash") as service:
             return linked_segments(service, identifier, max_hops, direction)
+
+    def embedding(self, identifier: str) -> Float32:
+        """Return the unit vector of a segment's text, as far as the model reads; float32 [dimensions].
+
+        Raises: UsageError for an unknown one; ModelError where no model is ready; StoreError.
+        """
+        from workbench.entry.services.stash import segment_embedding, stash_service
+
+        with self._host.operation("stash") as work:
+            return segment_embedding(work.project, stash_service(work.project, self._host.by), identifier)
 
     def merge(
         self,

@@ -40,9 +40,10 @@ class ContextSegment:
     `text` is what was said and never changes; it is empty where it was not read, and `digest` (SHA-256, hex)
     tells contents apart. `timestamp` is when it was created and `stashed_at` when it was put aside. `source`
     is a file's path, a message's id or `claude_code:<session>#<line>`. `references` are ids of segments it
-    refers to, there or not. `embedding_model` is the one that embedded it when it was stashed, "" if none
-    did. Once `expires_at` is over it is no longer found and may be collected, unless it is `protected`.
-    `metadata` are further facts: the name of a tool, an exit code, which part of what it is.
+    refers to, there or not. `embedding_model` is the one whose vectors the index has of it, "" for what was
+    stashed since that was written. Once `expires_at` is over it is no longer found and may be collected,
+    unless it is `protected`. `metadata` are further facts: the name of a tool, an exit code, which part of
+    what it is.
     """
 
     segment_id: str = ""

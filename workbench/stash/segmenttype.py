@@ -22,6 +22,7 @@ REMOVED: Final = "segment.removed"
 SHOWN: Final = "segment.shown"
 MERGED: Final = "segment.merged"
 COLLECTED: Final = "segment.collected"
+EMBEDDED: Final = "segment.embedded"
 
 SHORT: Final = 12
 """Characters of an id that are shown: `seg-` and eight digits."""
@@ -44,7 +45,7 @@ class SegmentRecordType(RecordType[ContextSegment]):
     removed = REMOVED
     settled = "segment.settled"
     reopened = "segment.reopened"
-    facts = frozenset({SHOWN, MERGED, COLLECTED})
+    facts = frozenset({SHOWN, MERGED, COLLECTED, EMBEDDED})
     editable = frozenset(
         {"type", "topic", "source", "session_id", "timestamp", "references", "expires_at", "protected"}
         | {"metadata"}

@@ -7,7 +7,7 @@ notes how they were used (`note_shown`, `note_merged`, which are no steps) and r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
@@ -19,7 +19,16 @@ from workbench.curation.store import record
 from workbench.errors import UsageError
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
-from workbench.stash.segmenttype import COLLECTED, MERGED, SEGMENTS, SHORT, SHOWN, STREAM, segment_id
+from workbench.stash.segmenttype import (
+    COLLECTED,
+    EMBEDDED,
+    MERGED,
+    SEGMENTS,
+    SHORT,
+    SHOWN,
+    STREAM,
+    segment_id,
+)
 from workbench.stash.stashstore import LOCK, StashLedger, StashStore
 from workbench.stash.times import require_time
 from workbench.suggest import did_you_mean
@@ -181,6 +190,10 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         """Note that segments were taken back into a context: they were useful. Raises: StoreError."""
         self._note(MERGED, identifiers, query, session_id)
 
+    def note_embedded(self, model: str) -> None:
+        """Note that an index was written with vectors of all segments by a model. Raises: StoreError."""
+        self.store.journal.append(STREAM, EMBEDDED, [{"model": model}], by=self.by, sync=False)
+
     def uses(self, identifier: str) -> SegmentUses:
         """Return how a segment was used. Raises: StoreError."""
         return self.store.reader.read(
@@ -210,7 +223,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         def read(ledger: StashLedger) -> tuple[RecordChange[ContextSegment], ...]:
             if not identifier:
                 return tuple(ledger.changes)
-            wanted = identifier if identifier in ledger.versions else self.identify(ledger, identifier)
+            wanted = _identified(identifier, ledger.versions)
             return tuple(one for one in ledger.changes if one.record_id == wanted)
 
         return self.store.reader.read(read)
@@ -225,26 +238,16 @@ class StashService(CurationService[StashLedger, ContextSegment]):
 
     def identify(self, ledger: StashLedger, beginning: str) -> str:
         """Return the whole id of a segment from its beginning. Raises: UsageError for none or several."""
-        if beginning in ledger.records:
-            return beginning
-        forms = (beginning, f"seg-{beginning}") if beginning else ()
-        found = sorted(one for one in ledger.records if forms and one.startswith(forms))
-        if len(found) == 1:
-            return found[0]
-        if found:
-            some = ", ".join(found[:3])
+        try:
+            return _identified(beginning, ledger.records)
+        except UnknownSegment:
+            gone = _begun(beginning, ledger.versions)
+            if len(gone) != 1:
+                raise
             raise UsageError(
-                f"{len(found):,} segments begin with {beginning[:40]!r}", hint=f"Give more of it: {some}, …"
-            )
-        if beginning in ledger.versions:
-            raise UsageError(
-                f"{beginning} was removed",
-                hint="`workbench stash undo` brings back what the last step removed.",
-            )
-        hint = did_you_mean(beginning, _resembling(ledger, beginning))
-        raise UsageError(
-            f"there is no segment {beginning[:40]!r}", hint=hint or "`workbench stash list` shows all."
-        )
+                f"{gone[0]} was removed",
+                hint=f"`workbench stash history {gone[0][:SHORT]}` says when and why.",
+            ) from None
 
     def prepared_changes(self, before: ContextSegment, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return changes as they are kept. Raises: UsageError for an invalid time, or for another text."""
@@ -284,7 +287,8 @@ class StashService(CurationService[StashLedger, ContextSegment]):
     def _found(self, ledger: StashLedger, identifiers: Sequence[str]) -> list[ContextSegment]:
         if not identifiers:
             raise UsageError("no segment is named", hint="Name one or more by their ids.")
-        return [ledger.require(self.identify(ledger, one)) for one in dict.fromkeys(identifiers)]
+        found = (self.identify(ledger, one) for one in dict.fromkeys(identifiers))
+        return [ledger.find(one) or ledger.require(one) for one in found]
 
     def _set(
         self, identifiers: Sequence[str], changes: Mapping[str, Any], *, verb: str, reason: str
@@ -319,8 +323,29 @@ def _storable(text: str) -> str:
     return text
 
 
-def _resembling(ledger: StashLedger, wanted: str) -> list[str]:
-    """Return some ids that begin or end like one that is not there."""
-    head, tail = wanted[:6], wanted[-6:]
-    found = (one for one in ledger.records if one.startswith(head) or one.endswith(tail))
-    return [one for one, _ in zip(found, range(_NEAR), strict=False)]
+class UnknownSegment(UsageError):
+    """No segment has an id that begins so."""
+
+
+def _identified(beginning: str, known: Collection[str]) -> str:
+    """Return the one of the ids that begins so. Raises: UnknownSegment for none; UsageError for several."""
+    if beginning in known:
+        return beginning
+    found = _begun(beginning, known)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(
+            f"{len(found):,} segments begin with {beginning[:40]!r}",
+            hint=f"Give more of it: {', '.join(found[:3])}, …",
+        )
+    near = (one for one in known if one.startswith(beginning[:6]) or one.endswith(beginning[-6:]))
+    hint = did_you_mean(beginning, [one for one, _ in zip(near, range(_NEAR), strict=False)])
+    raise UnknownSegment(
+        f"there is no segment {beginning[:40]!r}", hint=hint or "`workbench stash list` shows all."
+    )
+
+
+def _begun(beginning: str, known: Collection[str]) -> list[str]:
+    forms = (beginning, f"seg-{beginning}") if beginning else ()
+    return sorted(one for one in known if forms and one.startswith(forms))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from workbench.curation.ledger import Ledger
 from workbench.curation.store import CurationStore
 from workbench.ports import Entry
 from workbench.records.segments import ContextSegment
-from workbench.stash.segmenttype import COLLECTED, MERGED, PUT, SEGMENTS, SHOWN, SegmentRecordType
+from workbench.stash.segmenttype import COLLECTED, EMBEDDED, MERGED, PUT, SEGMENTS, SHOWN, SegmentRecordType
 
 LOCK: Final = "stash"
 
@@ -21,7 +21,8 @@ class StashLedger(Ledger[ContextSegment]):
 
     `shown` and `merged` count by id how often a query found a segment and how often it was taken back into a
     context, last at `merged_at`: relevance feedback. `collected` is when retention last ran, "" for never.
-    All these are facts, which no undo takes back.
+    `embedded` is the model by which the last index was written, and `unembedded` are ids that came since. All
+    these are facts, which no undo takes back.
     """
 
     type: SegmentRecordType = SEGMENTS
@@ -29,6 +30,15 @@ class StashLedger(Ledger[ContextSegment]):
     merged: dict[str, int] = field(default_factory=dict)
     merged_at: dict[str, str] = field(default_factory=dict)
     collected: str = ""
+    embedded: str = ""
+    unembedded: set[str] = field(default_factory=set)
+
+    def find(self, identifier: str) -> ContextSegment | None:
+        """Return a segment with the model that embedded it, without its text; None for an unknown id."""
+        found = self.records.get(identifier)
+        if found is None or not self.embedded or identifier in self.unembedded:
+            return found
+        return replace(found, embedding_model=self.embedded)
 
     def take(self, entry: Entry, home: bool = False) -> None:
         """Bring one more entry into the ledger; a segment whose text was never put is left out."""
@@ -37,12 +47,18 @@ class StashLedger(Ledger[ContextSegment]):
             if identifier not in self.versions:
                 self.skipped.append(f"segment {identifier[:80]!r}: its text is missing")
                 return
+        elif entry.kind == PUT and self.embedded:
+            self.unembedded.add(str(entry.body.get("segment_id", "")))
         Ledger.take(self, entry, home)
 
     def take_fact(self, entry: Entry, home: bool) -> None:
-        """Count that segments were shown or merged; note that retention ran."""
+        """Count that segments were shown or merged; note that retention ran, that an index was written."""
         if entry.kind == COLLECTED:
             self.collected = entry.at
+            return
+        if entry.kind == EMBEDDED:
+            self.embedded = str(entry.body.get("model") or "")
+            self.unembedded.clear()
             return
         counts = self.shown if entry.kind == SHOWN else self.merged
         for identifier in used_segments(entry):

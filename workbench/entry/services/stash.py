@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from workbench.config import StashConfig
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.opening import ProjectHost
+from workbench.errors import ModelError
 from workbench.records.answers.project import DoctorFinding, State
 from workbench.records.segments import ContextSegment
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
@@ -15,6 +17,9 @@ from workbench.stash.service import StashService
 from workbench.stash.stashstore import StashLedger
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.ports import Float32
 
 
 def stash_service(project: OpenedProject, by: str) -> StashService:
@@ -75,6 +80,19 @@ def stash_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
     held = f"{counted(number, 'segment')} of {counted(tokens, 'token')}, {plan.protected:,} protected"
     due = f"; `workbench stash gc` removes {len(plan.disposals):,}" if plan.disposals else ""
     yield DoctorFinding("stash", State.OK, held + due)
+
+
+def segment_embedding(project: OpenedProject, service: StashService, identifier: str) -> Float32:
+    """Return the unit vector of a segment's text by the model that is ready, as far as it reads; float32 [d].
+
+    Raises: UsageError for an unknown one; ModelError where no model is ready; StoreError.
+    """
+    text = service.find(identifier).text
+    vectors, missing = project.text_vectors
+    if vectors is None:
+        raise ModelError(missing, hint="workbench model prepare")
+    found: Float32 = vectors.embed([text])[0]
+    return found
 
 
 def linked_segments(

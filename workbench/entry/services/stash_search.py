@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.entry.project import OpenedProject
+from workbench.entry.services.stash import stash_service
 from workbench.errors import ModelError, StoreError, UsageError
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
 from workbench.stash.references import ReachedSegment, ReferenceDirection, follow_references, reference_links
@@ -136,7 +137,7 @@ def renew_stash_index(project: OpenedProject, vectors: VectorStore, progress: Pr
     index = project.segment_index
     index.refresh()
     if len(index) and (index.is_behind(vectors.model) or index.stored < len(index)):
-        index.publish(EmbeddingModel(vectors.model, vectors.setting, vectors.embed), progress)
+        _publish(project, EmbeddingModel(vectors.model, vectors.setting, vectors.embed), progress)
     return len(index)
 
 
@@ -173,6 +174,13 @@ def _bring_up(
             searcher.vectors = vectors = former
     model = None if vectors is None else EmbeddingModel(vectors.model, vectors.setting, vectors.embed)
     if write and index.is_behind("" if model is None else model.model):
-        index.publish(model, progress)
+        _publish(project, model, progress)
     elif model is not None and (write or len(index) - index.stored <= AT_ONCE):
         index.embed_tail(model, progress)
+
+
+def _publish(project: OpenedProject, model: EmbeddingModel | None, progress: Progress | None) -> None:
+    """Write the next index, and note by which model."""
+    project.segment_index.publish(model, progress)
+    if model is not None:
+        stash_service(project, "index").note_embedded(model.model)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tests.conftest import Work
 from tests.entry.cli.conftest import Run
 from workbench.entry.cli import exits
 
@@ -45,3 +48,19 @@ def test_gc_says_what_goes_and_why(empty: object, run: Run) -> None:
     assert "it expired on" in ran.out
     assert "1 segment of 1 token removed; 1 of 2 tokens stay, 1 of them protected" in ran.err
     assert [one["segment_id"] for one in run("stash", "list", "--json").json()["segments"]] == [kept]
+
+
+def test_retention_runs_before_the_first_addition_of_a_day(
+    empty: Work, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what it removed and why, is a step of its own, and a setting turns it off."""
+    gone = add(run, "Gone", "--expires-in", "0")
+    journal = empty.root / ".workbench" / "journal" / "stash.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    journal.write_text("".join(one for one in lines if "segment.collected" not in one), encoding="utf-8")
+    monkeypatch.setenv("WORKBENCH_STASH_COLLECT", "false")
+    assert "removed" not in run("stash", "add", "One").err
+    monkeypatch.delenv("WORKBENCH_STASH_COLLECT")
+    assert "1 segment removed first (1 expired; stash.collect)" in run("stash", "add", "Two").err
+    assert "removed" not in run("stash", "add", "Three").err
+    assert run("stash", "history", gone[:12], "--json").code == exits.OK

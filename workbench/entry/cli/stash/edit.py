@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -189,8 +190,10 @@ def line_of(out: Output, one: ContextSegment, *, expired: bool = False) -> str:
 def say_collected(out: Output, done: StashCollection | None) -> None:
     """Say what retention removed by itself, if it did."""
     if done is not None:
-        removed = f"{counted(len(done.disposals), 'segment')} that nobody needed any more"
-        out.say(f"{removed} removed first (stash.collect): `workbench stash history` shows why")
+        reasons = Counter(one.reason.value for one in done.disposals)
+        why = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+        removed = counted(len(done.disposals), "segment")
+        out.say(f"{removed} removed first ({why}; stash.collect): `workbench stash history` has each")
 
 
 def _facts(one: ContextSegment, referring: Sequence[str]) -> list[tuple[str, str]]:
