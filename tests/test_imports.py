@@ -163,6 +163,7 @@ def test_a_plan_on_an_indexed_project_imports_what_it_uses(
     second = {name.partition(".")[0] for name in names}
     assert {"workbench.memory.learnings.prompt", "workbench.rules.conflicts.findings"} <= names
     assert {name for name in names if name.startswith(FOR_CURATORS)} == set()
+    assert {name for name in names if name.startswith(("workbench.stash", "store.segment"))} == set()
     assert second & UNUSED_BY_PLANS == set()
     assert "onnxruntime" not in second
     assert "numpy" in second

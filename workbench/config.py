@@ -135,7 +135,7 @@ class MemoryConfig:
 
 @dataclass(frozen=True, slots=True)
 class StashConfig:
-    """What the stash keeps and how it is searched [rag §7].
+    """What the stash keeps, how it is searched, and what plans get of it [rag §7].
 
     Segments needed within `keep_days` are kept, at most so many segments and tokens; 0 is without a limit.
     With `collect` the first addition of a day removes the others, which can be undone.
@@ -145,6 +145,8 @@ class StashConfig:
     `recency_days`), with these weights. Similarity rises or falls by `feedback_weight` at most as a segment
     was used when it came back. At most `per_session` come from one session, any number if that is 0. Texts
     are embedded in chunks of `chunk_tokens`.
+
+    Segments take `share` of a plan's budget at most; with 0 none is in a plan.
     """
 
     keep_days: Count = 30
@@ -161,6 +163,7 @@ class StashConfig:
     feedback_weight: Share = 0.1
     per_session: Count = 0
     chunk_tokens: ChunkTokens = 200
+    share: Share = 0.15
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from workbench.records.segments import ContextSegment, FoundSegment, StashQuery
 
     Float32 = NDArray[np.float32]
     Int64 = NDArray[np.int64]
@@ -176,6 +178,27 @@ class TextVectors(Protocol):
         self, kind: str, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None
     ) -> VectorIndex:
         """Return the index of the texts' vectors, embedding those that are missing. Raises ModelError."""
+        ...
+
+
+class StashSearch(Protocol):
+    """The segments of a project's stash that are not over, as a plan asks for them."""
+
+    @property
+    def lexical(self) -> bool:
+        """Whether words alone decide what is found, for want of vectors."""
+        ...
+
+    def ids(self) -> Collection[str]:
+        """Return their ids. Raises: StoreError."""
+        ...
+
+    def find(self, query: StashQuery) -> tuple[FoundSegment, ...]:
+        """Return the segments a query finds, the best first. Raises: StoreError, ModelError."""
+        ...
+
+    def segments(self, identifiers: Collection[str]) -> tuple[ContextSegment, ...]:
+        """Return segments by id with their texts, in the order of the ids. Raises: StoreError."""
         ...
 
 

@@ -7,7 +7,7 @@ time. Each state has a glyph of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
@@ -27,13 +27,16 @@ if TYPE_CHECKING:
     from workbench.records.answers.plan import PlanResponse
     from workbench.records.plan import RankedFile
     from workbench.records.rules import Rule
+    from workbench.records.segments import FoundSegment
     from workbench.rules.matching.match import RuleMatch
+    from workbench.stash.selection import ChosenSegment
 
 IN: Final = "in"
 OUT: Final = "out"
 FILES: Final = "files"
 LEARNINGS: Final = "learnings"
 RULES: Final = "rules"
+SEGMENTS: Final = "segments"
 FIELDS: Final = (
     Field("name", FieldKind.TEXT),
     Field("why", FieldKind.TEXT),
@@ -86,7 +89,8 @@ class PackCandidate:
 class ShownPlan:
     """A plan to be shown: its candidates, the text of the pack, and what the lines around them say.
 
-    `learnings` {id: text} and `rules` are those in the pack, recorded once the pack is handed over.
+    `learnings` {id: text}, `rules` and `segments` are those in the pack, recorded once it is handed over;
+    `stashed` are all segments that were looked at, by id.
     """
 
     task: str
@@ -104,6 +108,8 @@ class ShownPlan:
     gone: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+    segments: tuple[ChosenSegment, ...] = ()
+    stashed: Mapping[str, FoundSegment] = field(default_factory=dict)
 
     @property
     def selected(self) -> int:
@@ -135,7 +141,7 @@ COLUMNS: Final = (
     Column("why", "Why", share=3, least=22, priority=1),
 )
 _MOST_TITLE: Final = 300
-_KINDS: Final = {"rules": "§", "learnings": "¶", FILES: ""}
+_KINDS: Final = {RULES: "§", LEARNINGS: "¶", SEGMENTS: "»", FILES: ""}
 
 
 def list_rows(

@@ -1,7 +1,8 @@
 """Beside the list: why a candidate is in or out, as words and bars, and the text of it that is packed.
 
 A file's score is a sum over signals, shown first in words and then signal by signal. A rule's is what it has
-in common with the task, its priority and its scope. What scores nothing has no bars, and a reason instead.
+in common with the task, its priority and its scope, a segment's its similarity, its age and how long ago it
+was put aside. What scores nothing has no bars, and a reason instead.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from screens.widgets.table_rows import line_strip
 from workbench.plan.response import likelihood, phrase
 
 if TYPE_CHECKING:
+    from workbench.records.segments import FoundSegment
     from workbench.rules.matching.match import RuleMatch
 
 SPECIFIED: Final = {
@@ -57,6 +59,8 @@ def sections_of(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, 
     """Return the bars of a candidate, the ones in words first."""
     if candidate.kind == FILES:
         return _of_file(candidate, plan)
+    if candidate.name in plan.stashed:
+        return _of_segment(plan.stashed[candidate.name])
     match = plan.matches.get(candidate.name)
     if match is None:
         return (BarSection("Score", note="It applies to every task: nothing was compared."),)
@@ -124,6 +128,18 @@ def _of_file(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, ...
     if found.sources:
         sections.append(BarSection("Proposed by", note=", ".join(found.sources)))
     return tuple(sections)
+
+
+def _of_segment(found: FoundSegment) -> tuple[BarSection, ...]:
+    ordered = (
+        Contribution("similarity", found.similarity),
+        Contribution("how recent", found.temporal),
+        Contribution("put aside lately", found.recency),
+    )
+    parts = tuple(Contribution(name, value) for name, value in found.parts.items())
+    note = f"{found.score:.2f}, a weighted sum; below an even similarity nothing is shown"
+    sections = [BarSection("Score", ordered, note=note)]
+    return (*sections, BarSection("What its similarity is made of", parts)) if parts else tuple(sections)
 
 
 def _of_rule(match: RuleMatch) -> tuple[BarSection, ...]:

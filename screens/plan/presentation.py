@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
-from screens.plan.candidates import FILES, LEARNINGS, OUT, RULES, PackCandidate, ShownPlan
+from screens.plan.candidates import FILES, LEARNINGS, OUT, RULES, SEGMENTS, PackCandidate, ShownPlan
 from screens.widgets.bars import Portion
 from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.overrides import EXCLUDED
@@ -15,6 +16,8 @@ from workbench.plan.render import STYLES, FileView, Passage, content
 from workbench.records.plan import RankedFile, Representation
 from workbench.records.rules import Rule
 from workbench.text.tokens import TokenCounter
+
+_SHOWN_TEXT: Final = 20_000  # characters of a segment that is out
 
 
 def present_plan(
@@ -52,23 +55,37 @@ def present_plan(
         gone=gone,
         heads=heads,
         rules=plan.rules,
+        segments=plan.segments,
+        stashed=plan.stashed,
     )
 
 
 def _passages(plan: Plan, counter: TokenCounter, style: str) -> Iterator[PackCandidate]:
+    parts = {one.found.segment.id for one in plan.segments if one.part}
     for passage in plan.pack.passages:
         yield PackCandidate(
             kind=passage.section.lower(),
             name=passage.id,
-            title=passage.text,
+            title=_first_line(passage.text) if passage.block else passage.text,
             place=passage.origin,
-            form="absolute" if passage.mandatory else "rule" if passage.section == "Rules" else "note",
+            form=_form(passage, parts),
             tokens=_cost(passage, counter, style),
             score=passage.score,
             why=passage.why,
             pinned=passage.id in plan.overrides.pinned,
             text=passage.text,
         )
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]
+
+
+def _form(passage: Passage, parts: Collection[str]) -> str:
+    """Return how a passage is in the pack: rules as they bind, segments whole or in part."""
+    if passage.section == "Segments":
+        return "part" if passage.id in parts else "whole"
+    return "absolute" if passage.mandatory else "rule" if passage.section == "Rules" else "note"
 
 
 def _files(plan: Plan, counter: TokenCounter, style: str) -> Iterator[PackCandidate]:
@@ -132,6 +149,9 @@ def _list_dropped(
             yield replace(out, kind=RULES, title=rule.rule, place=where, text=rule.rule)
         elif name in learned:
             yield replace(out, kind=LEARNINGS, title=learned[name], text=learned[name])
+        elif name in plan.stashed:
+            text = plan.stashed[name].segment.text[:_SHOWN_TEXT]
+            yield replace(out, kind=SEGMENTS, title=_first_line(text), text=text)
         else:
             folder, _, base = name.rpartition("/")
             yield replace(out, title=base, place=folder, score=found.score if found else None)

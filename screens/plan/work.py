@@ -143,7 +143,7 @@ def start_episode(engine: AppEngine, asked: PlanQuery, plan: ShownPlan, job: Job
 
 
 def record_use(engine: AppEngine, plan: ShownPlan, session: str, job: Job) -> None:
-    """Record which rules and learnings left with a pack: their use counts, and no learning is learned again.
+    """Record what left with a pack: the use of rules and segments counts, no learning is learned again.
 
     `session` is the one they were given to, '' where nobody knows. Raises: StoreError.
     """
@@ -153,7 +153,8 @@ def record_use(engine: AppEngine, plan: ShownPlan, session: str, job: Job) -> No
     with engine.workspace(job.progress) as opened:
         tool = engine.config.rules.tool
         request = PlanRequest(str(engine.root), plan.task, session_id=session, tool=tool)
-        if note := record_given(opened.workspace, request, plan.rules, plan.learnings, by=BY):
+        given = (plan.rules, plan.learnings, plan.segments)
+        if note := record_given(opened, request, *given, by=BY):
             raise StoreError(note)
 
 

@@ -27,12 +27,16 @@ def test_names_are_resolved_to_paths_and_ids() -> None:
 @pytest.mark.parametrize(
     ("name", "said", "hint"),
     [
-        ("src/client.py", "no file, rule or learning 'src/client.py'", "Did you mean src/http/client.py?"),
-        ("src/auht.py", "no file, rule or learning", "Did you mean src/auth.py?"),
+        (
+            "src/client.py",
+            "no file, rule, learning or segment 'src/client.py'",
+            "Did you mean src/http/client.py?",
+        ),
+        ("src/auht.py", "no file, rule, learning or segment", "Did you mean src/auth.py?"),
         ("rule-ab", "2 ids begin with 'rule-ab'", "rule-abc123, rule-abd999"),
-        ("zzz", "no file, rule or learning 'zzz'", "workbench rank"),
-        ("\x1b[31m", "no file, rule or learning", "workbench rank"),
-        ("", "no file, rule or learning ''", "workbench rank"),
+        ("zzz", "no file, rule, learning or segment 'zzz'", "workbench rank"),
+        ("\x1b[31m", "no file, rule, learning or segment", "workbench rank"),
+        ("", "no file, rule, learning or segment ''", "workbench rank"),
     ],
 )
 def test_an_unknown_name_is_refused_with_what_may_have_been_meant(name: str, said: str, hint: str) -> None:
@@ -121,7 +125,7 @@ def test_a_pinned_file_that_cannot_be_read_says_so(project: Any, tmp_path: Path)
     place = opened(project.root)
     planned(place)
     if "logo.dat" not in place.workspace.index.positions:
-        with pytest.raises(UsageError, match="no file, rule or learning"):
+        with pytest.raises(UsageError, match="no file, rule, learning or segment"):
             planned(place, pinned=("logo.dat",))
     else:
         trace = planned(place, pinned=("logo.dat",)).response.decision_trace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from workbench.records.segments import ContextSegment, SegmentType, text_digest
@@ -64,6 +65,12 @@ def test_of_a_file_at_two_times_the_later_reading_is_merged() -> None:
     found = merged(new, old, part)
     assert [one.id for one in found.segments] == ["seg-2", "seg-3"]
     assert found.left_out == (("seg-1", "a.py was read again later: seg-2"),)
+    early, late = ({"lines": lines} for lines in ("1-3", "4-9"))
+    assert not merged(replace(old, metadata=early), replace(new, metadata=late)).left_out
+    parts = ({"part": f"{number}/2", "place": "claude_code:7f3a#4"} for number in (1, 2))
+    assert not merged(
+        *(replace(one, metadata=each) for one, each in zip((old, new), parts, strict=True))
+    ).left_out
 
 
 def test_decisions_that_contradict_each_other_are_both_there_and_named() -> None:

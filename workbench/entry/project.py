@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from workbench.plan.adapters import Adapters, VersionControl
     from workbench.plan.planner import Planner
     from workbench.plan.workspace import Workspace
-    from workbench.ports import Embedder, LanguageModel
+    from workbench.ports import Embedder, LanguageModel, StashSearch
     from workbench.project.delta import Delta
     from workbench.records.episodes import Commit
     from workbench.records.rules import Rule
@@ -168,6 +168,7 @@ class OpenedProject(ProjectState):
             contents=Contents(self.root, self.counter, cap=self.config.index.max_file_bytes),
             matching=match_params(self.config.rules),
             recheck=self._recheck if self.config.rules.recheck else None,
+            segment_share=self.config.stash.share,
         )
 
     @cached_property
@@ -272,7 +273,16 @@ class OpenedProject(ProjectState):
             notes=tuple(filter(None, (self.note, *self.location.notes))),
             degraded=() if repository is not None else ("history",),
             control=None if repository is None else _version_control(repository),
+            stash=self._stash_search,
         )
+
+    def _stash_search(self) -> StashSearch | None:
+        if not self.journal.size(STASH):
+            return None
+        from workbench.entry.services.stash_search import open_stash_search  # where there is something
+
+        searcher = open_stash_search(self, write=False)
+        return searcher if searcher.index.columns.alive.any() else None
 
     def _recheck(self, matches: Sequence[RuleMatch], message: str) -> Rechecked:
         from workbench.rules.matching.recheck import recheck_as_set  # only where the settings ask for it

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from workbench.plan.intent import parse_intent
-from workbench.ports import Damaged, Journal
+from workbench.ports import Damaged, Journal, StashSearch
 from workbench.project.scan import Lister
 from workbench.project.upkeep import IndexStore
 from workbench.records.worktree import HeadState
@@ -42,7 +42,8 @@ class Adapters:
     damaged; `publish(kind, write)` makes a new one and returns its directory. `home` is the user's home, None
     when rule files there are not to be read. `replace_file(path, data, expected)` writes a file of the user's
     that has the bytes `expected`, None for a new one; `data` None removes it. `control` is None outside a
-    repository. `degraded` names what is missing, `notes` explain why in sentences.
+    repository. `stash()` opens the stash, None where nothing was ever put aside. `degraded` names what is
+    missing, `notes` explain why in sentences.
     """
 
     root: Path
@@ -58,6 +59,7 @@ class Adapters:
     lister: Lister
     replace_file: Callable[[Path, bytes | None, bytes | None], None]
     control: VersionControl | None = None
+    stash: Callable[[], StashSearch | None] = lambda: None
     degraded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -1,8 +1,8 @@
 """Pins and exclusions: what a plan must hold and what it must not, decided by the caller before the engine.
 
-An override names a file by its path, a rule or a learning by its id; the beginning of an id is enough. What
-is pinned is packed before anything else and counts as certainly needed, so that the packing decides how much
-of it to show and not whether; what is excluded is dropped, with that as its reason.
+An override names a file by its path, a rule, learning or segment by its id; the beginning of an id is enough.
+What is pinned is packed before anything else and counts as certainly needed, so that the packing decides how
+much of it to show and not whether; what is excluded is dropped, with that as its reason.
 """
 
 from __future__ import annotations
@@ -85,16 +85,16 @@ def _resolve_name(name: str, paths: Collection[str], ids: Collection[str]) -> st
         return path
     if given in ids:
         return given
-    found = sorted(one for one in ids if one.startswith((given, f"rule-{given}")))
+    found = sorted(one for one in ids if one.startswith((given, f"rule-{given}", f"seg-{given}")))
     if len(given) >= _LEAST_BEGINNING and found:
         if len(found) == 1:
             return found[0]
         some = ", ".join(found[:3])
         raise UsageError(f"{len(found)} ids begin with {_show(given)!r}", hint=f"Give more of it: {some}, …")
     raise UsageError(
-        f"there is no file, rule or learning {_show(given)!r} to pin or exclude",
+        f"there is no file, rule, learning or segment {_show(given)!r} to pin or exclude",
         hint=_hint(path, paths, ids)
-        or "Give a path of the project as `workbench rank` lists it, or the id of a rule or a learning.",
+        or "Give a path that `workbench rank` lists, or the id of a rule, a learning or a segment.",
     )
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from workbench.plan.compose import FileCandidate, Pack, compose
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
@@ -15,6 +16,7 @@ from workbench.plan.ranking import needed_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
 from workbench.plan.representations import Content, digests_of, file_offers, name_offer
 from workbench.plan.response import plan_response
+from workbench.plan.segments import stashed_passages
 from workbench.plan.snippets import chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
@@ -24,6 +26,10 @@ from workbench.records.project import CacheStatus, Layer, Skipped
 from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch
 from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.records.segments import FoundSegment
+    from workbench.stash.selection import ChosenSegment
 
 LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
 _NAMED_RULE = 60  # characters of a rule in the reason why it is left out
@@ -35,7 +41,8 @@ class Plan:
     """A finished plan: the response [img 8.1] and what it was made of.
 
     `ranked` are all files that were ranked, excluded ones too; `matches` the rules that match the task,
-    `learnings` {id: text} of those in the pack, and `rules` those in it.
+    `learnings` {id: text} of those in the pack, and `rules` and `segments` those in it. `stashed` are
+    all segments that were looked at, by id.
     """
 
     response: PlanResponse
@@ -49,6 +56,8 @@ class Plan:
     matches: tuple[RuleMatch, ...] = ()
     learnings: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
+    segments: tuple[ChosenSegment, ...] = ()
+    stashed: Mapping[str, FoundSegment] = field(default_factory=dict)
 
 
 def plan(
@@ -100,13 +109,18 @@ def plan(
     learned = learned_passages(workspace, planner, request, ranking, query)
     stages["rules"] = _ms(clock)
     clock = time.perf_counter()
+    first = [*rule_passages(rules), *learned.passages]
+    stashed = stashed_passages(workspace, planner, request, ranking, first)
+    if stashed.asked:
+        stages["stash"] = _ms(clock)
+        clock = time.perf_counter()
     chances = needed_chances(ranking.model, ranking.files, overrides.pinned)
     least = max(LEAST_CHANCE, request.least_chance)
     candidates, unread = _candidates(workspace, planner, ranking, chances, STYLES[style], least)
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
     candidates = without_rule_files(candidates, rules, intent)
-    passages = overrides.passages([*rule_passages(rules), *learned.passages])
+    passages = overrides.passages([*first, *stashed.passages])
     pack = compose(passages, candidates, request.token_budget, STYLES[style], planner.counter)
     stages["pack"] = _ms(clock)
     dropped = [
@@ -114,11 +128,13 @@ def plan(
         *((found.path, found.reason) for found in unread),
         *((one.rule.id, f"“{_short(one.rule.rule)}” {visible_line(one.reason)}") for one in rules.dropped),
         *learned.dropped,
+        *stashed.left_out,
         *(
             (found.path, "ranked too low to be considered")
             for found in ranking.files[planner.read + planner.named :]
         ),
     ]
+    segments = stashed.given(pack.passages)
     response = plan_response(
         pack,
         intent,
@@ -127,12 +143,14 @@ def plan(
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
         ranked={found.path: found for found in ranked},
         chances={} if baseline else chances,
+        segments=segments,
         dropped=dropped,
         degraded=(*missing_parts(workspace, planner), *matched.degraded),
         notes=[
             *_unfit(pack, dropped, overrides),
             *_spare(pack),
             *_notes(workspace, planner, ranking),
+            *stashed.notes,
             *(matched.notes if planner.recheck else ()),
         ],
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
@@ -141,7 +159,21 @@ def plan(
     packed = {passage.id for passage in pack.passages}
     used = tuple(one.rule for one in rules.selected if one.rule.id in packed)
     matches = tuple(matched.matches)
-    return Plan(response, ranking, pack, intent, ranked, synced, stages, overrides, matches, given, used)
+    return Plan(
+        response,
+        ranking,
+        pack,
+        intent,
+        ranked,
+        synced,
+        stages,
+        overrides,
+        matches,
+        learnings=given,
+        rules=used,
+        segments=segments,
+        stashed=stashed.found,
+    )
 
 
 def _candidates(

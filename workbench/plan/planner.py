@@ -36,6 +36,7 @@ class Planner:
     """What planning needs besides a workspace: models, tokenizer, limits.
 
     `recheck` takes matches and the message and returns what a language model leaves of them; None: no model.
+    Segments may take `segment_share` of a budget.
     """
 
     ranking: LinearModel
@@ -50,6 +51,7 @@ class Planner:
     matcher: RuleMatcher = field(default_factory=RuleMatcher)
     learned: RuleMatcher = field(default_factory=partial(RuleMatcher, LEARNINGS))
     recheck: Recheck | None = None
+    segment_share: float = 0.15
     read: int = READ
     named: int = NAMED
 
@@ -102,10 +104,12 @@ def rank(
 
 
 def overridable_ids(workspace: Workspace) -> frozenset[str]:
-    """Return the ids of the passages that can be pinned and excluded: rules and learnings in force."""
-    kept = workspace.learnings()
+    """Return the ids of the passages that can be pinned and excluded: rules, learnings and segments."""
+    kept, stash = workspace.learnings(), workspace.adapters.stash()
     learned = () if kept is None else kept.known.live
-    return frozenset((*(rule.id for rule in workspace.rulebook.rules), *(one.id for one in learned)))
+    put_aside = () if stash is None else stash.ids()
+    rules = workspace.rulebook.rules
+    return frozenset((*(rule.id for rule in rules), *(one.id for one in learned), *put_aside))
 
 
 def missing_parts(workspace: Workspace, planner: Planner) -> tuple[str, ...]:

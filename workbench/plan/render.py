@@ -14,12 +14,14 @@ from itertools import groupby
 
 from workbench.memory.learnings.echoes import FRAME
 from workbench.records.plan import Representation
+from workbench.text.frames import QUOTED
 from workbench.text.sanitize import visible, visible_line
 
 Span = tuple[int, int]
 GAP = "\u22ee"  # ⋮
 LEARNINGS = "Learnings"
-NOTES = {LEARNINGS: FRAME}
+SEGMENTS = "Segments"
+NOTES = {LEARNINGS: FRAME, SEGMENTS: QUOTED}
 """The note under a section's heading."""
 
 
@@ -29,6 +31,7 @@ class Passage:
 
     `section` is the heading it is under, `origin` where it comes from (`CLAUDE.md:12`). `mandatory`
     passages are placed before anything else but `pinned` ones; `utility` is what the others compete with.
+    The text of a `block` is under its label, on lines of its own.
     """
 
     id: str
@@ -42,6 +45,7 @@ class Passage:
     priority: int = 0
     mandatory: bool = False
     pinned: bool = False
+    block: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +137,27 @@ def _passage_lines(passage: Passage) -> tuple[str, list[str]]:
     return label, visible(passage.text.strip("\n")).split("\n")
 
 
-def _item_list(passages: Sequence[Passage], bullet: str) -> str:
-    """Return passages as list items; every line after the first is indented, so none can leave its item."""
+def _item_list(passages: Sequence[Passage], bullet: str, *, fenced: bool = False) -> str:
+    """Return passages as list items, blocks in a fence where there are any.
+
+    Every line after the first is indented, so none can leave its item.
+    """
     out = []
     for passage in passages:
         label, (first, *rest) = _passage_lines(passage)
-        out.append(f"{bullet} {first}" if not label else f"{bullet} ({label}) {first}")
+        if passage.block:
+            fence = [fence_for([first, *rest])] if fenced else []
+            out.append(f"{bullet} ({label})")
+            rest = [*fence, first, *rest, *fence]
+        else:
+            out.append(f"{bullet} {first}" if not label else f"{bullet} ({label}) {first}")
         out.extend(f"{' ' * (len(bullet) + 1)}{line}" if line.strip() else "" for line in rest)
     return "\n".join(out) + "\n"
 
 
 def _markdown_section(section: str, passages: Sequence[Passage]) -> str:
     note = f"{NOTES[section]}\n\n" if section in NOTES else ""
-    return f"## {visible_line(section)}\n{note}{_item_list(passages, '-')}"
+    return f"## {visible_line(section)}\n{note}{_item_list(passages, '-', fenced=True)}"
 
 
 def _markdown_file(view: FileView) -> str:

@@ -11,12 +11,16 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
 from workbench.plan.render import Passage, heading, span_text
 from workbench.records.answers.plan import (
     DroppedCandidate,
     PackedPassage,
+    PackedSegment,
     PlanContext,
     PlanIntent,
     PlanResponse,
@@ -28,6 +32,9 @@ from workbench.records.plan import Intent, RankedFile, Representation
 from workbench.records.project import CacheStatus, Freshness, Layer
 from workbench.records.rules import Authority
 from workbench.text.sanitize import one_line, visible_line
+
+if TYPE_CHECKING:
+    from workbench.stash.selection import ChosenSegment
 
 SHOWN_DROPS = 12
 SHOWN_NAMES = 8
@@ -48,6 +55,7 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
     layers: Sequence[Layer],
     ranked: Mapping[str, RankedFile] | None = None,
     chances: Mapping[str, float] | None = None,
+    segments: Sequence[ChosenSegment] = (),
     dropped: Sequence[tuple[str, str]] = (),
     degraded: Sequence[str] = (),
     notes: Sequence[str] = (),
@@ -56,9 +64,9 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
     """Return the answer to a plan request.
 
     cache_status: of index, past tasks and rules together; layers: those the files came from; ranked:
-    features by path; chances: how likely a file is needed, by path, where known; dropped: (file, reason) of
-    candidates that never reached the packing; notes: further lines of the decision trace; timing:
-    milliseconds by stage.
+    features by path; chances: how likely a file is needed, by path, where known; segments: those of the
+    pack; dropped: (file, reason) of candidates that never reached the packing; notes: further lines of the
+    decision trace; timing: milliseconds by stage.
     """
     features = ranked or {}
     return PlanResponse(
@@ -71,11 +79,12 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
             tags=intent.tags,
             risk=intent.risk,
         ),
-        budget_report=pack.report,
+        budget_report=replace(pack.report, segments=sum(one.tokens for one in segments)),
         context=PlanContext(
             layers=tuple(layers),
             files=tuple(candidate.path for candidate, _offer in pack.files),
             text=pack.text,
+            segments=tuple(map(_segment, segments)),
         ),
         decision_trace=(*_trace(pack, features, chances or {}), *map(visible_line, notes)),
         dropped_candidates=(
@@ -216,6 +225,23 @@ def _passage(passage: Passage) -> PackedPassage:
         authority=Authority(passage.authority),
         score=round(passage.score, 6),
         why=passage.why,
+    )
+
+
+def _segment(one: ChosenSegment) -> PackedSegment:
+    found, segment = one.found, one.found.segment
+    return PackedSegment(
+        segment_id=segment.id,
+        type=segment.type,
+        session_id=segment.session_id,
+        timestamp=segment.timestamp,
+        age_days=round(found.age_days, 2),
+        source=segment.source,
+        tokens=one.tokens,
+        similarity=round(found.similarity, 4),
+        score=round(found.score, 4),
+        part=one.part,
+        why=one.why,
     )
 
 

@@ -52,6 +52,7 @@ class PlanRequest:
     `facts` (name, values), `scenario` and `step` say what else is known of the work, for rules that hold only
     there. `received` are paths and ids that the session has already and that are not repeated, whether they
     are still there or not; a file less likely to be needed than `least_chance` is neither shown nor named.
+    Without `stash` no segment of the stash is in the pack.
     """
 
     project_root: str
@@ -71,6 +72,7 @@ class PlanRequest:
     step: str = ""
     received: tuple[str, ...] = ()
     least_chance: float = 0.0
+    stash: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ class PlanOptions(WorkContext, total=False):
     """What a plan can be asked for besides a task and a budget.
 
     `query_type` is the kind of task (default: by its words); with `strict` files that changed since the last
-    index are refused. `pinned` and `excluded` name files by their paths from the root, rules and learnings by
-    their ids. `feature` and `task_id` limit what was learned to what is about them.
+    index are refused. `pinned` and `excluded` name files by their paths from the root, rules, learnings
+    and segments by their ids. `feature` and `task_id` limit what was learned to what is about them. Without
+    `stash` no segment is in the pack.
     """
 
     query_type: str
@@ -35,6 +36,7 @@ class PlanOptions(WorkContext, total=False):
     excluded: Sequence[str]
     feature: str
     task_id: str
+    stash: bool
 
 
 class RuleFields(TypedDict, total=False):

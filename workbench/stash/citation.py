@@ -29,6 +29,7 @@ _VERBS: Final = {
 _DAY: Final = 86_400.0
 _SESSION: Final = 12  # characters of a session's id that are shown
 _PATH: Final = re.compile(r"[^\n:]+")
+_LINES: Final = re.compile(r"(\d{1,9})-(\d{1,9})")
 OF_FILES: Final = frozenset({SegmentType.FILE_CONTENT, SegmentType.CODE_BLOCK})
 
 
@@ -73,6 +74,18 @@ def short_session(session_id: str) -> str:
 def file_of(segment: ContextSegment) -> str:
     """Return the path of the file whose content a segment is, '' for what is none."""
     return segment.source if segment.type in OF_FILES and _PATH.fullmatch(segment.source) else ""
+
+
+def are_parts(one: ContextSegment, other: ContextSegment) -> bool:
+    """Whether two segments of a file are of different parts of it: of one reading, or of other lines."""
+    mine, theirs = one.metadata, other.metadata
+    if "part" in mine and "part" in theirs and mine.get("place") == theirs.get("place") is not None:
+        return True
+    lines = [_LINES.fullmatch(facts.get("lines", "")) for facts in (mine, theirs)]
+    if lines[0] is None or lines[1] is None:
+        return False
+    (first, last), (start, end) = ((int(found[1]), int(found[2])) for found in lines if found is not None)
+    return last < start or end < first
 
 
 def quote(text: str) -> str:

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Final
 
 from workbench.records.segments import ContextSegment, SegmentType
-from workbench.stash.citation import cite, file_of, quote
+from workbench.stash.citation import are_parts, cite, file_of, quote
 from workbench.stash.overlap import is_part_of, shared_lines
 from workbench.text.frames import CLOSING, OPENING, QUOTED
 from workbench.text.sanitize import visible_line
@@ -62,11 +62,13 @@ def merge_segments(
     return MergedContext(text, count(text), tuple(kept), tuple(left_out), conflicts)
 
 
-def time_order(segment: ContextSegment) -> tuple[str, str, int, str]:
+def time_order(segment: ContextSegment) -> tuple[str, str, int, int, str]:
     """Return what segments are ordered by: when they came to be, then their places in a transcript."""
-    found = _LINE.search(segment.source)
-    place, line = (segment.source[: found.start()], int(found[1])) if found else (segment.source, 0)
-    return segment.timestamp, place, line, segment.id
+    where = segment.metadata.get("place", segment.source)
+    found = _LINE.search(where)
+    place, line = (where[: found.start()], int(found[1])) if found else (where, 0)
+    part = segment.metadata.get("part", "").partition("/")[0]
+    return segment.timestamp, place, line, int(part) if part.isdecimal() else 0, segment.id
 
 
 def _without_repetitions(
@@ -92,7 +94,7 @@ def _replaced(one: ContextSegment, later: ContextSegment) -> str:
     if path and path == file_of(later):
         if is_part_of(one.text, later.text):
             return f"{later.id} holds it, too"
-        both = {one.type, later.type} == {SegmentType.FILE_CONTENT}
+        both = {one.type, later.type} == {SegmentType.FILE_CONTENT} and not are_parts(one, later)
         if both and shared_lines(one.text, later.text) >= OTHER_PART:
             return f"{visible_line(path)} was read again later: {later.id}"
     return f"the same words as {later.id}" if one.text.split() == later.text.split() else ""

@@ -13,7 +13,7 @@ SAME: Final = 0.8
 """The share of a text's runs of words that another holds from which on it adds nothing to that one."""
 
 _WORDS: Final = 4
-_LONGEST: Final = 20_000  # characters of a text that are compared
+_LONGEST: Final = 4_000  # characters of a text that are compared
 _WORD: Final = re.compile(r"\w+")
 _NUMBER: Final = re.compile(r"^\s*\d{1,7}(?:→|\t|: |\| )")
 _LEAST_NUMBERED: Final = 0.8

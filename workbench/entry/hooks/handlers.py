@@ -122,7 +122,7 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
 
 
 def _record_given(project: OpenedProject, given: HookContext) -> None:
-    """Record what a session was given, and that its rules and learnings were used. Raises: WorkbenchError."""
+    """Record what a session was given, and that it was used. Raises: WorkbenchError."""
     from workbench.entry.services.handovers import record_handover
 
     record_handover(project, given.handover)
@@ -130,8 +130,9 @@ def _record_given(project: OpenedProject, given: HookContext) -> None:
         from workbench.entry.services.plan import record_given
         from workbench.errors import StoreError
 
-        learned = {} if given.plan is None else given.plan.learnings
-        note = record_given(project.workspace, given.request, given.rules, learned, by="hook")
+        plan = given.plan
+        more = ({}, ()) if plan is None else (plan.learnings, plan.segments)
+        note = record_given(project, given.request, given.rules, *more, by="hook")
         if note:
             raise StoreError(note)
 

@@ -17,7 +17,7 @@ from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.planner import Ranking, missing_parts
 from workbench.plan.planner import rank as rank_files
 from workbench.plan.response import rank_response
-from workbench.plan.workspace import Progress, Workspace
+from workbench.plan.workspace import Progress
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.rules import MatchedRule, MatchResponse, RejectedRule
 from workbench.records.plan import PlanRequest, QueryType
@@ -29,6 +29,7 @@ from workbench.rules.matching.match import MatchReport, RuleMatch
 
 if TYPE_CHECKING:
     from workbench.sessions.episodes import EpisodeService
+    from workbench.stash.selection import ChosenSegment
 
 
 def preview_for(
@@ -66,7 +67,7 @@ def plan_for(
 ) -> Plan:
     """Make a plan that is handed over, and measure it. Raises as `plan` does."""
     made = preview_for(project, measurement, request, style=style, baseline=baseline, progress=progress)
-    measurement.note = record_given(project.workspace, request, made.rules, made.learnings, by=by)
+    measurement.note = record_given(project, request, made.rules, made.learnings, made.segments, by=by)
     return made
 
 
@@ -106,7 +107,7 @@ def match_for(
     ranking = rank_files(workspace, planner, request.task, progress=progress)
     measurement.synced(ranking.synced)
     _, report = match_task(workspace, planner, request, ranking, progress=progress)
-    measurement.note = record_given(workspace, request, [one.rule for one in report.matches], by=by)
+    measurement.note = record_given(project, request, [one.rule for one in report.matches], by=by)
     measurement.candidates = len(workspace.rulebook.rules)
     return report
 
@@ -140,19 +141,20 @@ def _matched(found: RuleMatch) -> MatchedRule:
 
 
 def record_given(
-    workspace: Workspace,
+    project: OpenedProject,
     request: PlanRequest,
     rules: Sequence[Rule],
     learnings: Mapping[str, str] | None = None,
+    segments: Sequence[ChosenSegment] = (),
     *,
     by: str,
 ) -> str:
     """Record what was handed over; return why that could not be done, '' if it was or there was nothing.
 
-    The use of rules counts, and learnings {id: text} are not learned again when they come back. Nothing waits
-    for the disk, and what cannot be written keeps nobody from what was asked for.
+    The use of rules and segments counts, and learnings {id: text} are not learned again when they come back.
+    Nothing waits for the disk, and what cannot be written keeps nobody from what was asked for.
     """
-    store, session = workspace.rule_store(), request.session_id or ""
+    store, session = project.workspace.rule_store(), request.session_id or ""
     try:
         note_use(store, rules, session, agent_name(request.tool), by=by)
         if learnings:
@@ -160,6 +162,11 @@ def record_given(
             from workbench.memory.learnings.learningstore import store_of
 
             note_injected(store_of(store), learnings, surface="plan", session=session)
+        if segments:
+            from workbench.entry.services.stash import stash_service
+
+            ids = [one.found.segment.id for one in segments]
+            stash_service(project, by).note_shown(ids, query=request.task, session_id=session)
     except StoreError as error:
         return f"what was handed over is not recorded: {error.message}"
     return ""

@@ -27,6 +27,7 @@ def plan_request(  # noqa: PLR0913 - what a plan can be asked for
     excluded: Sequence[str] = (),
     feature: str | None = None,
     task_id: str | None = None,
+    stash: bool = True,
     **known: Unpack[WorkContext],
 ) -> PlanRequest:
     """Return the request for a task; `session` is the episode that asks, whose scenario and step hold.
@@ -60,6 +61,7 @@ def plan_request(  # noqa: PLR0913 - what a plan can be asked for
         facts=tuple((name, tuple(values)) for name, values in found.facts.items()),
         scenario=scenario,
         step=step,
+        stash=stash,
     )
 
 

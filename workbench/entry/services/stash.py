@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from workbench.config import StashConfig
-from workbench.entry.project import OpenedProject
-from workbench.entry.services.opening import ProjectHost
 from workbench.errors import ModelError
 from workbench.records.answers.project import DoctorFinding, State
 from workbench.records.segments import ContextSegment
@@ -19,6 +17,8 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
+    from workbench.entry.project import OpenedProject
+    from workbench.entry.services.opening import ProjectHost
     from workbench.ports import Float32
 
 

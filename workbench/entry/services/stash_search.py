@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.entry.project import OpenedProject
 from workbench.entry.services.stash import stash_service
 from workbench.errors import ModelError, StoreError, UsageError
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
@@ -22,7 +21,7 @@ from workbench.stash.segmentindex import EmbeddingModel, Progress, SegmentIndex
 
 if TYPE_CHECKING:
     from workbench.config import StashConfig
-    from workbench.entry.project import VectorStore
+    from workbench.entry.project import OpenedProject, VectorStore
 
 AT_ONCE: Final = 64
 """Segments that a search embeds before it answers, where it is not to write the next index."""

@@ -10,6 +10,7 @@ from workbench.records.answers.base import Answer, Count, Different, Numbers, Sh
 from workbench.records.plan import QueryType, Representation, Risk
 from workbench.records.project import CacheStatus, Freshness, Layer
 from workbench.records.rules import Authority
+from workbench.records.segments import SegmentType
 
 Line = Annotated[int, Meta(ge=1)]
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -34,7 +35,7 @@ class PlanIntent(Answer, frozen=True):
     ]
 
 
-class BudgetReport(Answer, frozen=True):
+class BudgetReport(Answer, frozen=True, omit_defaults=True):
     """Tokens by the named tokenizer, and how good the packing is."""
 
     token_budget: Count
@@ -52,9 +53,28 @@ class BudgetReport(Answer, frozen=True):
     upper_bound: Annotated[
         NotNegative, Meta(description="Utility of the linear relaxation of the packing problem.")
     ]
+    segments: Annotated[
+        Count, Meta(description="Tokens that segments of the stash take; left out where there are none.")
+    ] = 0
 
 
-class PlanContext(Answer, frozen=True):
+class PackedSegment(Answer, frozen=True):
+    """A segment of the stash that is in the text: what it is, how old, where from and why it came back."""
+
+    segment_id: Text
+    type: SegmentType
+    session_id: str
+    timestamp: Annotated[str, Meta(description="When it was created, ISO 8601 in UTC.")]
+    age_days: Annotated[NotNegative, Meta(description="Days since then; 0 if that is in the future.")]
+    source: Annotated[str, Meta(description="A file's path, a message's id or a place in a transcript.")]
+    tokens: Annotated[Count, Meta(description="Tokens in the text, with its label.")]
+    similarity: Annotated[Share, Meta(description="At 0.5 it is as likely relevant as not.")]
+    score: Annotated[Share, Meta(description="What it was ordered by: similarity, its age, time stashed.")]
+    part: Annotated[bool, Meta(description="Whether only a part of it is in the text.")]
+    why: str
+
+
+class PlanContext(Answer, frozen=True, omit_defaults=True):
     """What an agent is given."""
 
     layers: Annotated[tuple[Layer, ...], Meta(extra_json_schema={"uniqueItems": True})]
@@ -62,6 +82,10 @@ class PlanContext(Answer, frozen=True):
         Different, Meta(description="Paths in the order of the text, those that are only named last.")
     ]
     text: str
+    segments: Annotated[
+        tuple[PackedSegment, ...],
+        Meta(description="The segments of the text, in its order; left out where there are none."),
+    ] = ()
 
 
 class DroppedCandidate(Answer, frozen=True):
@@ -91,7 +115,7 @@ class SelectedFile(Answer, frozen=True):
 
 
 class PackedPassage(Answer, frozen=True):
-    """A rule or a learning of the text; `origin` is where it is from, such as file:line."""
+    """A rule, learning or segment of the text; `origin` is where it is from, such as file:line."""
 
     id: Text
     section: str

@@ -72,11 +72,16 @@ _STRICT = click.option(
 )
 @_STDIN
 @click.option(
-    "--pin", "pins", multiple=True, metavar="NAME", help="Pack this file, rule or learning first. Repeatable."
+    "--pin",
+    "pins",
+    multiple=True,
+    metavar="NAME",
+    help="Pack this file, rule, learning or segment first. Repeatable.",
 )
 @click.option("--exclude", "excludes", multiple=True, metavar="NAME", help="Leave it out. Repeatable.")
 @click.option("--feature", metavar="NAME", help="Only learnings of this feature.")
 @click.option("--task", "task_id", metavar="ID", help="The task's id, for what was learned about it.")
+@click.option("--no-stash", is_flag=True, help="Leave out what was put aside with `workbench stash`.")
 @AGENT
 @context_options
 def plan(
@@ -93,6 +98,7 @@ def plan(
     excludes: Sequence[str],
     feature: str | None,
     task_id: str | None,
+    no_stash: bool,
     session_id: str | None,
     tool: str | None,
     **limits: Any,
@@ -103,15 +109,16 @@ def plan(
     thing is in and what was left out. On a terminal the reasons follow the context; in a pipe only the
     context goes to stdout and the reasons go to stderr, unless --quiet. --why puts them on stdout always.
 
-    --pin and --exclude name files by their paths, rules and learnings by their ids. What is pinned is
-    packed before anything else, within the budget, as much of it as the budget is worth.
+    --pin and --exclude name files by their paths, rules, learnings and segments by their ids. What is
+    pinned is packed before anything else, within the budget, as much of it as the budget is worth.
 
     Rules that are limited to an agent, a context, a fact, a scenario or a step hold where it is given
     (--tool, --context, --fact, --scenario, --step) or follows from the files, the kind of task and git. What
     left a rule out is among the reasons. The use of the rules is recorded.
 
     What iterations learned is under a heading of its own, if it matches the task: observations, not
-    instructions, reviewed ones first.
+    instructions, reviewed ones first. What was put aside and is about the task (`workbench stash`) is under
+    another, with its age and origin, in at most the share of the budget that stash.share sets.
 
     With --session the episode of that id, started if it is new, records which pack it was given; without a
     task it is the episode's own that is planned for.
@@ -136,6 +143,7 @@ def plan(
             excluded=tuple(_from_here(name, work.opened.root) for name in excludes),
             feature=feature,
             task_id=task_id,
+            stash=not no_stash,
             **context_fields(here, tool=tool, session_id=session_id, **limits),
         )
         made = plan_for(
