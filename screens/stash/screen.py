@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -17,6 +17,7 @@ from screens.curation.search_screen import TYPING, SearchAnswer, SearchScreen
 from screens.curation.steps import StepQueue
 from screens.jobs import Failure, Job
 from screens.stash.clean_up import CleanUp
+from screens.stash.pruning_view import AgreedPruning, PruningView
 from screens.stash.segment_list import COLUMNS, columns, scored_cells, segment_cells
 from screens.stash.segment_pane import SegmentPane
 from screens.stash.segment_work import SegmentStory, StashWriter
@@ -30,6 +31,8 @@ from workbench.records.segments import ContextSegment, FoundSegment
 from workbench.stash.lifecycle import StashCollection
 from workbench.text.counts import counted
 
+ResultT = TypeVar("ResultT")
+
 EMPTY: Final = (
     "Nothing is stashed.\n\n"
     "The stash keeps what a long conversation has no room for: messages, code, errors, decisions. A later "
@@ -41,7 +44,8 @@ EMPTY: Final = (
 NONE_LIKE_THAT: Final = "No segment is like that.\n\nescape in the bar above takes the filter away."
 
 _GLANCE: Final = 0.04  # seconds the cursor rests on a segment before it is shown
-_ALWAYS: Final = frozenset("search filter facets sort reverse list clean".split())
+_ALWAYS: Final = frozenset("search filter facets sort reverse list clean prune".split())
+_ALOUD: Final = frozenset({"Cleaning up", "Putting aside"})
 _NEVER: Final = frozenset({"", "never"})
 
 
@@ -186,7 +190,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             wanted = [one for one in chosen if one.protected is not on]
             ids = [one.id for one in wanted]
             command = ["stash", "protect", *ids, *(() if on else ("--off",))]
-            done = "protected" if on else "no longer protected"
+            done = _so_many("protected" if on else "no longer protected")
             self._step("Protecting", partial(self.writer.protect, wanted, on), command, done)
 
         self.with_chosen(then)
@@ -202,10 +206,9 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
                     return
                 days = None if text.strip().casefold() in _NEVER else float(text)
                 when = ("--never",) if days is None else ("--days", text.strip())
-                done = "never expire" if days is None else f"expire in {text.strip()} days"
-                self._step(
-                    "Expiring", partial(self.writer.expire, ids, days), ["stash", "expire", *ids, *when], done
-                )
+                done = _so_many("never expires" if days is None else f"expires in {text.strip()} days")
+                command = ["stash", "expire", *ids, *when]
+                self._step("Expiring", partial(self.writer.expire, ids, days), command, done)
 
             body = f"In how many days does {self._named(ids)} expire? Empty or “never” lets it stay."
             self.app.push_screen(
@@ -222,9 +225,8 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
 
             def answered(yes: bool | None) -> None:
                 if yes:
-                    self._step(
-                        "Removing", partial(self.writer.remove, ids), ["stash", "remove", *ids], "removed"
-                    )
+                    work = partial(self.writer.remove, ids)
+                    self._step("Removing", work, ["stash", "remove", *ids], _so_many("removed"))
 
             body = f"{self._named(ids).capitalize()} leaves the stash. u brings it back."
             self.app.push_screen(Confirm("Remove", body, yes="Remove"), answered)
@@ -236,13 +238,8 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
 
         def answered(yes: bool | None) -> None:
             if yes:
-                self._step(
-                    "Cleaning up",
-                    partial(self.writer.collect, False),
-                    ["stash", "gc"],
-                    "cleaned up",
-                    many=True,
-                )
+                work = partial(self.writer.collect, False)
+                self._step("Cleaning up", work, ["stash", "gc"], _collected)
 
         def then(found: StashCollection) -> None:
             self.bench.log_action(["stash", "gc", "--dry-run"], f"{len(found.disposals):,} would go")
@@ -265,6 +262,20 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             self.ask("Merging", partial(self.writer.merge, ids), merged, writes=True)
 
         self.with_chosen(then)
+
+    def action_prune(self) -> None:
+        """Show what a transcript would be pruned to, and put aside what goes once that is agreed to."""
+
+        def answered(agreed: AgreedPruning | None) -> None:
+            if agreed is None:
+                return
+            made, command = agreed.pruning, ["stash", "prune", *agreed.arguments, "--apply"]
+            self._step("Putting aside", partial(self.writer.put_aside, made), command, _so_many("put aside"))
+
+        def then(transcript: str) -> None:
+            self.app.push_screen(PruningView(self, transcript), answered)
+
+        self.ask("Transcripts", self.writer.transcript, then)
 
     def action_copy(self) -> None:
         """Copy the whole text."""
@@ -292,19 +303,16 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
     def _step(
         self,
         name: str,
-        work: Callable[[Job], object],
+        work: Callable[[Job], ResultT],
         command: Sequence[str],
-        done: str,
-        *,
-        many: bool = False,
+        done: Callable[[ResultT], str],
     ) -> None:
-        """Carry out a step; say what was done, or why it was not."""
-        marked = self.table.mark_count
+        """Carry out a step; say what was done, over the screen if it was about many, or why it was not."""
+        many = bool(self.table.mark_count) or name in _ALOUD
 
-        def then(result: object) -> None:
-            count = len(result.disposals) if isinstance(result, StashCollection) else marked
-            text = f"{done}: {counted(count, 'segment')}" if count or many else done
-            (self.bench.report if marked or many else self.say)(f"{text} · u takes it back")
+        def then(result: ResultT) -> None:
+            text = f"{done(result)} · u takes it back"
+            (self.bench.report if many else self.say)(text)
             self.bench.log_action(command, text)
             self.table.set_marks(())
             self.mark_stale()
@@ -314,6 +322,14 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             self.bench.log_action(command, failure.details or failure.message, failed=True)
 
         self._steps.submit(name, work, then, failed=failed)
+
+
+def _collected(found: StashCollection) -> str:
+    return f"cleaned up: {counted(len(found.disposals), 'segment')}, {counted(found.tokens, 'token')}"
+
+
+def _so_many(done: str) -> Callable[[Sequence[str]], str]:
+    return lambda ids: f"{done}: {counted(len(ids), 'segment')}"
 
 
 def _days_problem(text: str) -> str:

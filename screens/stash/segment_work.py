@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ from workbench.records.segments import ContextSegment, FoundSegment
 
 if TYPE_CHECKING:
     from workbench.curation.records import RecordChange
+    from workbench.entry.services.stash_prune import TranscriptPruning
     from workbench.records.answers.stash import MergeResponse
     from workbench.stash.lifecycle import StashCollection
 
@@ -98,10 +100,11 @@ class StashWriter:
             done = stash.expire_at(ids, None) if days is None else stash.expire_in(ids, days)
         return tuple(one.id for one in done)
 
-    def remove(self, ids: Sequence[str], job: Job) -> None:
-        """Remove segments."""
+    def remove(self, ids: Sequence[str], job: Job) -> Sequence[str]:
+        """Remove segments; return their ids."""
         with self.engine.stash(job.progress) as stash:
             stash.remove(ids)
+        return ids
 
     def text(self, identifier: str, job: Job) -> str:
         """Return the whole text of a segment."""
@@ -120,6 +123,29 @@ class StashWriter:
 
         with self.engine.stash(job.progress) as stash:
             return stash.collect(retention_policy(self.engine.config.stash), dry_run=dry_run)
+
+    def transcript(self, job: Job) -> str:
+        """Return the path of the project's latest transcript, empty without any."""
+        from workbench.entry.services.sessions import newest_transcript
+
+        with self.engine.workspace(job.progress) as opened:
+            found = newest_transcript(opened)
+        return "" if found is None else str(found)
+
+    def propose(self, transcript: str, budget: int, task: str, job: Job) -> TranscriptPruning:
+        """Return what of a transcript's context to put aside for a budget of tokens."""
+        from workbench.entry.services.stash_prune import prune_transcript
+
+        path = Path(transcript).expanduser()
+        with self.engine.opened(job.progress) as opened:
+            return prune_transcript(opened, self.engine.root / path, budget=budget, task=task)
+
+    def put_aside(self, pruning: TranscriptPruning, job: Job) -> tuple[str, ...]:
+        """Put aside what was proposed, as one step; return the ids of segments that are new."""
+        from workbench.entry.services.stash_prune import stash_proposal
+
+        with self.engine.stash(job.progress) as stash:
+            return tuple(sorted(stash_proposal(stash, pruning).added))
 
     def undo(self, idle: Event, job: Job) -> str:
         """Undo the last step, after those on their way; return its title."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from textual.pilot import Pilot
 
 from screens.app import WorkbenchApp
 from screens.stash.clean_up import CleanUp
+from screens.stash.pruning_view import PruningView
 from screens.stash.screen import StashScreen
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.fields import SafeInput
@@ -216,3 +218,47 @@ async def test_a_search_lists_what_it_finds_with_the_parts_of_the_score(
         place.screen.search_bar.clear()
         await settle(place.pilot)
         assert "over" in place.shown
+
+
+async def test_a_context_is_pruned_before_and_after(opened: Open, tmp_path: Path) -> None:
+    """A transcript's pieces are listed with what stays and why; what goes is put aside as one step."""
+    transcript = tmp_path / "4f0c.jsonl"
+    turns = [
+        ("user", "Read the roast log"),
+        *(("assistant", f"Line {at}: " + "beans " * 90) for at in range(9)),
+    ]
+    turns += [("user", "Now fix the refunds"), *(("assistant", f"Refund step {at}") for at in range(6))]
+    transcript.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "type": role,
+                    "uuid": f"u{at}",
+                    "sessionId": "4f0c",
+                    "timestamp": f"2026-11-01T08:{at:02}:00.000Z",
+                    "cwd": "/srv/shop",
+                    "message": {"role": role, "content": [{"type": "text", "text": text}]},
+                }
+            )
+            + "\n"
+            for at, (role, text) in enumerate(turns)
+        )
+    )
+    async with opened() as place:
+        await place.press("P")
+        view = place.app.screen
+        assert isinstance(view, PruningView)
+        view.query_one("#pruning-transcript", SafeInput).value = str(transcript)
+        view.query_one("#pruning-budget", SafeInput).value = "300"
+        await place.press("enter")
+        text = screen_text(place.app)
+        assert "before" in text
+        assert "aside" in text
+        assert "Now fix the refunds" in text
+        aside = view.made.proposal.aside if view.made else ()
+        assert aside
+        await place.press("y")
+        assert len(place.shown) == len(aside)
+        assert place.commands[-1] == f"workbench stash prune --budget 300 {transcript} --apply"
+        await place.press("u")
+        assert place.shown == []

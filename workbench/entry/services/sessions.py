@@ -198,8 +198,7 @@ def discover_sessions(
     project: OpenedProject, *, environment: Mapping[str, str] = os.environ
 ) -> tuple[FoundTranscripts, ...]:
     """Return what an import would find, by agents' names, without opening any file. Raises: OSError."""
-    home = Path(environment.get("HOME") or Path.home())
-    codex_home = Path(environment.get("CODEX_HOME") or home / ".codex")
+    codex_home = _codex_home(environment)
     places = project_places(project.root, project.repository)
     seen = load_seen(project.workspace.adapters.latest)
     missing: list[str] = []
@@ -220,6 +219,18 @@ def discover_sessions(
         )
         for agent, found in sorted(files.items())
     )
+
+
+def newest_transcript(project: OpenedProject, *, environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return Claude Code's transcript of the project that changed last, None without any. Raises: OSError."""
+    places = project_places(project.root, project.repository)
+    codex_home = _codex_home(environment)
+    found = [
+        file
+        for file in _found((), places, environment, [])
+        if not agent_directory_session(file.path) and not file.path.is_relative_to(codex_home)
+    ]
+    return max(found, key=lambda file: file.changed).path if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +307,11 @@ def project_places(root: Path, repository: Repository | None) -> ProjectPlaces:
     return ProjectPlaces(
         tuple(dict.fromkeys(path.replace("\\", "/") for path in roots)), frozenset(addresses)
     )
+
+
+def _codex_home(environment: Mapping[str, str]) -> Path:
+    home = Path(environment.get("HOME") or Path.home())
+    return Path(environment.get("CODEX_HOME") or home / ".codex")
 
 
 def _found(

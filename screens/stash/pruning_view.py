@@ -1,0 +1,222 @@
+"""What a transcript would be pruned to: before and after, what goes and why, as it is typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from screens.curation.dialog import ListDialog
+from screens.safe_text import joined, shown, shown_lines
+from screens.stash.segment_list import TYPES
+from screens.widgets.bars import bar
+from screens.widgets.dialogs import DIALOG_CSS
+from screens.widgets.fields import SafeInput
+from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from screens.stash.screen import StashScreen
+    from workbench.entry.services.stash_prune import TranscriptPruning
+    from workbench.stash.pruning import PrunedPiece
+
+BUDGET: Final = 60_000
+_TYPING: Final = 0.3  # seconds without typing after which it is proposed again
+_BAR: Final = 30
+_TEXT: Final = 300
+_LINES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AgreedPruning:
+    """A proposal that somebody agreed to, and the arguments of the command that makes it."""
+
+    pruning: TranscriptPruning
+    arguments: tuple[str, ...]
+
+
+class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
+    """Transcript, tokens and task above what stays and what goes; gives the proposal that is agreed to."""
+
+    DEFAULT_CSS = f"""PruningView {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 130; height: 95%; }}
+        & .pruning-asked {{ height: 1; }}
+        & .pruning-label {{ width: auto; padding: 0 1 0 0; color: $text-muted; }}
+        & #pruning-transcript {{ width: 1fr; }}
+        & #pruning-task {{ width: 1fr; }}
+        & #pruning-budget {{ width: 9; }}
+        & #pruning-outcome {{ height: auto; }}
+        & VirtualTable {{ height: 2fr; min-height: 4; }}
+        & .piece {{ height: 1fr; min-height: 3; border-top: solid $panel; }}
+        & .piece Static {{ height: auto; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y,f2", "agree", "Put aside", id="pruning.agree", tooltip="Stash what goes, as one step"),
+        Binding("escape", "leave", "Close", id="pruning.close", tooltip="Back to the stash; nothing changes"),
+    ]
+
+    def __init__(self, section: StashScreen, transcript: str) -> None:
+        super().__init__()
+        self._section = section
+        self._transcript = transcript
+        self.made: TranscriptPruning | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out what is asked above the pieces and the one under the cursor."""
+        with self.box("What a context would be pruned to"):
+            with Horizontal(classes="pruning-asked"):
+                yield Static(shown("transcript"), classes="pruning-label")
+                yield SafeInput(
+                    visible_line(self._transcript),
+                    placeholder="~/.claude/projects/…/….jsonl",
+                    compact=True,
+                    select_on_focus=False,
+                    id="pruning-transcript",
+                )
+                yield Static(shown("tokens"), classes="pruning-label")
+                yield SafeInput(str(BUDGET), compact=True, select_on_focus=False, id="pruning-budget")
+            with Horizontal(classes="pruning-asked"):
+                yield Static(shown("task"), classes="pruning-label")
+                yield SafeInput(
+                    placeholder="what the user asked for last",
+                    compact=True,
+                    select_on_focus=False,
+                    id="pruning-task",
+                )
+            yield Static(id="pruning-outcome")
+            yield VirtualTable(
+                (
+                    Column("kept", "", 5, priority=9),
+                    Column("type", "Type", 8, priority=7),
+                    Column("tokens", "Tokens", 7, align="right", priority=8),
+                    Column("turn", "Turn", 4, align="right", priority=4),
+                    Column("text", "Piece", priority=6, share=2, least=20),
+                    Column("why", "Why", priority=5, share=2, least=20),
+                ),
+                empty="Name a transcript: what stays and what goes shows here.",
+            )
+            with VerticalScroll(classes="piece"):
+                yield Static()
+            yield Static(shown("tab moves · y or f2 puts aside · escape closes"), classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Propose for what is known; the focus is on the list, or on the path without any."""
+        if self._transcript:
+            self.table.focus()
+            self._make()
+        else:
+            self.query_one("#pruning-transcript", SafeInput).focus()
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._section.bench.jobs.later("stash/pruning", _TYPING, self._make)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.table.focus()
+
+    def _make(self) -> None:
+        if not self.is_attached:
+            return
+        path, tokens, task = map(self._field, ("transcript", "budget", "task"))
+        if not path:
+            return
+        if not tokens.isdecimal() or int(tokens) < 1:
+            self._tell(shown("✗ tokens: a whole number above 0", "bold $text-error"))
+            return
+        work = partial(self._section.writer.propose, path, int(tokens), task)
+        self._section.ask("Pruning", work, self._show, group="pruning", failed=self.fail)
+
+    def _field(self, name: str) -> str:
+        return self.query_one(f"#pruning-{name}", SafeInput).value.strip()
+
+    def refused(self, message: str, hint: str = "") -> None:
+        """Say why there is no proposal."""
+        self.made = None
+        if self.is_attached:
+            self._tell(shown(f"✗ {message}  {hint}".rstrip(), "bold $text-error"))
+
+    def _show(self, made: TranscriptPruning) -> None:
+        if not self.is_attached:
+            return
+        self.made, self.entries = made, made.proposal.pieces
+        self.table.set_rows(ListRows(self.entries, key=_key, cells=_cells))
+        self._tell(outcome(made))
+        self.show_here()
+
+    def _tell(self, content: Content) -> None:
+        self.query_one("#pruning-outcome", Static).update(content)
+
+    def show_here(self) -> None:
+        """Show the piece under the cursor."""
+        here = self.here
+        text = "" if here is None else here.segment.text
+        self.query_one(".piece Static", Static).update(shown_lines(text, lines=_LINES))
+
+    def open_here(self) -> None:
+        """Read the piece."""
+        self.query_one(".piece", VerticalScroll).focus()
+
+    def action_agree(self) -> None:
+        """Put aside what goes."""
+        if self.made is not None and self.made.proposal.aside:
+            proposal = self.made.proposal
+            task = ("--task", proposal.task) if self._field("task") else ()
+            budget = ("--budget", str(proposal.budget))
+            self.dismiss(AgreedPruning(self.made, (*budget, *task, self._field("transcript"))))
+        else:
+            self._tell(shown("✗ there is nothing to put aside", "bold $text-error"))
+
+    def action_leave(self) -> None:
+        """Close, and change nothing."""
+        self.dismiss(None)
+
+
+def outcome(made: TranscriptPruning) -> Content:
+    """Return a context before and after as bars of one scale, with what is amiss."""
+    proposal = made.proposal
+    most = max(proposal.tokens_before, proposal.budget)
+    lines = [
+        joined(
+            (f"{name:<7}", "bold"),
+            (bar(tokens, most, _BAR), style),
+            (f" {counted(tokens, 'token')}, {counted(count, 'piece')}", ""),
+        )
+        for name, tokens, count, style in (
+            ("before", proposal.tokens_before, len(proposal.pieces), "$text-warning"),
+            ("after", proposal.tokens_after, len(proposal.kept), "$text-success"),
+        )
+    ]
+    if not proposal.fits:
+        over = counted(proposal.tokens_after - proposal.budget, "token")
+        lines.append(shown(f"⚠ what must stay is {over} over the budget", "bold $text-warning"))
+    if made.note:
+        lines.append(shown(made.note, "$text-muted"))
+    return Content("\n").join(lines)
+
+
+def _key(one: PrunedPiece) -> str:
+    return one.segment.segment_id
+
+
+def _cells(one: PrunedPiece) -> tuple[Content | str, ...]:
+    word, style = TYPES[one.segment.type]
+    return (
+        Content.styled("keep", "$text-success") if one.kept else Content.styled("aside", "$text-warning"),
+        Content.styled(word, style),
+        f"{one.tokens:,}",
+        f"{one.turn:,}",
+        shown(" ".join(one.segment.text.split()), "" if one.kept else "$text-muted", limit=_TEXT),
+        shown(one.why, "$text-muted", limit=_TEXT),
+    )
