@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.entry.cli.main import main
+from workbench.entry.start import main
 
 main()

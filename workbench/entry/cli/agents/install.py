@@ -1,0 +1,222 @@
+"""Agents set up to use the workbench, and restored: a diff first, then a question, then one write a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+import click
+
+from workbench.entry.cli.frame import Invocation, command, current, with_options
+from workbench.errors import UsageError
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.install.agents import AgentPlaces, CodingAgent
+    from workbench.entry.install.changes import SettingsChange
+    from workbench.entry.install.setup import AgentState
+
+_NAMES = ("claude", "codex", "cursor", "gemini", "copilot", "vscode", "zed", "opencode")
+_KINDS = ("mcp", "hooks")
+_STATES = {True: "installed", None: "out of date", False: "-"}
+
+_CHOICE = with_options(
+    click.option(
+        "--agent",
+        "names",
+        multiple=True,
+        type=click.Choice(_NAMES),
+        help="Only this agent (repeatable; default: those found).",
+    ),
+    click.option("--what", metavar="KINDS", help="mcp, hooks or both, with a comma (default: hooks)."),
+    click.option(
+        "--user", "level", flag_value="user", default="user", help="In your own settings (default)."
+    ),
+    click.option("--in-project", "level", flag_value="project", help="In the project's, shared by all."),
+    click.option("--dry-run", is_flag=True, help="Show the lines that would change, and write nothing."),
+    click.option("--yes", "-y", is_flag=True, help="Write without asking."),
+)
+
+
+@command(
+    examples=(
+        "workbench install",
+        "workbench install --agent claude --in-project --yes",
+        "workbench install --status",
+    )
+)
+@_CHOICE
+@click.option("--status", is_flag=True, help="Show which agents are here and what is installed.")
+def install(
+    names: Sequence[str], what: str | None, level: str, dry_run: bool, yes: bool, status: bool
+) -> int:
+    """Set up the coding agents on this machine to use the workbench.
+
+    Shows the lines that would change in their settings and asks. Comments, order and indentation stay as they
+    are, a copy of each file is kept, and `workbench uninstall` takes out what was added and nothing else. A
+    second run changes nothing. Files that are links, read-only or malformed are left alone, and named.
+    """
+    from workbench.entry.install.agents import DEFAULT_KINDS
+
+    here = current()
+    places = _places(here)
+    if status:
+        _show_states(here, places, _kinds(what, _KINDS), _wanted(names))
+        return 0
+    kinds = _kinds(what, DEFAULT_KINDS)
+    agents = _wanted(names) or _found(here, places)
+    return _change(here, places, agents, kinds, level, dry_run=dry_run, yes=yes, uninstall=False)
+
+
+@command(examples=("workbench uninstall", "workbench uninstall --agent codex --what hooks --yes"))
+@_CHOICE
+def uninstall(names: Sequence[str], what: str | None, level: str, dry_run: bool, yes: bool) -> int:
+    """Take out of the settings of coding agents what `workbench install` added.
+
+    What you changed in these files since then stays; a file that was made for it goes.
+    """
+    from workbench.entry.install.agents import AGENTS
+
+    here = current()
+    agents = _wanted(names) or list(AGENTS.values())
+    kinds = _kinds(what, _KINDS)
+    return _change(here, _places(here), agents, kinds, level, dry_run=dry_run, yes=yes, uninstall=True)
+
+
+def _places(here: Invocation) -> AgentPlaces:
+    from workbench.entry.install.agents import AgentPlaces, own_program
+
+    return AgentPlaces(os.environ, here.project, own_program(os.environ))
+
+
+def _wanted(names: Sequence[str]) -> list[CodingAgent]:
+    from workbench.entry.install.agents import AGENTS
+
+    return [AGENTS[name] for name in dict.fromkeys(names)]
+
+
+def _found(here: Invocation, places: AgentPlaces) -> list[CodingAgent]:
+    from workbench.entry.install.setup import agents_here
+
+    found = agents_here(places.environment)
+    if not found:
+        raise UsageError("no coding agent was found on this machine", hint="Name one with --agent.")
+    here.out.say(f"found {', '.join(agent.title for agent in found)}")
+    return found
+
+
+def _kinds(given: str | None, default: Sequence[str]) -> list[str]:
+    """Return what is to be installed. Raises: UsageError for what is nothing of it, or not there yet."""
+    from workbench.entry.cli.frame import lazy_commands
+    from workbench.suggest import did_you_mean
+
+    names = [name.strip() for name in given.split(",") if name.strip()] if given else list(default)
+    for name in names:
+        if name not in _KINDS:
+            hint = did_you_mean(name, _KINDS, f"One of {', '.join(_KINDS)}.")
+            raise UsageError(f"--what does not know {name!r}", hint=hint)
+    if given and "mcp" in names and "mcp" not in lazy_commands("workbench"):
+        raise UsageError("this version has no MCP server", hint="Leave out mcp: --what hooks.")
+    return names
+
+
+def _change(
+    here: Invocation,
+    places: AgentPlaces,
+    agents: Sequence[CodingAgent],
+    kinds: Sequence[str],
+    level: str,
+    *,
+    dry_run: bool,
+    yes: bool,
+    uninstall: bool,
+) -> int:
+    from workbench.entry.install.setup import apply_changes, plan_changes, settings_files
+
+    files = settings_files(places, agents, kinds, level)
+    changes = plan_changes(files, places.environment, uninstall=uninstall)
+    refused = [one for one in changes if one.refused]
+    pending = [one for one in changes if one.is_change]
+    if here.flags.json:
+        here.out.json([_document(one) for one in changes])
+    else:
+        for one in pending:
+            for line in _diff(one):
+                here.out.painted(line)
+    for one in refused:
+        here.out.warn(f"{visible_line(one.refused)}. {one.hint}")
+    if not pending:
+        here.out.say("nothing to change" if files else f"none of them has settings for that in the {level}'s")
+        return 1 if refused else 0
+    if dry_run or not (yes or _agreed(pending)):
+        here.out.say("nothing was written")
+        return 1 if refused else 0
+    apply_changes(pending, places.environment)
+    for one in pending:
+        here.out.say(f"{'removed' if one.after is None else 'written'}: {one.file.path}")
+    if not uninstall:
+        written = {one.file.agent for one in pending}
+        for agent in agents:
+            if agent.note and agent.name in written:
+                here.out.say(agent.note)
+        here.out.say("Context comes in projects that are indexed: `workbench index` in each.")
+    return 1 if refused else 0
+
+
+def _agreed(pending: Sequence[SettingsChange]) -> bool:
+    """Ask whether files are to be written. Raises: UsageError where nobody can be asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("nobody can be asked here: nothing was written", hint="--yes writes it.")
+    return click.confirm(f"Write {counted(len(pending), 'file')}?", default=False, err=True)
+
+
+def _document(change: SettingsChange) -> dict[str, object]:
+    return {
+        "agent": change.file.agent,
+        "what": change.file.kind,
+        "path": str(change.file.path),
+        "changed": change.is_change,
+        "refused": change.refused,
+        "diff": [click.unstyle(line) for line in _diff(change)] if change.is_change else [],
+    }
+
+
+def _diff(change: SettingsChange) -> Iterator[str]:
+    """Yield the lines of a change as a unified diff, coloured."""
+    from workbench.entry.cli.rules.diff import line_paint
+
+    out = current().out
+    name = str(change.file.path)
+    old, new = (
+        [] if side is None else [visible_line(line) for line in side.decode("utf-8").splitlines()]
+        for side in (change.before, change.after)
+    )
+    before, after = (os.devnull if side is None else name for side in (change.before, change.after))
+    for line in unified_diff(old, new, before, after, n=1, lineterm=""):
+        yield out.style(line, line_paint(line))
+
+
+def _show_states(
+    here: Invocation, places: AgentPlaces, kinds: Sequence[str], agents: Sequence[CodingAgent]
+) -> None:
+    from workbench.entry.install.agents import AGENTS
+    from workbench.entry.install.setup import agent_states
+
+    found = agent_states(places, kinds, agents or tuple(AGENTS.values()))
+    if here.flags.json:
+        here.out.json(found)
+        return
+    for one in found:
+        if one.is_there or one.installed is not False:
+            here.out.data(_state_line(one))
+    missing = dict.fromkeys(one.title for one in found if not one.is_there)
+    if missing:
+        here.out.say(f"not on this machine: {', '.join(missing)}")
+
+
+def _state_line(one: AgentState) -> str:
+    return f"{one.title:<12}  {one.kind:<5}  {one.level:<7}  {_STATES[one.installed]:<11}  {one.path}"
