@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -81,13 +82,28 @@ PAST = (
 )
 
 
-@pytest.fixture
-def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Iterator[Tables]:
-    """The tables of four sessions: a live one, one of Codex, a commit, and one that nobody ended."""
+@contextmanager
+def tables_of_the_past(journal: FileJournal, root: Path, clock: ManualClock) -> Iterator[Tables]:
+    """Make the tables of four sessions: a live one, one of Codex, a commit, and one that nobody ended."""
     journal.append_all("sessions", PAST, by="cli")
-    found = Tables(tmp_path, {"project": journal}, clock)
+    found = Tables(root, {"project": journal}, clock)
     yield found
     found.close()
+
+
+@pytest.fixture
+def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Iterator[Tables]:
+    """The tables of the past and of what a test adds to its journal."""
+    with tables_of_the_past(journal, tmp_path, clock) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
+    """The tables of the past for tests that add nothing."""
+    root, clock = tmp_path_factory.mktemp("past"), ManualClock()
+    with tables_of_the_past(FileJournal(root, clock), root, clock) as found:
+        yield found
 
 
 def shown(tables: Tables, text: str, sort: str = "", *, commits: bool = True) -> list[str]:
@@ -134,17 +150,17 @@ def shown(tables: Tables, text: str, sort: str = "", *, commits: bool = True) ->
         ("file:%", []),
     ],
 )
-def test_filters(tables: Tables, text: str, ids: list[str]) -> None:
+def test_filters(past: Tables, text: str, ids: list[str]) -> None:
     """By text, source, outcome, time, files, numbers and whether it goes on; the newest first."""
-    assert shown(tables, text) == ids
+    assert shown(past, text) == ids
 
 
-def test_commits_are_hidden_unless_asked_for(tables: Tables) -> None:
+def test_commits_are_hidden_unless_asked_for(past: Tables) -> None:
     """They are past tasks of another kind."""
-    assert shown(tables, "", commits=False) == ["live", "codex:b", "d"]
-    assert shown(tables, "-source:commit", commits=False) == ["live", "codex:b", "d"]
-    assert shown(tables, "source:git", commits=False) == ["git:c"]
-    assert shown(tables, "source:commit,codex", commits=False) == ["codex:b", "git:c"]
+    assert shown(past, "", commits=False) == ["live", "codex:b", "d"]
+    assert shown(past, "-source:commit", commits=False) == ["live", "codex:b", "d"]
+    assert shown(past, "source:git", commits=False) == ["git:c"]
+    assert shown(past, "source:commit,codex", commits=False) == ["codex:b", "git:c"]
 
 
 @pytest.mark.parametrize(
@@ -159,9 +175,9 @@ def test_commits_are_hidden_unless_asked_for(tables: Tables) -> None:
         ("-when", ["d", "git:c", "codex:b", "live"]),
     ],
 )
-def test_orders(tables: Tables, sort: str, ids: list[str]) -> None:
+def test_orders(past: Tables, sort: str, ids: list[str]) -> None:
     """By any column, in its natural direction or reversed; equal ones by time."""
-    assert shown(tables, "", sort) == ids
+    assert shown(past, "", sort) == ids
 
 
 def test_rows_follow_their_sessions(tables: Tables, journal: FileJournal) -> None:
@@ -180,9 +196,9 @@ def test_rows_follow_their_sessions(tables: Tables, journal: FileJournal) -> Non
     assert dict(found.rows([number, 1])) == {}
 
 
-def test_values_are_counted(tables: Tables) -> None:
+def test_values_are_counted(past: Tables) -> None:
     """Facets count what filters can ask for."""
-    counts = SessionList(tables, quiet_since=NOW - 3_600, commits=True).facets(ListQuery())
+    counts = SessionList(past, quiet_since=NOW - 3_600, commits=True).facets(ListQuery())
     assert counts.total == 4
     values = {name: {one.value: one.count for one in found} for name, found in counts.fields.items()}
     assert values == {

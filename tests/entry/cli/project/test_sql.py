@@ -17,12 +17,19 @@ import duckdb
 import pytest
 
 from sample_data.build import build
+from tests.conftest import Work
 from tests.entry.cli.conftest import Run
 from tests.processes import LONG, running
 from workbench.entry.cli import exits
 from workbench.entry.cli.project import sql
 
 DOCS = Path(__file__).parents[4] / "docs" / "tables.md"
+
+
+@pytest.fixture(scope="module")
+def shared(_package: Work, tmp_path_factory: pytest.TempPathFactory) -> Work:
+    """A project for statements that change nothing; its tables are made once."""
+    return _package.copy(tmp_path_factory.mktemp("shared") / "work")
 
 
 def test_formats_hold_the_same_rows(project: Any, run: Run, tmp_path: Path) -> None:
@@ -87,15 +94,18 @@ def test_many_rows_come_in_batches(project: Any, run: Run) -> None:
         "-- nothing",
     ],
 )
-def test_what_does_not_read_tables_is_refused(project: Any, run: Run, statement: str) -> None:
+def test_what_does_not_read_tables_is_refused(
+    shared: Work, run: Run, statement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Writing, other files, extensions, settings and several statements are wrong usage and leave no file."""
-    before = sorted(project.root.iterdir())
+    monkeypatch.chdir(shared.root)
+    before = sorted(shared.root.iterdir())
     ran = run("sql", statement)
     assert (ran.code, ran.out) == (exits.USAGE, "")
     assert "hint:" in ran.err
-    made = [path for path in sorted(project.root.iterdir()) if path not in before]
+    made = [path for path in sorted(shared.root.iterdir()) if path not in before]
     assert [path.name for path in made if path.name != ".workbench"] == []
-    assert list((project.root / ".workbench" / "spill").iterdir()) == []
+    assert list((shared.root / ".workbench" / "spill").iterdir()) == []
 
 
 def test_mistakes_come_with_near_names(project: Any, run: Run) -> None:
