@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 from workbench.api.curation import CuratedRecords
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from workbench.lists.segments import SegmentRow
     from workbench.lists.tables import Page
     from workbench.ports import Float32
-    from workbench.records.answers.stash import MergeResponse
+    from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse
     from workbench.records.segments import ContextSegment, FoundSegment, SegmentFields, SegmentFilters
 
 
@@ -155,6 +157,54 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
             return merge_for(
                 service, identifiers, hops=hops, neighbours=neighbours, remove=remove, session_id=session_id
             )
+
+    def import_files(
+        self,
+        *places: str | PathLike[str],
+        session_id: str = "",
+        expires_in: float | None = None,
+        reason: str = "",
+    ) -> ImportResponse:
+        """Put aside what transcripts hold, or segments given as JSON lines, as one step.
+
+        Of directories the .jsonl files below them are read; `session_id` replaces that of the files,
+        `expires_in` are days. What was imported before adds nothing; malformed lines are in the answer.
+        Raises: UsageError for a file that is not there; StoreError.
+        """
+        from workbench.entry.services.stash import stash_service
+        from workbench.entry.services.stash_import import StashImportRequest, import_files, import_response
+
+        with self._host.operation("stash-import") as work:
+            service = stash_service(work.project, self._host.by)
+            expires_at = None if expires_in is None else service.in_days(expires_in)
+            request = StashImportRequest(session_id, expires_at=expires_at, reason=reason)
+            return import_response(list(import_files(service, [Path(one) for one in places], request)))
+
+    def prune(
+        self,
+        transcript: str | PathLike[str],
+        budget: int,
+        *,
+        task: str = "",
+        latest: int = 6,
+        apply: bool = False,
+        expires_in: float | None = None,
+    ) -> PruneResponse:
+        """Return what to put aside of the context in a transcript so that the rest has `budget` tokens.
+
+        Without a task it is about what the user asked for last; `latest` turns at the end stay. With `apply`
+        the proposal is stashed, as one step. Raises: UsageError for what is no transcript; StoreError.
+        """
+        from workbench.entry.services.stash import stash_service
+        from workbench.entry.services.stash_prune import prune_response, prune_transcript, stash_proposal
+
+        with self._host.operation("stash-prune") as work:
+            found = prune_transcript(work.project, Path(transcript), budget=budget, task=task, latest=latest)
+            if not apply:
+                return prune_response(found)
+            service = stash_service(work.project, self._host.by)
+            expires_at = None if expires_in is None else service.in_days(expires_in)
+            return prune_response(found, stash_proposal(service, found, expires_at=expires_at).segments)
 
     def edit(self, identifier: str, *, reason: str = "", **changes: Unpack[SegmentFields]) -> ContextSegment:
         """Change what is known of a segment, by fields of ContextSegment; its text never changes.

@@ -9,13 +9,12 @@ counted by its reason.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from workbench.memory.extraction.errors import errors_of
-from workbench.memory.extraction.patterns import FoundError
-from workbench.records.iterations import ErrorType, ToolUseEvent
+from workbench.records.iterations import ToolUseEvent
 from workbench.records.segments import ContextSegment, SegmentType
 from workbench.sessions.importers.transcripts import (
     AGENT_MESSAGE,
@@ -35,11 +34,10 @@ from workbench.sessions.importers.transcripts import (
     text,
 )
 from workbench.stash import outputs
-from workbench.stash.blocks import MOST_ERRORS, error_blocks, split_code, stated_decisions
+from workbench.stash.answers import USER, AnswerSegmenter, ToolCall
+from workbench.stash.blocks import split_code, stated_decisions
 from workbench.stash.calls import (
     Purpose,
-    command_of,
-    headline,
     is_plan_file,
     purpose_of,
     read_path,
@@ -47,26 +45,16 @@ from workbench.stash.calls import (
     written_code,
 )
 from workbench.stash.drafts import SegmentDraft, SegmentMaker
-from workbench.stash.outputs import FORMS, ToolOutput
+from workbench.stash.outputs import FORMS
 from workbench.stash.times import utc_time
 
-USER: Final = "user"
 AGENT: Final = "agent"
 TASK: Final = "task"  # what a sub-agent was asked to do
 
 _WAITING: Final = 2_000  # calls whose answers are not known yet
 _SHORT_TURN: Final = 240  # characters up to which a turn can be an announcement
-_SHORT_ERROR: Final = 8_000  # characters of an output that is one error as a whole
 _SHORTEST: Final = 3
-_LOGIC: Final = "mistakes in calls"
 _PROVIDER: Final = ("API Error", "Claude AI usage limit", "Credit balance is too low", "Prompt is too long")
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    use: ToolUse
-    turn: str
-    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +78,14 @@ class Segmenter:
     session: str = ""
     fallback: str = ""
     agent: str = ""
+    answers: AnswerSegmenter = field(init=False)
     _turn: str = ""
-    _calls: dict[str, _Call] = field(default_factory=dict)
+    _calls: dict[str, ToolCall] = field(default_factory=dict)
     _background: dict[str, ToolUse] = field(default_factory=dict)
     _tasks: _TaskList | None = None
+
+    def __post_init__(self) -> None:
+        self.answers = AnswerSegmenter(self.make)
 
     @property
     def _left_out(self) -> Counter[str]:
@@ -196,18 +188,13 @@ class Segmenter:
         if role == USER:
             yield from self._pasted_errors(words)
         for decision in decisions:
-            yield from self._decision(decision.text, self._turn, role=role, reason=decision.reason)
-
-    def _decision(self, words: str, reference: str, **facts: str) -> Iterator[ContextSegment]:
-        yield from self.make.one(
-            SegmentDraft(SegmentType.DECISION, words, references=(reference,), facts=facts)
-        )
+            yield from self.answers.decision(decision.text, self._turn, role=role, reason=decision.reason)
 
     def _pasted_errors(self, words: str) -> Iterator[ContextSegment]:
         use = ToolUseEvent("Bash", {"command": "pasted"}, result=words)
         found = [one for one in errors_of(use) if one.end - one.start > _SHORTEST]
         if found and "\n" in words:
-            yield from self._error_blocks(words, found, {"role": USER}, (self._turn,), "")
+            yield from self.answers.error_blocks(words, found, {"role": USER}, (self._turn,), "")
 
     def _state(self, words: str, anchor: str, **facts: str) -> Iterator[ContextSegment]:
         """Yield a plan or the summary of a compaction, and the decisions that it lists."""
@@ -219,7 +206,9 @@ class Segmenter:
         if facts["kind"] == "summary":
             self._turn = told[0].segment_id
         for decision in stated_decisions(words):
-            yield from self._decision(decision.text, told[0].segment_id, role=AGENT, reason=decision.reason)
+            yield from self.answers.decision(
+                decision.text, told[0].segment_id, role=AGENT, reason=decision.reason
+            )
 
     def _called(self, use: ToolUse) -> Iterator[ContextSegment]:
         """Yield what a call writes, plans or asks of a sub-agent; remember it until its answer comes."""
@@ -242,7 +231,7 @@ class Segmenter:
         while len(self._calls) >= _WAITING:
             del self._calls[next(iter(self._calls))]
             self._left_out["calls without an answer"] += 1
-        self._calls[use.id] = _Call(use, self._turn, tuple(written))
+        self._calls[use.id] = ToolCall(use, self._turn, tuple(written))
 
     def _written(self, use: ToolUse) -> Iterator[ContextSegment]:
         for code in written_code(use):
@@ -290,21 +279,21 @@ class Segmenter:
             return
         out = outputs.read_output(result.output)
         if purpose is Purpose.QUESTION:
-            yield from self._chosen(result.output, call)
+            yield from self.answers.chosen(result.output, call)
         elif purpose is Purpose.PLAN and (plan := FORMS["plan"].search(result.output)) is not None:
             yield from self._state(plan[1], call.use.id, kind="plan")
         elif out.reason:
             self._left_out[out.reason] += 1
         elif result.outcome is CallOutcome.FAILED:
-            yield from self._failed(out, call)
+            yield from self.answers.failed(out, call)
         elif purpose in _CONFIRMED or FORMS["confirmation"].match(out.text):
             self._left_out[outputs.CONFIRMATION] += 1
         elif path := read_path(call.use):
-            yield from self._file(out, call, path)
+            yield from self.answers.file(out, call, path)
         elif purpose in (Purpose.RESEARCH, Purpose.HELPER):
-            yield from self._research(out, call)
+            yield from self.answers.research(out, call)
         else:
-            yield from self._printed(out, call)
+            yield from self.answers.printed(out, call)
 
     def _rejected(self, result: ToolResult) -> Iterator[ContextSegment]:
         feedback = FORMS["feedback"].search(result.output)
@@ -313,115 +302,7 @@ class Segmenter:
             return
         yield from self._said(feedback[1], USER)
 
-    def _chosen(self, answer: str, call: _Call) -> Iterator[ContextSegment]:
-        """Yield what the user chose when the agent asked."""
-        for question, chosen in FORMS["answer"].findall(answer):
-            yield from self._decision(f"{question}\n{chosen}", call.turn, role=USER, question=question[:300])
 
-    def _failed(self, out: ToolOutput, call: _Call) -> Iterator[ContextSegment]:
-        found = list(errors_of(self._event(out, call, failed=True), self.make.here.cwd))
-        purpose = purpose_of(call.use)
-        careless = found and all(one.type is ErrorType.LOGIC for one in found)
-        if purpose in _FILE_TOOLS or (careless and purpose is not Purpose.SHELL):
-            self._left_out[_LOGIC] += 1
-        elif found:
-            yield from self._errors(out, call, found)
-        else:
-            yield from self._output(out, call)
-
-    def _printed(self, out: ToolOutput, call: _Call) -> Iterator[ContextSegment]:
-        """Yield the output of a program: as an error if it reports one, else as it is."""
-        found = list(errors_of(self._event(out, call, failed=False), self.make.here.cwd))
-        if found:
-            yield from self._errors(out, call, found)
-        else:
-            yield from self._output(out, call)
-
-    def _event(self, out: ToolOutput, call: _Call, *, failed: bool) -> ToolUseEvent:
-        return ToolUseEvent(call.use.tool, call.use.input, call.use.id, out.text, failed=failed)
-
-    def _errors(self, out: ToolOutput, call: _Call, found: Sequence[FoundError]) -> Iterator[ContextSegment]:
-        """Yield an output with errors: one segment if it is short, else one for each behind the output."""
-        facts = self._facts(out, call)
-        references = (call.turn, *call.written)
-        head = headline(call.use)
-        if len(out.text) <= _SHORT_ERROR:
-            facts |= _place_of(found, self.make.here.cwd)
-            words = f"{head}\n{out.text}"
-            draft = SegmentDraft(SegmentType.ERROR_LOG, words, call.use.id, "", references, facts)
-            yield from self.make.one(draft, key=out.text)
-            return
-        told = list(self._output(out, call))
-        yield from told
-        more = (told[0].segment_id,) if told else references
-        yield from self._error_blocks(out.text, found, facts, more, head)
-
-    def _error_blocks(
-        self,
-        words: str,
-        found: Sequence[FoundError],
-        facts: Mapping[str, str],
-        to: tuple[str, ...],
-        head: str,
-    ) -> Iterator[ContextSegment]:
-        for place, block in enumerate(error_blocks(words, found)):
-            if place >= MOST_ERRORS:
-                self._left_out["further errors of one output"] += 1
-                continue
-            own = {**facts, **_place_of(block.found, self.make.here.cwd)}
-            shown = f"{head}\n{block.text}".strip("\n")
-            anchor = f"{self.make.here.anchor}!{place}"
-            yield from self.make.one(
-                SegmentDraft(SegmentType.ERROR_LOG, shown, anchor, "", to, own), key=block.text
-            )
-
-    def _output(self, out: ToolOutput, call: _Call) -> Iterator[ContextSegment]:
-        shown, omitted = outputs.shorten(out.text)
-        facts = self._facts(out, call) | ({"omitted": str(omitted)} if omitted else {})
-        words = f"{headline(call.use)}\n{shown}"
-        references = (call.turn, *call.written)
-        yield from self.make.one(
-            SegmentDraft(SegmentType.DEBUG_OUTPUT, words, call.use.id, "", references, facts)
-        )
-
-    def _file(self, out: ToolOutput, call: _Call, path: str) -> Iterator[ContextSegment]:
-        words, first = outputs.without_numbers(out.text)
-        facts = {"tool": call.use.tool, "action": "read"}
-        source = self.make.relative(path)
-        draft = SegmentDraft(SegmentType.FILE_CONTENT, words, call.use.id, source, (call.turn,), facts)
-        yield from self.make.parts(draft, first_line=first)
-
-    def _research(self, out: ToolOutput, call: _Call) -> Iterator[ContextSegment]:
-        given = call.use.input
-        query = text(given.get("query")) or text(given.get("description"))
-        facts = {"tool": call.use.tool, "query": query[:300]}
-        helper = purpose_of(call.use) is Purpose.HELPER
-        words = out.text if helper or not query else f"{query}\n\n{out.text}"
-        source = text(given.get("url"))
-        yield from self.make.parts(
-            SegmentDraft(SegmentType.RESEARCH, words, call.use.id, source, (call.turn,), facts)
-        )
-
-    def _facts(self, out: ToolOutput, call: _Call) -> dict[str, str]:
-        command = command_of(call.use)[:_SHOWN_COMMAND]
-        return {"tool": call.use.tool, "command": command, "exit_code": out.exit_code}
-
-
-_SHOWN_COMMAND: Final = 300
-_FILE_TOOLS: Final = frozenset({Purpose.READ, Purpose.WRITE, Purpose.EDIT})
 _CONFIRMED: Final = frozenset(
     {Purpose.WRITE, Purpose.EDIT, Purpose.PATCH, Purpose.TASKS, Purpose.SILENT, Purpose.PLAN}
 )
-
-
-def _place_of(found: Sequence[FoundError], cwd: str) -> dict[str, str]:
-    """Return the path and the line of the first error that names one."""
-    for one in found:
-        for path, line in one.places:
-            prefix = f"{cwd.rstrip('/')}/" if cwd else ""
-            return {
-                "path": path.removeprefix(prefix),
-                "line": str(line) if line else "",
-                "error": one.type.value,
-            }
-    return {"error": found[0].type.value} if found else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -13,20 +14,24 @@ from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, MatchResponse
-from workbench.records.answers.stash import MergeResponse
+from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
 
 FORCED = '{"command": "git push --force"}'
+EXAMPLE = str(Path(__file__).parents[3] / "sample_data" / "stash_example.jsonl")
 TASK = "jwt token is not refreshed on 401"
 COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     CheckResponse: ("rules", "check", "--tool", "Bash", "--input", FORCED),
     DoctorReport: ("doctor",),
     ExploreResponse: ("explore",),
+    ImportResponse: ("stash", "import", EXAMPLE),
     IndexReport: ("refresh",),
     MatchResponse: ("rules", "match", TASK),
     MergeResponse: ("stash", "merge", "seg-1"),
     PlanResponse: ("plan", TASK),
     ProjectStatus: ("status",),
+    PruneResponse: ("stash", "prune", "--budget", "700", EXAMPLE, "--apply"),
     RankResponse: ("rank", TASK),
+    RetrieveResponse: ("stash", "search", "tokens"),
 }
 
 

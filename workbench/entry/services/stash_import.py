@@ -7,7 +7,7 @@ import sys
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from workbench.errors import UsageError
+from workbench.records.answers.stash import ImportedFile, ImportResponse, MalformedLine
 from workbench.records.ids import new_id
 from workbench.records.segments import ContextSegment, text_digest
 from workbench.sessions.importers import claude_code, codex
@@ -254,6 +255,47 @@ class SegmentBatches:
     def _problem(self, one: ContextSegment) -> str:
         """Return why a segment cannot be kept, empty if it can."""
         return "its id has more than 200 characters" if len(one.segment_id) > 200 else ""
+
+
+def import_response(
+    reports: Sequence[StashFileReport], notes: Sequence[str] = (), timing: Mapping[str, float] | None = None
+) -> ImportResponse:
+    """Return the reports of an import as one answer."""
+    counts: dict[str, Counter[str]] = {"types": Counter(), "left_out": Counter(), "masked": Counter()}
+    for one in reports:
+        for name, counter in counts.items():
+            counter.update(getattr(one, name))
+    ordered = {
+        name: dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+        for name, counter in counts.items()
+    }
+    return ImportResponse(
+        added=sum(one.added for one in reports),
+        known=sum(one.known for one in reports),
+        removed=sum(one.removed for one in reports),
+        malformed=sum(one.malformed for one in reports),
+        lines=sum(one.lines for one in reports),
+        files=tuple(_file(one) for one in reports),
+        notes=tuple(notes),
+        timing=dict(timing or {}),
+        **ordered,
+    )
+
+
+def _file(report: StashFileReport) -> ImportedFile:
+    errors = sorted(report.errors, key=lambda error: error.line)
+    return ImportedFile(
+        path=report.path,
+        format=report.format,
+        lines=report.lines,
+        added=report.added,
+        known=report.known,
+        removed=report.removed,
+        malformed=report.malformed,
+        errors=tuple(MalformedLine(error.line, error.reason) for error in errors),
+        bytes_cut=report.cut,
+        fault=report.fault,
+    )
 
 
 def exported_segments(

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from workbench.entry.project import OpenedProject
 from workbench.errors import ModelError, UsageError
+from workbench.records.answers.stash import JudgedPiece, PruneResponse
 from workbench.records.segments import ContextSegment
 from workbench.sessions.importers.lines import open_transcript
 from workbench.stash.pruning import (
     LATEST,
     ContextPiece,
+    PrunedPiece,
     PruneProposal,
     context_pieces,
     propose_pruning,
@@ -64,6 +66,36 @@ def stash_proposal(
             chosen.setdefault((one.type, one.source.partition("#")[0], one.text), one)
     given = [replace(one, expires_at=expires_at) for one in chosen.values()]
     return service.add_many(given, title=title or "prune a context", reason=pruning.proposal.task[:200])
+
+
+def prune_response(pruning: TranscriptPruning, stashed: Sequence[ContextSegment] = ()) -> PruneResponse:
+    """Return a proposal as an answer, with what of it was stashed."""
+    proposal = pruning.proposal
+    return PruneResponse(
+        task=proposal.task,
+        budget=proposal.budget,
+        fits=proposal.fits,
+        tokens_before=proposal.tokens_before,
+        tokens_after=proposal.tokens_after,
+        aside=tuple(map(_judged, proposal.aside)),
+        kept=tuple(map(_judged, proposal.kept)),
+        note=pruning.note,
+        stashed=tuple(one.segment_id for one in stashed),
+    )
+
+
+def _judged(piece: PrunedPiece) -> JudgedPiece:
+    return JudgedPiece(
+        segment_id=piece.segment.segment_id,
+        type=piece.segment.type,
+        source=piece.segment.source,
+        turn=piece.turn,
+        tokens=piece.tokens,
+        why=piece.why,
+        worth=piece.worth,
+        parts={name: round(value, 4) for name, value in piece.parts.items()},
+        segments=piece.segments,
+    )
 
 
 def _read(path: Path, count: Callable[[str], int]) -> list[ContextSegment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Meta
@@ -73,3 +74,69 @@ class RetrieveResponse(Answer, frozen=True):
     segments: tuple[RetrievedSegment, ...]
     degraded: Annotated[Texts, Meta(description="What was not there, e.g. vectors.")]
     notes: Texts
+
+
+class MalformedLine(Answer, frozen=True):
+    """A line that is no segment, and why."""
+
+    line: Count
+    reason: Text
+
+
+class ImportedFile(Answer, frozen=True):
+    """What was read of a file; the format is empty for what nobody known wrote."""
+
+    path: str
+    format: str
+    lines: Count
+    added: Count
+    known: Annotated[Count, Meta(description="Segments of earlier imports.")]
+    removed: Annotated[Count, Meta(description="Segments that were removed since, and stay so.")]
+    malformed: Count
+    errors: Annotated[tuple[MalformedLine, ...], Meta(description="At most a thousand.")]
+    bytes_cut: Annotated[Count, Meta(description="Bytes of texts too large to be held.")]
+    fault: Annotated[str, Meta(description="Why it could not be read to its end.")]
+
+
+class ImportResponse(Answer, frozen=True):
+    """What `workbench stash import --json` prints: what became segments, what was left out and why."""
+
+    added: Count
+    known: Count
+    removed: Count
+    malformed: Count
+    lines: Count
+    types: Annotated[Mapping[str, int], Meta(description="New segments by type, the most first.")]
+    left_out: Annotated[Mapping[str, int], Meta(description="What is no segment, by reason.")]
+    masked: Annotated[Mapping[str, int], Meta(description="Secrets by kind.")]
+    files: tuple[ImportedFile, ...]
+    notes: Annotated[Texts, Meta(description="What was not there, such as a model to embed with.")]
+    timing: Annotated[Numbers, Meta(description="Milliseconds of import and embedding.")]
+
+
+class JudgedPiece(Answer, frozen=True):
+    """A piece of a context that stays or goes, and why."""
+
+    segment_id: Text
+    type: SegmentType
+    source: str
+    turn: Annotated[Count, Meta(description="From 0, the latest last.")]
+    tokens: Count
+    why: Text
+    worth: Annotated[Share, Meta(description="What it was ranked by.")]
+    parts: Numbers
+    segments: Annotated[tuple[Text, ...], Meta(description="It and what was found in it: decisions, code.")]
+
+
+class PruneResponse(Answer, frozen=True):
+    """What `workbench stash prune --json` prints: what to put aside of a context, and what stays."""
+
+    task: str
+    budget: Count
+    fits: bool
+    tokens_before: Count
+    tokens_after: Count
+    aside: tuple[JudgedPiece, ...]
+    kept: tuple[JudgedPiece, ...]
+    note: Annotated[str, Meta(description="What was missing, such as a model.")]
+    stashed: Annotated[tuple[Text, ...], Meta(description="Ids of what was put aside, with --apply.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -47,7 +47,7 @@ def prune(transcript: Path, budget: int, task: str, latest: int, apply: bool, da
     proposal is in the stash, and the agent can start afresh with what stays. Exit code 1: what must stay is
     larger than the budget.
     """
-    from workbench.entry.services.stash_prune import prune_transcript, stash_proposal
+    from workbench.entry.services.stash_prune import prune_response, prune_transcript, stash_proposal
 
     with stash_session("stash-prune") as work:
         pruning = prune_transcript(work.opened, transcript, budget=budget, task=task, latest=latest)
@@ -55,15 +55,14 @@ def prune(transcript: Path, budget: int, task: str, latest: int, apply: bool, da
         title = f"prune {transcript.name} to {budget:,} tokens"
         added = stash_proposal(work.service, pruning, expires_at=expires_at, title=title) if apply else None
         work.measurement.candidates = len(pruning.proposal.pieces)
-    stashed = None if added is None else [one.segment_id for one in added.segments]
     if work.here.flags.json:
-        work.here.out.json(_document(pruning) | {"stashed": stashed})
+        work.here.out.json(prune_response(pruning, added.segments if added else ()))
     else:
-        _show(work.here, pruning, stashed)
+        _show(work.here, pruning, None if added is None else len(added.segments))
     return exits.OK if pruning.proposal.fits else exits.ERROR
 
 
-def _show(here: Invocation, pruning: TranscriptPruning, stashed: list[str] | None) -> None:
+def _show(here: Invocation, pruning: TranscriptPruning, stashed: int | None) -> None:
     out, proposal = here.out, pruning.proposal
     if pruning.note:
         here.note(pruning.note)
@@ -81,38 +80,10 @@ def _show(here: Invocation, pruning: TranscriptPruning, stashed: list[str] | Non
     if stashed is None:
         out.say("nothing is changed; --apply stashes what is put aside")
     else:
-        out.say(f"{counted(len(stashed), 'segment')} in the stash; `workbench stash undo` takes it back")
+        out.say(f"{counted(stashed, 'segment')} in the stash; `workbench stash undo` takes it back")
 
 
 def _line(one: PrunedPiece) -> str:
     place = one.segment.metadata.get("place", one.segment.source).rpartition("#")[2]
     what = shorten(one.segment.text, _WIDTH)
     return f"  #{place:<6} {one.segment.type:<13} {one.tokens:>7,}  {what:<{_WIDTH}}  {visible_line(one.why)}"
-
-
-def _document(pruning: TranscriptPruning) -> dict[str, Any]:
-    proposal = pruning.proposal
-    return {
-        "task": proposal.task,
-        "budget": proposal.budget,
-        "fits": proposal.fits,
-        "tokens_before": proposal.tokens_before,
-        "tokens_after": proposal.tokens_after,
-        "aside": [_piece(one) for one in proposal.aside],
-        "kept": [_piece(one) for one in proposal.kept],
-        "note": pruning.note,
-    }
-
-
-def _piece(one: PrunedPiece) -> dict[str, Any]:
-    return {
-        "segment_id": one.segment.segment_id,
-        "type": one.segment.type,
-        "source": one.segment.source,
-        "turn": one.turn,
-        "tokens": one.tokens,
-        "why": one.why,
-        "worth": one.worth,
-        "parts": {name: round(value, 4) for name, value in one.parts.items()},
-        "segments": one.segments,
-    }

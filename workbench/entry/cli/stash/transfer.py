@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +21,7 @@ from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.services.stash_import import StashFileReport
+    from workbench.records.answers.stash import ImportResponse
 
 _NAMED = 20  # malformed lines of a file that are named
 _SHOWN = 8  # files that are listed
@@ -55,7 +55,7 @@ def import_(files: Sequence[Path], session: str, form: str, days: float | None, 
     are masked. Malformed lines are named, the others kept, and the exit code is 1.
     """
     from workbench.entry.services.stash import collect_daily
-    from workbench.entry.services.stash_import import StashImportRequest, import_files
+    from workbench.entry.services.stash_import import StashImportRequest, import_files, import_response
 
     started = time.perf_counter()
     with stash_session("stash-import") as work:
@@ -76,13 +76,12 @@ def import_(files: Sequence[Path], session: str, form: str, days: float | None, 
         notes = _embed(work) if any(one.added for one in reports) else []
     spent = time.perf_counter() - started - seconds
     say_collected(work.here.out, collected)
+    timing = {"import": round(seconds * 1000, 3), "embedding": round(spent * 1000, 3)}
+    response = import_response(reports, notes, timing)
     if work.here.flags.json:
-        timing = {"import": round(seconds * 1000, 3), "embedding": round(spent * 1000, 3)}
-        work.here.out.json({**_document(reports), "notes": notes, "timing": timing})
+        work.here.out.json(response)
     else:
-        _show(work.here, reports, seconds)
-        for note in notes:
-            work.here.out.say(note)
+        _show(work.here, reports, response, seconds)
     return exits.ERROR if any(one.failed for one in reports) else exits.OK
 
 
@@ -94,22 +93,23 @@ def _embed(work: StashSession) -> list[str]:
         return open_stash_search(work.opened, progress=line).notes
 
 
-def _show(here: Invocation, reports: Sequence[StashFileReport], seconds: float) -> None:
+def _show(
+    here: Invocation, reports: Sequence[StashFileReport], response: ImportResponse, seconds: float
+) -> None:
     """Print what was imported, what was left out and why, and what could not be read."""
     out = here.out
-    totals = _totals(reports)
-    more = f", {totals['removed']:,} removed before" if totals["removed"] else ""
+    more = f", {response.removed:,} removed before" if response.removed else ""
     out.data(
-        f"{counted(totals['added'], 'segment')} added, {totals['known']:,} known{more} "
-        f"({counted(totals['lines'], 'line')} of {counted(len(reports), 'file')} in {seconds:.1f} s)"
+        f"{counted(response.added, 'segment')} added, {response.known:,} known{more} "
+        f"({counted(response.lines, 'line')} of {counted(len(reports), 'file')} in {seconds:.1f} s)"
     )
-    for name, count in totals["types"].items():
+    for name, count in response.types.items():
         out.data(f"  {count:>6,}  {name}")
-    if totals["left_out"]:
-        parts = ", ".join(f"{reason} ({count:,})" for reason, count in totals["left_out"].items())
+    if response.left_out:
+        parts = ", ".join(f"{reason} ({count:,})" for reason, count in response.left_out.items())
         out.say(f"left out: {parts}")
-    if totals["masked"]:
-        out.say(f"{counted(sum(totals['masked'].values()), 'secret')} masked")
+    if response.masked:
+        out.say(f"{counted(sum(response.masked.values()), 'secret')} masked")
     read = [one for one in reports if one.format]
     for one in read[:_SHOWN] if len(reports) > 1 else ():
         out.say(f"{visible_line(one.path)} ({one.format}): {one.added:,} added, {one.known:,} known")
@@ -117,6 +117,8 @@ def _show(here: Invocation, reports: Sequence[StashFileReport], seconds: float) 
         out.say(f"… and {len(read) - _SHOWN:,} more files; --json lists all")
     for one in reports:
         _show_faults(here, one)
+    for note in response.notes:
+        out.say(note)
 
 
 def _show_faults(here: Invocation, report: StashFileReport) -> None:
@@ -130,40 +132,6 @@ def _show_faults(here: Invocation, report: StashFileReport) -> None:
         here.out.warn(f"{name}, line {error.line}: {visible_line(error.reason)}")
     if report.malformed > _NAMED:
         here.out.warn(f"{name}: {report.malformed - _NAMED:,} more malformed lines; --json lists them")
-
-
-def _totals(reports: Sequence[StashFileReport]) -> dict[str, Any]:
-    sums: dict[str, Counter[str]] = {"types": Counter(), "left_out": Counter(), "masked": Counter()}
-    for one in reports:
-        for name, counter in sums.items():
-            counter.update(getattr(one, name))
-    numbers = {
-        name: sum(getattr(one, name) for one in reports)
-        for name in ("added", "known", "removed", "malformed", "lines")
-    }
-    return numbers | {
-        name: dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
-        for name, counter in sums.items()
-    }
-
-
-def _document(reports: Sequence[StashFileReport]) -> dict[str, Any]:
-    files = [
-        {
-            "path": one.path,
-            "format": one.format,
-            "lines": one.lines,
-            "added": one.added,
-            "known": one.known,
-            "removed": one.removed,
-            "malformed": one.malformed,
-            "errors": [{"line": error.line, "reason": error.reason} for error in one.errors],
-            "bytes_cut": one.cut,
-            "fault": one.fault,
-        }
-        for one in reports
-    ]
-    return {**_totals(reports), "files": files}
 
 
 @command(
