@@ -20,11 +20,9 @@ from screens.jobs import Job
 from screens.safe_text import shown
 from screens.themes import style_of
 
-_SECTION_GAP = 1
-
 
 class TopBar(Widget):
-    """One line of sections. Where not all titles fit, the others keep their key.
+    """One line of sections. Where not all titles fit they are short ones, and the last keep their key.
 
     `badges` are counts of what waits by section, shown behind its title; whoever changes them refreshes.
     """
@@ -48,7 +46,6 @@ class TopBar(Widget):
         for section, text in labels(self.current, self.size.width, self.badges):
             here = section.id == self.current
             parts.append(Content.styled(text, "bold reverse" if here else "$foreground"))
-            parts.append(Content(" " * _SECTION_GAP))
         return Content.assemble(*parts)
 
     def on_click(self, event: Click) -> None:
@@ -58,21 +55,26 @@ class TopBar(Widget):
             if at <= event.x < at + len(text):
                 self.post_message(self.Chosen(section.id))
                 return
-            at += len(text) + _SECTION_GAP
+            at += len(text)
 
 
 def labels(current: str, width: int, badges: Mapping[str, str] | None = None) -> list[tuple[Section, str]]:
-    """Return the label of each section, shortened from the right until all fit into `width` cells."""
-    counts = {section.id: (badges or {}).get(section.id, "") for section in SECTIONS}
-    full = {section.id: f" {section.key} {section.title} " for section in SECTIONS}
-    full = {name: f"{text}{counts[name]} " if counts[name] else text for name, text in full.items()}
-    brief = {section.id: f" {section.key} " for section in SECTIONS}
-    chosen = dict(full)
+    """Return the label of each section: in full, else short, else short from the right to what fits.
+
+    Together they have at most `width` cells, if keys alone fit.
+    """
+    counts = {section.id: f"{(badges or {}).get(section.id, '')} ".lstrip() for section in SECTIONS}
+    full = {section.id: f" {section.key} {section.title} {counts[section.id]} " for section in SECTIONS}
+    short = {
+        section.id: f" {section.key} {section.short or section.title} {counts[section.id]}"
+        for section in SECTIONS
+    }
+    chosen = full if sum(map(len, full.values())) <= width else short
     for section in reversed(SECTIONS):
-        if sum(len(text) + _SECTION_GAP for text in chosen.values()) <= width:
+        if sum(map(len, chosen.values())) <= width:
             break
         if section.id != current:
-            chosen[section.id] = brief[section.id]
+            chosen[section.id] = f" {section.key} "
     return [(section, chosen[section.id]) for section in SECTIONS]
 
 

@@ -35,7 +35,8 @@ GROUPS: Final = (ACT, CURATE, VIEW, MOVE)
 class Section:
     """A screen: its id, the key that opens it, its title, what it is for, and `module:Class`.
 
-    The module is imported when the screen is first shown, so that the first paint pays for one screen alone.
+    `short` is its title where there is little room. The module is imported when the screen is first shown, so
+    that the first paint pays for one screen alone.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Section:
     title: str
     summary: str
     target: str
+    short: str = ""
 
     def load(self) -> SectionScreen:
         """Import the screen and make it."""
