@@ -264,3 +264,30 @@ def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
     assert used["rule_ids"]
     with pytest.raises(UsageError):
         work.start_episode(engine, PlanQuery("  "), plan, job())
+
+
+def test_segments_of_the_stash_are_rows_with_what_made_their_scores(roastery: Path) -> None:
+    """Those of the pack and those that came near; copying the pack records that they were shown."""
+    from workbench.entry.services.stash import stash_service
+    from workbench.records.segments import ContextSegment, SegmentType
+
+    engine = AppEngine(roastery)
+    with engine.workspace() as opened:
+        service = stash_service(opened, "test")
+    decided = "Decided: a coupon is applied at checkout only,\nnever twice, since totals were off by a coupon"
+    held = service.add(ContextSegment(text=decided, session_id="s1", type=SegmentType.DECISION)).id
+    same = service.add(
+        ContextSegment(text=f"{decided}, we said", session_id="s1", type=SegmentType.MESSAGE)
+    ).id
+    plan = work.make_plan(engine, PlanQuery(TASK, pinned=(held,)), job())
+    rows = {one.name: one for one in plan.candidates if one.kind == candidates.SEGMENTS}
+    assert (rows[held].state, rows[held].form, rows[held].why) == (IN, "whole", "pinned by you")
+    assert rows[held].title == "Decided: a coupon is applied at checkout only,"
+    assert (rows[same].state, rows[same].why) == (OUT, f"the pack says the same already: {held}")
+    assert "segments" in {portion.kind for portion in plan.portions}
+    score, parts = sections_of(rows[same], plan)
+    assert [bar.name for bar in score.bars] == ["similarity", "how recent", "put aside lately"]
+    assert parts.bars
+    assert service.uses(held).shown == 0
+    work.record_use(engine, plan, "", job())
+    assert service.uses(held).shown == 1
