@@ -8,7 +8,7 @@ what comes back, the specification's formula in which order. Without vectors wor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from typing import TYPE_CHECKING, Final
@@ -49,6 +49,7 @@ AHEAD: Final = 2
 """How many times `top_k` relevant segments the formula orders."""
 
 NEAR_COPY: Final = 0.9
+_COMPARED: Final = 4_000  # characters of a text that are compared with those of another one
 _LONG: Final = 40  # different terms from which on texts can be near copies
 _PLACES: Final = 2
 _DIGITS: Final = 4
@@ -106,9 +107,10 @@ def retrieve(
     kept = np.flatnonzero(allowed[weighed.rows] & (weighed.similarity >= max(query.min_similarity, 1e-9)))
     order = kept[np.lexsort((weighed.rows[kept], -weighed.similarity[kept]))]
     chosen = _distinct(index, weighed.rows, order.tolist(), AHEAD * query.top_k, per_session)
-    found = [_found(index, searches, weighed, at, now, weights) for at in chosen]
-    found.sort(key=lambda one: (-one.score, -one.similarity, one.segment.segment_id))
-    return tuple(replace(one, rank=rank) for rank, one in enumerate(found[: query.top_k], 1))
+    found = [(_found(index, weighed, at, now, weights), int(weighed.rows[at])) for at in chosen]
+    found.sort(key=lambda one: (-one[0].score, -one[0].similarity, one[0].segment.segment_id))
+    best = found[: query.top_k]
+    return tuple(_explained(index, searches, row, one, rank) for rank, (one, row) in enumerate(best, 1))
 
 
 def _searchable(index: SegmentIndex, filters: SegmentFilters, now: int) -> NDArray[np.bool_]:
@@ -249,7 +251,7 @@ def _distinct(
             continue
         text = index.text(row)
         same = normal_text(text) if len(text) < 10_000 else text
-        terms = frozenset(count_terms(text))
+        terms = frozenset(count_terms(text[:_COMPARED]))
         if same in texts or (
             len(terms) >= _LONG and any(jaccard(terms, other) >= NEAR_COPY for other in long)
         ):
@@ -263,15 +265,10 @@ def _distinct(
 
 
 def _found(
-    index: SegmentIndex,
-    searches: Sequence[_Search],
-    weighed: _Weighed,
-    at: int,
-    now: float,
-    weights: OrderWeights,
+    index: SegmentIndex, weighed: _Weighed, at: int, now: float, weights: OrderWeights
 ) -> FoundSegment:
+    """Return a segment with its scores; what explains them is left to those that come back."""
     row = int(weighed.rows[at])
-    text = index.text(row)
     age = max(now - float(index.columns.times[row]), 0.0)
     similarity = float(weighed.similarity[at])
     temporal = temporal_score(age, weights.temporal_days)
@@ -285,10 +282,15 @@ def _found(
         recency=round(recency, _DIGITS),
         rank=0,
         parts=parts,
-        passage=_passage(index, searches, row, text),
-        why=_reason(searches, text, parts, age / DAY),
         age_days=round(age / DAY, _PLACES),
     )
+
+
+def _explained(
+    index: SegmentIndex, searches: Sequence[_Search], row: int, one: FoundSegment, rank: int
+) -> FoundSegment:
+    passage = _passage(index, searches, row, one.segment.text)
+    return replace(one, rank=rank, passage=passage, why=_reason(searches, passage, one.parts, one.age_days))
 
 
 def _passage(index: SegmentIndex, searches: Sequence[_Search], row: int, text: str) -> str:
@@ -306,7 +308,7 @@ def _passage(index: SegmentIndex, searches: Sequence[_Search], row: int, text: s
     return with_neighbours(text, chunks, int(hits.argmax()))
 
 
-def _reason(searches: Sequence[_Search], text: str, parts: dict[str, float], days: float) -> str:
+def _reason(searches: Sequence[_Search], text: str, parts: Mapping[str, float], days: float) -> str:
     """Say in a sentence what brought a segment back."""
     held = count_terms(text)
     wanted = dict.fromkeys(word for word in re.findall(r"\w+", searches[0].part.text) if _shares(word, held))
