@@ -1,6 +1,6 @@
-"""How lists in the app bear many records: `python -m bench.lists [--rules N] [--learnings N]`.
+"""How lists in the app bear many records: `python -m bench.lists [--rules N] [--conflicts N] …`.
 
-Records are generated into the journals of a project made here, the tables brought up to date with them, and
+Records are generated into the journals of projects made here, the tables brought up to date with them, and
 each section opened in an app without a terminal, of 120 columns and 40 rows: first in a process that has not
 loaded what it needs, then again in another app. Times are wall clock from a key
 or a call to what it leads to on the screen; a gap is how long the event loop does not turn (`bench/loop.py`).
@@ -29,6 +29,7 @@ from textual.pilot import Pilot
 from bench.loop import SIZE, Gaps, measured, settle
 from bench.rules_fetch import make_rules
 from screens.app import WorkbenchApp
+from screens.conflicts.queue import QueuedPair
 from screens.curation.facets import FacetDialog
 from screens.curation.record_screen import RecordScreen
 from workbench.config import Config
@@ -36,6 +37,7 @@ from workbench.entry.project import open_workspace
 from workbench.memory.learnings.learningtype import LEARNINGS
 from workbench.records.learnings import FeatureLearning, LearningSource
 from workbench.records.rules import Rule
+from workbench.rules.conflicts.queue import conflict_queue, conflict_rows
 from workbench.rules.curation.ruletype import RULES
 
 KEYS: Final = 40
@@ -43,9 +45,14 @@ AIMS: Final = {"first page": 150, "cursor key": 30, "filter": 150, "page after a
 """Milliseconds."""
 
 FILTERS: Final = {
-    "rules": ("hlpr tests", "tag:python priority:>=80"),
-    "learnings": ("rtry cache", "feature:auth hits:>=2"),
+    "rules": ("tag:python priority:>=80", "helper tests", "hlpr tests"),
+    "learnings": ("feature:auth hits:>=2", "retries cache", "rtry cache"),
+    "conflicts": ("kind:exact file:your*", "helper logs", "hlpr logs"),
 }
+"""By fields, by words, and by words of which letters are missing; after them none."""
+
+COPIES: Final = 20
+"""Rules that say the same, in the project with conflicts."""
 
 
 def generate(root: Path, rules: int, learnings: int) -> None:
@@ -61,6 +68,28 @@ def generate(root: Path, rules: int, learnings: int) -> None:
         opened.journal.append(f"memory/{feature}", "learning.put", mine, by="bench")
     opened.open_tables().catch_up()
     opened.workspace.sync_rules()
+
+
+def generate_conflicts(root: Path, count: int) -> None:
+    """Write rules of which so many repeat another one, and search for them."""
+    opened = open_workspace(root, Config())
+    texts = count // (COPIES - 1) + 1
+    rules = [
+        Rule(
+            id=f"rule-{number:08}",
+            name=f"rule {number}",
+            rule=f"Use the helper of module {number % texts} for the logs of part {number % texts // 7}.",
+            priority=number % 101,
+            project_id=opened.project_id,
+        )
+        for number in range(count + texts)
+    ]
+    opened.journal.append("rules", "rule.put", [RULES.to_body(rule) for rule in rules], by="bench")
+    opened.open_tables().catch_up()
+    book, _ = opened.workspace.sync_rules()
+    store = opened.workspace.rule_store()
+    found = conflict_queue(store, book.rules, store.ledger()).open
+    opened.conflicts.keep("rule", conflict_rows(found, {rule.id: rule for rule in book.rules}))
 
 
 def make_learnings(count: int, project: str) -> list[FeatureLearning]:
@@ -189,6 +218,8 @@ async def edit(pilot: Pilot[Any], screen: RecordScreen[Any, Any]) -> float:
 def change(screen: RecordScreen[Any, Any]) -> None:
     """Append a change of the record under the cursor to its journal."""
     record = screen.current
+    if isinstance(record, QueuedPair):
+        record = record.pair.left.seen
     opened = open_workspace(screen.engine.root, Config())
     if isinstance(record, Rule):
         opened.journal.append("rules", "rule.put", [RULES.to_body(replace(record, priority=77))], by="bench")
@@ -226,18 +257,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--rules", type=int, default=100_000, help="rules (default: 100,000)")
     parser.add_argument("--learnings", type=int, default=20_000, help="learnings (default: 20,000)")
+    parser.add_argument("--conflicts", type=int, default=20_000, help="conflicts (default: 20,000)")
+    parser.add_argument("--only", choices=tuple(FILTERS), action="append", help="this list; may be repeated")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
-        root = Path(scratch) / "project"
+        root, other = Path(scratch) / "project", Path(scratch) / "conflicts"
         root.mkdir()
+        other.mkdir()
         os.environ.update(HOME=scratch, WORKBENCH_HOME=str(Path(scratch) / "home"))
-        run_apart(generate, root, options.rules, options.learnings)
-        print(f"{options.rules:,} rules, {options.learnings:,} learnings, {os.cpu_count()} cores.\n")
+        sections = options.only or tuple(FILTERS)
+        if set(sections) != {"conflicts"}:
+            run_apart(generate, root, options.rules, options.learnings)
+        if "conflicts" in sections:
+            run_apart(generate_conflicts, other, options.conflicts)
+        counts = {"rules": options.rules, "learnings": options.learnings, "conflicts": options.conflicts}
+        print(f"{', '.join(f'{counts[one]:,} {one}' for one in sections)}, {os.cpu_count()} cores.\n")
         print(HEADER)
         within = True
-        for section in FILTERS:
+        for section in sections:
             for name in (f"{section}, first opened", section):
-                found = asyncio.run(browse(root, section))
+                found = asyncio.run(browse(other if section == "conflicts" else root, section))
                 print(found.row(name), flush=True)
             within = within and found.is_within
     aims = ", ".join(f"{name} {most}" for name, most in AIMS.items())

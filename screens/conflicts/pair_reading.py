@@ -34,7 +34,7 @@ class PairsSeen:
 def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> PairLook:
     """Return which pairs wait now, and what became of those that did before. Raises: WorkbenchError.
 
-    Of pairs with a side that was changed the tables say afterwards what they are now.
+    Of pairs that wait no more since a side got new words the tables say afterwards what they are now.
     """
     conflicts = engine.lists().conflicts
     now = conflicts.waiting()
@@ -44,12 +44,11 @@ def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> Pair
     numbers = tuple(differing.tolist())
     rows = conflicts.listed(ConflictOverlay(kept=numbers)).rows(numbers) if numbers else {}
     heirs: dict[str, str] = {}
-    for of, source in sources.items():
-        if mine := [row for row in rows.values() if row.of == of and row.id not in seen.settled]:
-            heirs |= source.judge_again(engine, job, mine)
-    if rows:
-        now = conflicts.waiting()
     there = set(now.numbers.tolist())
+    if gone := [row for number, row in rows.items() if number not in there and row.id not in seen.settled]:
+        heirs = judge_again(engine, sources, gone, job)
+        now = conflicts.waiting()
+        there = set(now.numbers.tolist())
     heirs = {old: new for old, new in heirs.items() if row_number(new) in there}
     words = {row_number(new): new for new in heirs.values()}
     changed = {number: row for number, row in rows.items() if number in there}
@@ -57,6 +56,15 @@ def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> Pair
         changed |= conflicts.listed().rows(list(words))
     kept = [row for number, row in rows.items() if number not in there and row.id not in heirs]
     return PairLook(now, tuple(kept), tuple(changed.values()), heirs, seen.settled)
+
+
+def judge_again(engine: AppEngine, sources: Sources, rows: Sequence[ConflictRow], job: Job) -> dict[str, str]:
+    """Have the tables say what pairs with a changed side are now; return their new ids by old ones."""
+    heirs: dict[str, str] = {}
+    for of, source in sources.items():
+        if mine := [row for row in rows if row.of == of]:
+            heirs |= source.judge_again(engine, job, mine)
+    return heirs
 
 
 def differences(before: WaitingConflicts, now: WaitingConflicts) -> Int64:

@@ -16,7 +16,7 @@ from screens.conflicts.learning_pairs import LearningPairs
 from screens.conflicts.pair import PairType
 from screens.conflicts.pair_list import COLUMNS, pair_cells
 from screens.conflicts.pair_panel import PairPanel, empty_queue, unsearched
-from screens.conflicts.pair_reading import PairsSeen, look, read_pairs
+from screens.conflicts.pair_reading import PairsSeen, judge_again, look, read_pairs
 from screens.conflicts.pair_source import PairSearch, PairSource
 from screens.conflicts.queue import PairLook, PairQueue, QueuedPair
 from screens.conflicts.rule_pairs import RulePairs
@@ -32,6 +32,7 @@ from workbench.lists.tables import ListTable
 Searches = Mapping[PairType, PairSearch]
 
 _SEARCHING = "searching for conflicts"
+_GLANCE = 0.04  # seconds the cursor rests on a pair before it is laid out
 
 
 class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
@@ -112,8 +113,8 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         self.bench.log_action(["rules", "conflicts", "list"])
         self._search(busy=True)
 
-    def _look(self, *, search: bool = False) -> None:
-        """List the pairs as the tables have them now, then search where that is wanted."""
+    def _look(self, *, search: bool = False, judge: bool = True) -> None:
+        """List the pairs as the tables have them now, then search, or judge again those that changed."""
         seen = PairsSeen(self.queue.seen, frozenset(self.queue.settled))
         work = partial(look, self.engine, self.sources, seen)
 
@@ -122,6 +123,9 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
             self.goal = found.heirs.get(self.goal or self.table.cursor_key or "", self.goal)
             if search:
                 self._search(busy=not self.searched)
+            elif judge and found.changed:
+                again = partial(judge_again, self.engine, self.sources, found.changed)
+                self.ask("Conflicts", again, lambda _: self._look(judge=False), group="judge", quiet=True)
             self.list_rows(recount=True, missed=self._missed)
 
         self._patiently(self.ask("Conflicts", work, then, group="look", quiet=True, failed=self.not_read))
@@ -259,7 +263,7 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
     @on(VirtualTable.Highlighted, "#conflicts-queue")
     def _highlighted(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
-        self.glance()
+        self.bench.jobs.later("conflicts/glance", _GLANCE, self.glance)
 
     @on(VirtualTable.Opened, "#conflicts-queue")
     def _opened(self, event: VirtualTable.Opened) -> None:

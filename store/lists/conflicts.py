@@ -61,9 +61,11 @@ def _among(name: str) -> str:
     return f"number IN (SELECT unnest(${name}::BIGINT[]))"
 
 
+_WAITS: Final = f"""
+CASE WHEN {_among("changed")} THEN 'changed' WHEN {_among("later")} THEN 'later' ELSE 'open' END
+"""
 _STATE: Final = f"""
-CASE WHEN {OPEN} THEN
-    CASE WHEN {_among("changed")} THEN 'changed' WHEN {_among("later")} THEN 'later' ELSE 'open' END
+CASE WHEN {OPEN} THEN {_WAITS}
     WHEN ({_SETTLED}) IS NOT NULL THEN 'elsewhere' ELSE 'gone' END
 """
 _VISIBLE: Final = f"(({OPEN}) OR {_among('kept')}) AND NOT {_among('away')}"
@@ -128,11 +130,12 @@ LEFT JOIN marks AS one ON one.record = left_id LEFT JOIN marks AS other ON other
 WHERE {OPEN} ORDER BY number
 """
 
-_ROW: Final = f"""
+_ROW: Final = """
 id, "of", kind, score, left_id, left_text, left_where, left_file,
-right_id, right_text, right_where, right_file, why, evidence, suggestion, scope, updated,
-{_STATE}, coalesce({_SETTLED}, '')
+right_id, right_text, right_where, right_file, why, evidence, suggestion, scope, updated
 """
+_ROW_WAITS: Final = f"{_ROW}, {_WAITS}, ''"
+_ROW_KEPT: Final = f"{_ROW}, {_STATE}, coalesce({_SETTLED}, '')"
 _TYPES: Final = {"number": "int64", "score": "float64"}
 
 
@@ -148,8 +151,8 @@ class ConflictTable:
 
     def listed(self, overlay: ConflictOverlay = NOTHING_DONE) -> SqlList[ConflictRow]:
         """Return the list of those that wait, with an overlay; what was put off comes last in every order."""
-        ahead = (_LAST,) if overlay.later else ()
-        columns = ListColumns(CONFLICTS, "FROM conflicts", FIELDS, SORTS, _ROW, _conflict, _VISIBLE, ahead)
+        ahead, row = (_LAST,) if overlay.later else (), _ROW_KEPT if overlay.kept else _ROW_WAITS
+        columns = ListColumns(CONFLICTS, "FROM conflicts", FIELDS, SORTS, row, _conflict, _VISIBLE, ahead)
         given = {name: list(getattr(overlay, name)) for name in overlay.__slots__}
         return SqlList(self._tables, columns, lambda: given)
 
