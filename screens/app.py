@@ -30,6 +30,7 @@ from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from workbench.curation.steps import BuiltUpon
+    from workbench.lists.tables import TableRebuild
 
 _WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
 _HEIGHTS = [(0, "-short"), (30, "-tall")]
@@ -81,6 +82,7 @@ class WorkbenchApp(Sitting):
         self._watcher = Watcher(self, self.engine) if watch else None
         self._refused: ConfigError | None = None
         self._refused_undo: BuiltUpon | None = None
+        self._rebuild_told: TableRebuild | None = None
         read_alt_digits()
         for theme in THEMES:
             self.register_theme(theme)
@@ -290,6 +292,7 @@ class WorkbenchApp(Sitting):
         if message.job.leads:
             self.go_on()
         self._show_jobs()
+        self._tell_rebuild()
         if self.keeper is not None:
             self.keeper.look_soon()
 
@@ -356,6 +359,17 @@ class WorkbenchApp(Sitting):
 
         body = f"{failure.message}\n\nUndo the step before it instead: {refused.older_title}?"
         self.push_screen(Confirm("This step stays as it is", body, yes="Undo"), answered)
+
+    def _tell_rebuild(self) -> None:
+        """Say once what became of damaged tables."""
+        found = self.engine.table_rebuild
+        if found is None or not found.over or found is self._rebuild_told:
+            return
+        self._rebuild_told = found
+        if found.set_aside:
+            text = f"{found.reason}. They were rebuilt from the journals; the old file is {found.set_aside}"
+            self.report(text, severity="warning")
+            self.log_action(["rebuild"], text)
 
     def _show_jobs(self) -> None:
         if self.section is not None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from workbench.entry.project import OpenedProject
     from workbench.entry.services.metrics import Measured
+    from workbench.lists.tables import TableRebuild
     from workbench.memory.learnings.service import LearningService
     from workbench.plan.workspace import Progress
     from workbench.rules.curation.curator import Curator
@@ -164,6 +165,11 @@ class AppEngine:
         for opened in (self._opened, self._lists, self._workspace):
             if opened is not None:
                 opened.close()
+
+    @property
+    def table_rebuild(self) -> TableRebuild | None:
+        """The last rebuild of the tables by this app, also while it goes on; waits for nothing."""
+        return None if self._lists is None else self._lists.table_rebuild
 
     def revisions(self) -> Mapping[str, str]:
         """Return {stream: revision} of all journals; it differs when another process wrote something.

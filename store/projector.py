@@ -86,6 +86,7 @@ class RoundTally:
     """What happened to the entries of a stream in a round."""
 
     entries: int = 0
+    bytes: int = 0
     quarantined: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     rejected: list[Rejected] = field(default_factory=list)
@@ -126,6 +127,7 @@ def project(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal],
             more = True
             break
         tally, position = _apply(connection, journals[one.origin], one, left)
+        tally.bytes = position - one.start
         tallies.append(tally)
         head = fingerprint(journals[one.origin], one.stream, position)
         connection.execute(PUT_APPLIED, [one.origin, one.stream, position, head])

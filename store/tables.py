@@ -33,6 +33,7 @@ from store.projections import artifacts
 from store.projector import Rejected, Replaced, Round
 from store.table_digests import digests
 from workbench.errors import StoreError
+from workbench.lists.tables import TableRebuild
 from workbench.ports import Clock
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class Tables:
         self._kept = KeptConnection(root / "spill")
         self._mutex = threading.RLock()
         self._caught_up: dict[tuple[str, str], int] = {}
+        self.latest_rebuild: TableRebuild | None = None
+        """The last rebuild by this process, also while it goes on."""
 
     def catch_up(self) -> CatchUp:
         """Project what the journals hold beyond the tables. Idempotent; does nothing where nothing is new.
@@ -211,8 +214,7 @@ class Tables:
                             rounds.append(self._round(self.path))
                         except DamagedTables as finding:
                             aside = self._set_aside()
-                            report = self._rebuild(f"the database was damaged: {finding}")
-                            return replace(report, set_aside=str(aside))
+                            return self._rebuild(f"the database was damaged: {finding}", str(aside))
                         except (Replaced, ForeignSchema) as finding:
                             return self._rebuild(str(finding))
             if not rounds[-1].more if own else self._is_current(sizes):
@@ -260,10 +262,10 @@ class Tables:
         """Rebuild the tables, unless another process did so since `seen`."""
         with self._lock.exclusive():
             if _identity(self.path) == seen:
-                self._set_aside()
-                self._rebuild(reason)
+                self._rebuild(reason, str(self._set_aside()))
 
-    def _rebuild(self, reason: str) -> CatchUp:
+    def _rebuild(self, reason: str, set_aside: str = "") -> CatchUp:
+        state = self.latest_rebuild = TableRebuild(reason, sum(self._sizes().values()), set_aside=set_aside)
         fresh = self.path.with_name(f"{FILE}.new")
         with translated(f"rebuilding {self.path}"):
             _remove(fresh)
@@ -271,10 +273,13 @@ class Tables:
             try:
                 while not rounds or rounds[-1].more:
                     rounds.append(self._round(fresh))
+                    done = state.done + sum(tally.bytes for tally in rounds[-1].tallies)
+                    state = self.latest_rebuild = replace(state, done=done)
                 # The file alone takes the old one's place, so that everything has to be in it.
                 with self._kept.attached(fresh) as connection:
                     connection.execute("CHECKPOINT tables")
             except (DamagedTables, Replaced, ForeignSchema) as finding:
+                self.latest_rebuild = None
                 raise StoreError(
                     f"rebuilding {self.path} failed: {finding}",
                     hint="Check the disk; the journals are untouched.",
@@ -283,7 +288,8 @@ class Tables:
             log_file(self.path).unlink(missing_ok=True)
             os.replace(fresh, self.path)
         self._caught_up = {}
-        return replace(_report(rounds), rebuilt=reason)
+        self.latest_rebuild = replace(state, over=True)
+        return replace(_report(rounds), rebuilt=reason, set_aside=set_aside)
 
     def _set_aside(self) -> Path:
         """Move a damaged file out of the way and return where to; only the last one is kept."""

@@ -19,7 +19,7 @@ from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from screens.widgets.window_rows import WindowRows, place_of, window_around
 from workbench.lists.filters import Facet, Filter
-from workbench.lists.tables import ListQuery, ListTable, ListType, Sort, row_number
+from workbench.lists.tables import ListQuery, ListTable, ListType, Sort, TableRebuild, row_number
 
 if TYPE_CHECKING:
     from workbench.ports import Int64
@@ -273,7 +273,8 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
 
         def still() -> None:
             if not job.over and not job.cancelled:
-                self.table.busy = "waiting for the tables"
+                self.table.busy = waiting_text(self.engine.table_rebuild)
+                self.set_timer(_LONG, still)
 
         self.set_timer(_LONG, still)
 
@@ -354,3 +355,12 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         text = f"the {self.noun}s cannot be read: {failure.message}\n{failure.hint}"
         self.bench.report(text, severity="error")
         self.bench.log_action(self.list_command, failure.details or failure.message, failed=True)
+
+
+def waiting_text(rebuild: TableRebuild | None) -> str:
+    """Return what is waited for: the tables, or that they are rebuilt, and how far that is."""
+    if rebuild is None or rebuild.over:
+        return "waiting for the tables"
+    share = rebuild.done / rebuild.total if rebuild.total else 0.0
+    why = "the tables are damaged, rebuilding" if rebuild.set_aside else "rebuilding the tables"
+    return f"{why}: {share:.0%}"

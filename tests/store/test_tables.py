@@ -563,6 +563,10 @@ def test_a_damaged_file_is_set_aside(
 
     assert "damaged" in report.rebuilt
     assert Path(report.set_aside).exists()
+    rebuild = again.latest_rebuild
+    assert rebuild is not None
+    assert (rebuild.set_aside, rebuild.over) == (report.set_aside, True)
+    assert rebuild.done == rebuild.total > 0
     assert again.digest() == before
 
 

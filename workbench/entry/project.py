@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from workbench.lists.conflicts import ConflictStore
     from workbench.lists.learnings import LearningRow
     from workbench.lists.segments import SegmentRow
-    from workbench.lists.tables import ListTable
+    from workbench.lists.tables import ListTable, TableRebuild
     from workbench.plan.adapters import Adapters, VersionControl
     from workbench.plan.planner import Planner
     from workbench.plan.workspace import Workspace
@@ -313,6 +313,12 @@ class OpenedProject(ProjectState):
         kept: TableQueries | None = vars(self).get("kept_tables")
         if kept is not None:
             kept.close()
+
+    @property
+    def table_rebuild(self) -> TableRebuild | None:
+        """The last rebuild of the tables that lists are read from, also while it goes on."""
+        kept: TableQueries | None = vars(self).get("kept_tables")
+        return None if kept is None else kept.latest_rebuild
 
     @cached_property
     def rule_list(self) -> ListTable[Rule]:

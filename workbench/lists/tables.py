@@ -128,6 +128,20 @@ def row_number(identifier: str) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
 
 
+@dataclass(frozen=True, slots=True)
+class TableRebuild:
+    """A rebuild of the tables from the journals: why, and how many of `total` bytes are in them.
+
+    `set_aside` is where a damaged file went, empty if none was; `over` once the new tables serve.
+    """
+
+    reason: str
+    total: int
+    done: int = 0
+    set_aside: str = ""
+    over: bool = False
+
+
 class ListTable(Protocol[RowT_co]):
     """The rows of one type. A row keeps its number while it is there, also when its record is changed.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
+from screens.curation.record_list_screen import waiting_text
 from screens.rules import rule_list_screen
 from screens.rules.bulk_edit import BulkEditForm
 from screens.rules.rows import rule_cells
@@ -18,6 +20,7 @@ from store.lists.sql_list import SqlList
 from tests.screens.golden import screen_text
 from tests.screens.rules.conftest import Opened
 from workbench.errors import StoreBusy
+from workbench.lists.tables import TableRebuild
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
 
@@ -243,3 +246,28 @@ async def test_a_command_waits_for_the_rule_it_is_about(opened: Opened) -> None:
         form.query_one("#field-2", SafeInput).value = "33"
         await desk.press("f2")
         assert (desk.current.id, desk.current.priority) == (second, 33)
+
+
+async def test_damaged_tables_are_rebuilt_and_named(opened: Opened) -> None:
+    """The rules are listed all the same, and a note says where the old file is; it is said once."""
+    async with opened() as desk:
+        before = desk.shown
+        lists = desk.app.engine.lists()
+        lists.close()
+        lists.kept_tables.path.write_bytes(b"x" * 9_000)
+        desk.screen.mark_stale()
+        await desk.settle()
+        desk.screen.mark_stale()
+        await desk.settle()
+        assert desk.shown == before
+        told = [one.outcome for one in desk.app.log_of_actions.actions if one.command == "workbench rebuild"]
+        assert len(told) == 1
+        assert "tables.duckdb.corrupt-" in told[0]
+
+
+def test_what_is_waited_for_says_how_far_it_is() -> None:
+    """Others who hold the tables, a rebuild, and a rebuild of damaged ones read differently."""
+    going = TableRebuild("asked for", 200, 50)
+    assert waiting_text(None) == waiting_text(replace(going, over=True)) == "waiting for the tables"
+    assert waiting_text(going) == "rebuilding the tables: 25%"
+    assert waiting_text(replace(going, set_aside="x")) == "the tables are damaged, rebuilding: 25%"
