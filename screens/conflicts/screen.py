@@ -67,7 +67,7 @@ class ConflictsScreen(QueueScreen):
 
     def available(self, command_id: str) -> bool | None:
         """Commands about a pair need one that waits; what a row is that is not there yet is seen then."""
-        if command_id in ("conflicts.scan", "conflicts.filter", "conflicts.queue", "conflicts.sort"):
+        if command_id in _ALWAYS:
             return True
         there = self.is_mounted and self.table.count > 0
         if command_id in _LOOKING or command_id == "conflicts.accept-all":
@@ -287,6 +287,7 @@ class ConflictsScreen(QueueScreen):
         self.with_current(copy)
 
 
+_ALWAYS = ("conflicts.scan", "conflicts.filter", "conflicts.facets", "conflicts.queue", "conflicts.sort")
 _LOOKING = (
     "conflicts.next",
     "conflicts.previous",

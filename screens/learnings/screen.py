@@ -21,7 +21,7 @@ from screens.widgets.dialogs import Choose, DialogChoice
 from workbench.lists.tables import ListQuery
 from workbench.memory.learnings.corrections.report import CorrectionReport
 
-_ALWAYS: Final = frozenset("new view filter sort reverse audit corrections prompt list".split())
+_ALWAYS: Final = frozenset("new view filter facets sort reverse audit corrections prompt list".split())
 
 
 class LearningsScreen(LearningListScreen):

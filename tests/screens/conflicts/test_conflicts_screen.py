@@ -15,6 +15,7 @@ from screens.conflicts.pair import PairType
 from screens.conflicts.pair_panel import PairPanel
 from screens.conflicts.queue import PairState, QueuedPair
 from screens.conflicts.screen import ConflictsScreen
+from screens.curation.facets import FacetDialog
 from screens.widgets.code import CodeView, Details
 from screens.widgets.dialogs import Choose, Confirm
 from screens.widgets.filter import FilterBar
@@ -246,7 +247,7 @@ async def test_marked_pairs_are_settled_together(roastery: Path) -> None:
 
 
 async def test_the_queue_is_filtered_sorted_and_hidden(roastery: Path) -> None:
-    """`/` narrows the list, `r` orders it, `t` shows or hides it at every size."""
+    """`/` and `f` narrow the list, `r` orders it, `t` shows or hides it at every size."""
     app = make(roastery)
     async with app.run_test(size=(80, 24)) as pilot:
         desk = await desk_of(pilot)
@@ -265,6 +266,11 @@ async def test_the_queue_is_filtered_sorted_and_hidden(roastery: Path) -> None:
         assert table.cursor == place - 1
         await press(pilot, "J")
         assert table.cursor == place
+        await press(pilot, "f")
+        assert isinstance(app.screen, FacetDialog)
+        await press(pilot, "down", "enter")
+        assert desk.query_one(FilterBar).text == "kind:subsumed"
+        assert table.count == 2
 
 
 async def test_a_side_opens_where_it_stands(roastery: Path) -> None:
