@@ -266,16 +266,8 @@ class SessionActions(SectionScreen):
         if current is None:
             return
         task = current.trace.episode.task_text
-        kept = self.bench.place.sections.get("plan", {})
-        self.bench.place.sections["plan"] = {**kept, "task": task, "pinned": [], "excluded": []}
-        self.bench.log_action(("plan", *(("--",) if task.startswith("-") else ()), task))
-        self.bench.show_section("plan")
-        plan = self.bench.section
-        from screens.plan.screen import PlanScreen
-
-        if isinstance(plan, PlanScreen) and plan.is_mounted:
-            plan.editor.text = task
-            plan.replan(replace(plan.asked, task=task, pinned=(), excluded=()), log=False)
+        asked = self.plan_with(lambda asked: replace(asked, task=task, pinned=(), excluded=()))
+        self.bench.log_action(asked.arguments())
 
     def action_copy(self) -> None:
         """Copy what is under the cursor: a path, or the task."""

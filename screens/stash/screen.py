@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final, TypeVar
 
@@ -260,6 +261,19 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
                 self.mark_stale()
 
             self.ask("Merging", partial(self.writer.merge, ids), merged, writes=True)
+
+        self.with_chosen(then)
+
+    def action_pin(self) -> None:
+        """Pin what is chosen into the pack that Plan forms, and go there."""
+
+        def then(chosen: Sequence[ContextSegment]) -> None:
+            ids = tuple(one.id for one in chosen)
+            self.table.set_marks(())
+            asked = self.plan_with(
+                lambda asked: replace(asked, pinned=tuple(dict.fromkeys((*asked.pinned, *ids))))
+            )
+            self.bench.log_action(asked.arguments())
 
         self.with_chosen(then)
 

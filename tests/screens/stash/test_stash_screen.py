@@ -13,6 +13,7 @@ import pytest
 from textual.pilot import Pilot
 
 from screens.app import WorkbenchApp
+from screens.plan.screen import PlanScreen
 from screens.stash.clean_up import CleanUp
 from screens.stash.pruning_view import PruningView
 from screens.stash.screen import StashScreen
@@ -262,3 +263,13 @@ async def test_a_context_is_pruned_before_and_after(opened: Open, tmp_path: Path
         assert place.commands[-1] == f"workbench stash prune --budget 300 {transcript} --apply"
         await place.press("u")
         assert place.shown == []
+
+
+async def test_a_segment_is_pinned_into_the_pack(opened: Open, kept: dict[str, ContextSegment]) -> None:
+    """Plan opens with the segment among what must be in the pack."""
+    async with opened() as place:
+        await place.go("error")
+        await place.press("plus")
+        plan = place.app.section
+        assert isinstance(plan, PlanScreen)
+        assert plan.asked.pinned == ("error",)
