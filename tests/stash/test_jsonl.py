@@ -49,6 +49,7 @@ def test_a_line_is_a_segment_with_its_id_unchanged() -> None:
         ('{"session_id": "s", "text": "x", "timestamp": "soon"}', "timestamp 'soon' is no time"),
         ('{"session_id": "s", "text": "x", "references": "a"}', "references"),
         ('{"session_id": "s", "text": "x", "metadata": []}', "metadata"),
+        ('{"session_id": "s", "text": "cut", "digest": "' + "0" * 64 + '"}', "not the whole one"),
     ],
 )
 def test_malformed_lines_are_named_and_the_others_read(line: str, reason: str) -> None:

@@ -171,11 +171,12 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
         `expires_in` are days. What was imported before adds nothing; malformed lines are in the answer.
         Raises: UsageError for a file that is not there; StoreError.
         """
-        from workbench.entry.services.stash import stash_service
+        from workbench.entry.services.stash import collect_daily, stash_service
         from workbench.entry.services.stash_import import StashImportRequest, import_files, import_response
 
         with self._host.operation("stash-import") as work:
             service = stash_service(work.project, self._host.by)
+            collect_daily(work.project, service)
             expires_at = None if expires_in is None else service.in_days(expires_in)
             request = StashImportRequest(session_id, expires_at=expires_at, reason=reason)
             return import_response(list(import_files(service, [Path(one) for one in places], request)))

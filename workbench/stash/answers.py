@@ -25,8 +25,8 @@ _FILE_TOOLS: Final = frozenset({Purpose.READ, Purpose.WRITE, Purpose.EDIT})
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call that waits for its answer: the turn it was made in, and the segments of what it wrote."""
+class AnsweredCall:
+    """A call: the turn it was made in, and the segments of what it wrote."""
 
     use: ToolUse
     turn: str
@@ -45,12 +45,12 @@ class AnswerSegmenter:
             SegmentDraft(SegmentType.DECISION, words, references=(reference,), facts=facts)
         )
 
-    def chosen(self, answer: str, call: ToolCall) -> Iterator[ContextSegment]:
+    def chosen(self, answer: str, call: AnsweredCall) -> Iterator[ContextSegment]:
         """Yield what the user chose when the agent asked."""
         for question, chosen in FORMS["answer"].findall(answer):
             yield from self.decision(f"{question}\n{chosen}", call.turn, role=USER, question=question[:300])
 
-    def failed(self, out: ToolOutput, call: ToolCall) -> Iterator[ContextSegment]:
+    def failed(self, out: ToolOutput, call: AnsweredCall) -> Iterator[ContextSegment]:
         """Yield the output of a call that failed, unless the call was a mistake."""
         found = list(errors_of(self._event(out, call, failed=True), self.make.here.cwd))
         purpose = purpose_of(call.use)
@@ -62,7 +62,7 @@ class AnswerSegmenter:
         else:
             yield from self._output(out, call)
 
-    def printed(self, out: ToolOutput, call: ToolCall) -> Iterator[ContextSegment]:
+    def printed(self, out: ToolOutput, call: AnsweredCall) -> Iterator[ContextSegment]:
         """Yield the output of a program: as an error if it reports one, else as it is."""
         found = list(errors_of(self._event(out, call, failed=False), self.make.here.cwd))
         if found:
@@ -70,11 +70,11 @@ class AnswerSegmenter:
         else:
             yield from self._output(out, call)
 
-    def _event(self, out: ToolOutput, call: ToolCall, *, failed: bool) -> ToolUseEvent:
+    def _event(self, out: ToolOutput, call: AnsweredCall, *, failed: bool) -> ToolUseEvent:
         return ToolUseEvent(call.use.tool, call.use.input, call.use.id, out.text, failed=failed)
 
     def _errors(
-        self, out: ToolOutput, call: ToolCall, found: Sequence[FoundError]
+        self, out: ToolOutput, call: AnsweredCall, found: Sequence[FoundError]
     ) -> Iterator[ContextSegment]:
         """Yield an output with errors: one segment if it is short, else one for each behind the output."""
         facts = self._facts(out, call)
@@ -111,7 +111,7 @@ class AnswerSegmenter:
                 SegmentDraft(SegmentType.ERROR_LOG, shown, anchor, "", to, own), key=block.text
             )
 
-    def _output(self, out: ToolOutput, call: ToolCall) -> Iterator[ContextSegment]:
+    def _output(self, out: ToolOutput, call: AnsweredCall) -> Iterator[ContextSegment]:
         shown, omitted = outputs.shorten(out.text)
         facts = self._facts(out, call) | ({"omitted": str(omitted)} if omitted else {})
         words = f"{headline(call.use)}\n{shown}"
@@ -120,7 +120,7 @@ class AnswerSegmenter:
             SegmentDraft(SegmentType.DEBUG_OUTPUT, words, call.use.id, "", references, facts)
         )
 
-    def file(self, out: ToolOutput, call: ToolCall, path: str) -> Iterator[ContextSegment]:
+    def file(self, out: ToolOutput, call: AnsweredCall, path: str) -> Iterator[ContextSegment]:
         """Yield what a file holds, without the line numbers it is shown with."""
         words, first = outputs.without_numbers(out.text)
         facts = {"tool": call.use.tool, "action": "read"}
@@ -128,7 +128,7 @@ class AnswerSegmenter:
         draft = SegmentDraft(SegmentType.FILE_CONTENT, words, call.use.id, source, (call.turn,), facts)
         yield from self.make.parts(draft, first_line=first)
 
-    def research(self, out: ToolOutput, call: ToolCall) -> Iterator[ContextSegment]:
+    def research(self, out: ToolOutput, call: AnsweredCall) -> Iterator[ContextSegment]:
         """Yield what a page, a search or a sub-agent says, with what was asked."""
         given = call.use.input
         query = text(given.get("query")) or text(given.get("description"))
@@ -140,7 +140,7 @@ class AnswerSegmenter:
             SegmentDraft(SegmentType.RESEARCH, words, call.use.id, source, (call.turn,), facts)
         )
 
-    def _facts(self, out: ToolOutput, call: ToolCall) -> dict[str, str]:
+    def _facts(self, out: ToolOutput, call: AnsweredCall) -> dict[str, str]:
         command = command_of(call.use)[:_SHOWN_COMMAND]
         return {"tool": call.use.tool, "command": command, "exit_code": out.exit_code}
 

@@ -27,6 +27,7 @@ _FENCE = re.compile(r"^(?P<mark>[ \t]*(?:```+|~~~+))[ \t]*(?P<language>[\w+#.-]*
 _PROSE = frozenset({"markdown", "md", "text", "txt", "plain", "plaintext", ""})
 _DRAWN = re.compile(r"[┌┐└┘├┤─│╔╗╚╝═║→←▼▲]")
 _MORE = re.compile(r"[ \t]|$|[|^]|Caused by|During handling|The above exception|error: |E  |> ")
+_WORD = re.compile(r"\w{2}")
 _FIXES = ("fixed by", "the fix", "fix:", "a better", "the better", "a simpler", "the simpler")
 _FURTHER = re.compile(r"(?:because|since|this|that|it|so|otherwise|the reason|which)\b", re.IGNORECASE)
 
@@ -112,7 +113,11 @@ def error_blocks(text: str, found: Sequence[FoundError]) -> list[ErrorBlock]:
         if key in blocks:
             others[key].append(next((f"{path}:{line}" for path, line in errors[0].places), errors[0].message))
             continue
-        above = [line for line in lines[max(first - _ABOVE, 0) : first] if line.strip()] if not place else []
+        above = (
+            [line for line in lines[max(first - _ABOVE, 0) : first] if _WORD.search(line)]
+            if not place
+            else []
+        )
         blocks[key] = ErrorBlock("\n".join((*above, *lines[first:end])).rstrip(), tuple(errors))
         others[key] = []
     return [_with_others(block, others[key]) for key, block in blocks.items()]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import IO, Any, Final
 
-from workbench.records.segments import MAX_SEGMENT, ContextSegment, SegmentType
+from workbench.records.segments import MAX_SEGMENT, ContextSegment, SegmentType, text_digest
 from workbench.sessions.importers.transcripts import (
     MAX_LINE,
     TranscriptRecord,
@@ -118,6 +118,9 @@ def parse_segment(record: Mapping[str, Any], session: str = "") -> ContextSegmen
     words = record.get("text")
     if not isinstance(words, str) or not words.strip():
         return "it has no text" if not isinstance(words, str) else "its text is empty"
+    whole = record.get("digest")
+    if isinstance(whole, str) and whole and whole != text_digest(words):
+        return "its text is not the whole one; `workbench stash export` writes whole texts"
     owner = _name(record.get("session_id")) or session
     if not owner:
         return "it has no session_id; give one, or --session for all"

@@ -34,7 +34,7 @@ from workbench.sessions.importers.transcripts import (
     text,
 )
 from workbench.stash import outputs
-from workbench.stash.answers import USER, AnswerSegmenter, ToolCall
+from workbench.stash.answers import USER, AnsweredCall, AnswerSegmenter
 from workbench.stash.blocks import split_code, stated_decisions
 from workbench.stash.calls import (
     Purpose,
@@ -80,7 +80,7 @@ class Segmenter:
     agent: str = ""
     answers: AnswerSegmenter = field(init=False)
     _turn: str = ""
-    _calls: dict[str, ToolCall] = field(default_factory=dict)
+    _calls: dict[str, AnsweredCall] = field(default_factory=dict)
     _background: dict[str, ToolUse] = field(default_factory=dict)
     _tasks: _TaskList | None = None
 
@@ -231,7 +231,7 @@ class Segmenter:
         while len(self._calls) >= _WAITING:
             del self._calls[next(iter(self._calls))]
             self._left_out["calls without an answer"] += 1
-        self._calls[use.id] = ToolCall(use, self._turn, tuple(written))
+        self._calls[use.id] = AnsweredCall(use, self._turn, tuple(written))
 
     def _written(self, use: ToolUse) -> Iterator[ContextSegment]:
         for code in written_code(use):

@@ -14,8 +14,7 @@ import click
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command
 from workbench.entry.cli.session import StashSession, stash_session
-from workbench.entry.cli.stash.edit import say_collected
-from workbench.records.segments import SegmentType
+from workbench.entry.cli.stash.edit import TYPES, say_collected
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 _NAMED = 20  # malformed lines of a file that are named
 _SHOWN = 8  # files that are listed
-_TYPES = [one.value for one in SegmentType]
 _FORMATS = ("auto", "claude_code", "claude_stream", "codex", "jsonl")
 
 
@@ -59,6 +57,7 @@ def import_(files: Sequence[Path], session: str, form: str, days: float | None, 
 
     started = time.perf_counter()
     with stash_session("stash-import") as work:
+        say_collected(work.here.out, collect_daily(work.opened, work.service))
         expires_at = None if days is None else work.service.in_days(days)
         request = StashImportRequest(session, form, expires_at, reason)
         collected = collect_daily(work.opened, work.service)
@@ -142,7 +141,7 @@ def _show_faults(here: Invocation, report: StashFileReport) -> None:
 )
 @click.option("--out", "target", metavar="FILE", type=click.Path(path_type=Path), help="Instead of stdout.")
 @click.option(
-    "--type", "types", type=click.Choice(_TYPES), multiple=True, help="Only of this type. Repeatable."
+    "--type", "types", type=click.Choice(TYPES), multiple=True, help="Only of this type. Repeatable."
 )
 @click.option("--session", "sessions", multiple=True, metavar="ID", help="Only of this session. Repeatable.")
 def export(target: Path | None, types: Sequence[str], sessions: Sequence[str]) -> None:
