@@ -155,6 +155,12 @@ class ProjectState:
         """Whether the project has an index that can be used."""
         return self.usable(PROJECT_INDEX) is not None
 
+    @property
+    def index_fault(self) -> str:
+        """Why the project's index cannot be used, empty if it can or there is none."""
+        found = self.latest(PROJECT_INDEX)
+        return found.reason if isinstance(found, Damaged) else ""
+
     def index_states(self, *, deep: bool) -> list[IndexState]:
         """Return every stored index with its faults; `deep` reads all of it and compares checksums."""
         paths = (self.state / "index").glob("*-*")

@@ -195,7 +195,8 @@ class HooksConfig:
     `session_chars`, `prompt_chars` and `task_chars` are characters that the start of a session, a prompt and
     the prompt of a sub-agent get at most, 0 for nothing. Files are added only where the likeliest of them is
     needed with a chance of `threshold`. After `deadline` seconds the agent goes on without an answer. With
-    `WORKBENCH_HOOKS=0` in its environment no hook does anything.
+    `WORKBENCH_HOOKS=0` in its environment no hook does anything. With `stash` what a session's transcript
+    holds is put into the stash before its context is compacted.
     """
 
     session_chars: Characters = 4_000
@@ -203,6 +204,7 @@ class HooksConfig:
     task_chars: Characters = 8_000
     threshold: Share = 0.3
     deadline: Seconds = 1.0
+    stash: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +316,7 @@ USER_ONLY = frozenset(
     rules.recheck_timeout cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
     stash.keep_days stash.max_segments stash.max_tokens stash.collect
     hooks.session_chars hooks.prompt_chars hooks.task_chars hooks.threshold hooks.deadline
+    hooks.stash
     """.split()
 )
 ADDING = frozenset({"privacy.exclude", "rules.tags"})

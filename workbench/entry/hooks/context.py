@@ -35,6 +35,7 @@ _CHARS_A_TOKEN: Final = 4
 _TRIES: Final = 3
 _TOGETHER: Final = 0.95
 _REASONS: Final = 8
+_MAX_TASK: Final = 100_000  # characters; what goes beyond is no task but a log
 
 OWN_FILES: Final = {
     "claude": ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "~/.claude/CLAUDE.md"),
@@ -162,7 +163,7 @@ def _planned(
         return _nothing(call, "turned off by the settings", subagent=subagent)
     request = PlanRequest(
         project_root=str(project.root),
-        task=task,
+        task=task[:_MAX_TASK],
         token_budget=max(1, most // _CHARS_A_TOKEN),
         session_id=call.session or None,
         tool=call.agent,

@@ -22,6 +22,8 @@ _CHECK: Final = b'"check":{'
 _BLOCK: Final = 1 << 20
 END_SECONDS: Final = 20.0
 """The deadline where nobody waits: a session's end, whose transcript is archived."""
+COMPACT_SECONDS: Final = 5.0
+"""The deadline before a compaction, which takes longer itself."""
 
 
 def _later() -> None:
@@ -49,8 +51,9 @@ def respond(
     `allow` is told how many seconds the hook may take, as soon as that is known. Raises: WorkbenchError.
     """
     call = read_call(data, name, agent)
-    if call.event is HookEvent.SESSION_END:
-        allow(END_SECONDS)
+    own_time = {HookEvent.SESSION_END: END_SECONDS, HookEvent.COMPACTION: COMPACT_SECONDS}.get(call.event)
+    if own_time is not None:
+        allow(own_time)
     cwd = Path(call.cwd)
     if not cwd.is_absolute() or not cwd.is_dir():
         return HookReply()
@@ -67,7 +70,7 @@ def respond(
     from workbench.entry.project import find_state
 
     config = load(project=root, env=environment).config
-    if call.event is not HookEvent.SESSION_END:
+    if own_time is None:
         allow(config.hooks.deadline)
     project = find_state(root, config, environment)
     return _EVENTS[call.event](project, config, call)
@@ -95,6 +98,7 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
     from workbench.entry.hooks.sessions import session_state, start_prompt
     from workbench.entry.services.handovers import record_loss
     from workbench.entry.services.metrics import measure
+    from workbench.errors import StoreError
 
     starts = call.event is HookEvent.SESSION_START
     given: HookContext | None = None
@@ -113,6 +117,8 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
 
         if given is not None:
             _record_given(project, given)
+        elif takes_context(call) and (fault := project.index_fault):
+            raise StoreError(f"the index of {project.root} cannot be used: {fault}")
         is_task = not (given is not None and given.handover.why == BARE)
         if not starts and call.session and call.prompt.strip() and is_task:
             start_prompt(project, config, call, state)
@@ -204,6 +210,12 @@ def _on_touch(project: OpenedProject, config: Config, call: HookCall) -> HookRep
     return HookReply() if call.failed else _record(project, config, call, record_touches)
 
 
+def _on_compaction(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
+    from workbench.entry.hooks.sessions import stash_session
+
+    return _record(project, config, call, stash_session)
+
+
 def _on_subagent_stop(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
     from workbench.entry.hooks.sessions import record_subagent
 
@@ -231,6 +243,7 @@ _EVENTS: Final[Mapping[HookEvent, _Handler]] = {
     HookEvent.BEFORE_TOOL: _on_tool,
     HookEvent.AFTER_TOOL: _on_touch,
     HookEvent.INSTRUCTIONS: _on_instructions,
+    HookEvent.COMPACTION: _on_compaction,
     HookEvent.SUBAGENT_STOP: _on_subagent_stop,
     HookEvent.STOP: _on_stop,
     HookEvent.SESSION_END: _on_end,

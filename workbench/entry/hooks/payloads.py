@@ -8,6 +8,7 @@ data from outside: whatever is missing or of another type is empty.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,6 +25,7 @@ class HookEvent(StrEnum):
     BEFORE_TOOL = "before a tool"
     AFTER_TOOL = "after a tool"
     INSTRUCTIONS = "instructions loaded"
+    COMPACTION = "compaction"
     SUBAGENT_STOP = "sub-agent stop"
     STOP = "stop"
     SESSION_END = "session end"
@@ -35,6 +37,7 @@ _CLAUDE: Final = {
     "PreToolUse": HookEvent.BEFORE_TOOL,
     "PostToolUse": HookEvent.AFTER_TOOL,
     "InstructionsLoaded": HookEvent.INSTRUCTIONS,
+    "PreCompact": HookEvent.COMPACTION,
     "SubagentStop": HookEvent.SUBAGENT_STOP,
     "Stop": HookEvent.STOP,
     "SessionEnd": HookEvent.SESSION_END,
@@ -73,6 +76,7 @@ EVENTS: Final[Mapping[str, Mapping[str, HookEvent]]] = {
 }
 """The events of each agent by the names that it gives them."""
 
+_SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@#+-]{0,150}")
 _SHELL: Final = {"beforeShellExecution": "Shell", "beforeReadFile": "Read", "afterFileEdit": "Edit"}
 _STARTERS: Final = frozenset({"Task", "Agent"})
 """Tools that start a sub-agent with a prompt of its own."""
@@ -131,7 +135,7 @@ def read_call(data: bytes, name: str, agent: str) -> HookCall:
         agent=agent,
         name=name,
         event=event,
-        session=_text(value, "session_id", "conversation_id", "sessionId"),
+        session=_session(_text(value, "session_id", "conversation_id", "sessionId")),
         cwd=_text(value, "cwd") or root,
         prompt=_text(value, "prompt", "initialPrompt"),
         tool=_text(value, "tool_name", "toolName") or _SHELL.get(name, ""),
@@ -147,6 +151,11 @@ def read_call(data: bytes, name: str, agent: str) -> HookCall:
 def _text(value: Mapping[str, Any], *names: str) -> str:
     found = (value.get(name) for name in names)
     return next((one for one in found if isinstance(one, str) and one), "")
+
+
+def _session(given: str) -> str:
+    """Return the id of a session, empty for what cannot be one, which is then recorded of none."""
+    return given if _SESSION.fullmatch(given) else ""
 
 
 def _input(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:

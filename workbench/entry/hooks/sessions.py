@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.services.episodes import episode_service
-from workbench.errors import UsageError
+from workbench.errors import StoreError, UsageError
 from workbench.records.episodes import Outcome
 from workbench.sessions.episodes_fold import ENDED, EVENT, HOOK, STARTED, STREAM
 
@@ -177,3 +177,16 @@ def archive_session(project: OpenedProject, config: Config, call: HookCall) -> N
         from workbench.entry.services.sessions import archive_transcripts
 
         archive_transcripts(project, config, files)
+
+
+def stash_session(project: OpenedProject, config: Config, call: HookCall) -> None:
+    """Put aside what a session's transcript holds before its context is compacted. Raises: StoreError."""
+    files = transcript_files(call, project.environment)[:1] if config.hooks.stash else []
+    if files:
+        from workbench.entry.services.stash import stash_service
+        from workbench.entry.services.stash_import import StashImportRequest, import_files
+
+        request = StashImportRequest(reason="before a compaction")
+        for found in import_files(stash_service(project, HOOK), files, request):
+            if found.fault:
+                raise StoreError(f"{found.path} was read in part: {found.fault}")

@@ -27,7 +27,7 @@ DEFAULT_KINDS: Final = (HOOKS,)
 
 NAME: Final = "workbench"
 _SECONDS: Final = 5
-_END_SECONDS: Final = 30
+_LONGER: Final = {"PreCompact": 15, "SessionEnd": 30}
 _HOOK: Final = re.compile(r"workbench(?:\.exe)?['\"]? hook \w+ --agent \w+|-m workbench hook \w+ --agent \w+")
 _FILE_TOOLS: Final = "Read|Edit|MultiEdit|Write|NotebookEdit|Bash"
 
@@ -138,7 +138,7 @@ def _groups(agent: str, places: AgentPlaces, level: str, scale: int = 1) -> list
     """Return hooks as Claude Code, Codex and Gemini CLI have them; `scale` makes seconds of their unit."""
     entries = []
     for event in EVENTS[agent]:
-        seconds = _END_SECONDS if event == "SessionEnd" else _SECONDS
+        seconds = _LONGER.get(event, _SECONDS)
         handler: dict[str, Any] = {"type": "command", "command": _command(places, level, event, agent)}
         handler["timeout"] = seconds * scale
         group: dict[str, Any] = {"hooks": [handler]}

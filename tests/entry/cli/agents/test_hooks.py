@@ -156,3 +156,30 @@ def test_context_keeps_to_its_characters(ask: Ask, monkeypatch: pytest.MonkeyPat
         sizes.append(len(said["hookSpecificOutput"]["additionalContext"]) if said else 0)
     assert sizes[:2] == [0, 0]
     assert 0 < sizes[2] <= 300 < sizes[3] <= 700
+
+
+def test_a_compaction_puts_the_transcript_aside(
+    ask: Ask, run: Run, project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is about to be lost is in the stash once, if it is the agent's own transcript and wanted."""
+    path = Path.home() / ".claude" / "projects" / "shop" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    words = "We decided to keep the jwt token in memory because a disk may be shared."
+    message = {"id": "m", "role": "assistant", "content": [{"type": "text", "text": words}]}
+    line = {"type": "assistant", "uuid": "a", "timestamp": "2026-01-05T09:00:05Z", "sessionId": SESSION}
+    line |= {"cwd": str(project.root), "version": "2.1.0", "message": message}  # type: ignore[dict-item]
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+
+    def stashed() -> list[str]:
+        return [one["text"] for one in run("stash", "list", "--json").json()["segments"]]
+
+    ask("PreCompact", trigger="auto", transcript_path=str(tmp_path / path.name))
+    monkeypatch.setenv("WORKBENCH_HOOKS_STASH", "0")
+    ask("PreCompact", trigger="auto", transcript_path=str(path))
+    assert stashed() == []
+    monkeypatch.delenv("WORKBENCH_HOOKS_STASH")
+    ask("PreCompact", trigger="auto", transcript_path=str(path))
+    once = stashed()
+    assert words in once
+    ask("PreCompact", trigger="auto", transcript_path=str(path))
+    assert stashed() == once

@@ -17,7 +17,7 @@ from workbench.entry.hooks.handlers import respond
 from workbench.entry.hooks.log import hook_log, log_failure, read_failures
 from workbench.entry.hooks.payloads import HookCall, HookEvent
 from workbench.entry.hooks.sessions import transcript_files
-from workbench.errors import UsageError
+from workbench.errors import StoreError, UsageError
 
 HOOK = [sys.executable, "-c", "from workbench.entry.start import main; main()", "hook", "UserPromptSubmit"]
 
@@ -148,3 +148,26 @@ def test_doctor_says_why_hooks_failed(project: Any, run: Run) -> None:
     assert (
         "1 failure in the last 7 days, the last: codex PreToolUse: the disk is full" in found["hooks"]["text"]
     )
+
+
+def test_a_damaged_index_is_a_reason_for_the_log(project: Any, run: Run) -> None:
+    """No context comes of it, and the log says why; the session is recorded with the next prompt."""
+    assert run("index").code == 0
+    for path in (project.root / ".workbench" / "index").glob("project-*/*"):
+        path.write_bytes(b"junk")
+    given = {"session_id": "s", "cwd": str(project.root), "prompt": "refresh the jwt token after a 401"}
+    reply = respond(json.dumps(given).encode(), "UserPromptSubmit", "claude")
+    assert reply.output == b""
+    with pytest.raises(StoreError, match="cannot be used"):
+        reply.then()
+
+
+def test_a_session_that_is_no_name_is_recorded_of_none(project: Any, run: Run) -> None:
+    """Whatever a payload calls its session, nothing is searched or written by a name that cannot be one."""
+    assert run("index").code == 0
+    for session in ("a b", "\0", "\ud800", "../x", '"', "x" * 500, 7, None):
+        given = {"session_id": session, "cwd": str(project.root), "prompt": "refresh the jwt token"}
+        reply = respond(json.dumps(given).encode(), "UserPromptSubmit", "claude")
+        reply.then()
+        assert b"refresh_token" in reply.output
+    assert run("episode", "list", "--json").json()["sessions"] == []
