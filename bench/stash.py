@@ -1,7 +1,9 @@
 """Does the stash bring back what is needed, and how fast? `python -m bench.stash quality DIR`.
 
-DIR holds conversations as `python -m bench.conversations` writes them. All that was said is stashed; then
-every system is asked every question, with the whole conversation to find its answer in.
+`quality`: DIR holds conversations as `python -m bench.conversations` writes them. All that was said is
+stashed; then every system is asked every question, with the whole conversation to find its answer in. Where
+DIR holds transcripts of agents instead, they are replayed as `workbench --replay --source stash DIR` does.
+`speed` is a table by size, `scale` one large stash.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ import sys
 from pathlib import Path
 
 from bench.conversations import read_conversations
-from bench.stash_quality import SYSTEMS, ask, report
+from bench.stash_quality import LATER, SYSTEMS, ask, report
+from bench.stash_speed import SIZES, embedding, scale, speed
+from workbench.entry.cli.main import main as workbench
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,12 +31,32 @@ def main(arguments: list[str] | None = None) -> int:
     quality.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=list(SYSTEMS))
     quality.add_argument("--against", default="bm25", help="the system others are compared with")
     quality.add_argument("--cache", type=Path, default=Path(".bench"), help="where embeddings are kept")
+    quality.add_argument(
+        "--later",
+        type=float,
+        default=LATER,
+        help="days after the end in which is asked (default: %(default)s)",
+    )
+    fast = what.add_parser("speed", help="what a stash costs by its size")
+    fast.add_argument("sizes", type=int, nargs="*", default=list(SIZES))
+    large = what.add_parser("scale", help="one large stash")
+    large.add_argument("size", type=int, nargs="?", default=1_000_000)
     options = parser.parse_args(arguments)
+    if options.what == "quality":
+        return _quality(options)
+    rows = speed(options.sizes, _say) if options.what == "speed" else scale(options.size, _say)
+    for row in rows:
+        print(row, flush=True)
+    if options.what == "speed":
+        print(f"\n{embedding(_say)}")
+    return 0
+
+
+def _quality(options: argparse.Namespace) -> int:
     conversations = read_conversations(options.dir)
     if not conversations:
-        print(f"{options.dir} holds no conversation", file=sys.stderr)
-        return 2
-    answers = ask(conversations, options.systems, options.cache, say=_say)
+        workbench(["replay", "--source", "stash", str(options.dir)])
+    answers = ask(conversations, options.systems, options.cache, later=options.later, say=_say)
     print(report(answers, options.systems, options.against))
     return 0
 

@@ -41,8 +41,8 @@ Rank = Callable[[str, int], Sequence[str]]
 DEPTH: Final = 50
 """Segments whose sessions are looked at; turns are looked for among `FIRST`, asked for by themselves."""
 FIRST: Final = 10
-LATER: Final = 86_400.0
-"""Seconds after a conversation's end in which its questions are asked."""
+LATER: Final = 365.0
+"""Days after a conversation's end in which its questions are asked: its age then favours no part of it."""
 MEASURES: Final = ("session@5", "turn@10", "all@10", "several@10", "turn@1", "recall@10", "MRR", "nDCG@10")
 """session@5: one of the right sessions is among the first five. turn@10: one of the right turns is among the
 first ten; all@10: all of them are; several@10: the same of questions with several right turns.
@@ -57,6 +57,7 @@ class Asked:
     embedder: CachedEmbedder | None
     vectors: Float32 | None
     open: ExitStack
+    later: float
 
     @property
     def ids(self) -> list[str]:
@@ -121,7 +122,7 @@ def _random(asked: Asked) -> Rank:
 
 
 def _hybrid(asked: Asked) -> Rank:
-    """Return what the stash finds, everything put aside when it was said, asked a day after the end."""
+    """Return what the stash finds; everything is put aside when the conversation ends."""
     segments = [
         ContextSegment(
             segment_id=turn.segment_id,
@@ -135,9 +136,9 @@ def _hybrid(asked: Asked) -> Rank:
     embedder = asked.embedder
     model = None if embedder is None else EmbeddingModel(embedder.model, "", embedder.embed)
     past = asked.open.enter_context(stash_past(segments, load().config, model))
-    at = max(second_of(segment.timestamp) for segment in segments) + LATER
-    rows = np.arange(len(segments))
-    past.put(rows, at - LATER)
+    end = float(max(second_of(segment.timestamp) for segment in segments))
+    rows, at = np.arange(len(segments)), end + 86_400.0 * asked.later
+    past.put(rows, end)
 
     def rank(query: str, count: int) -> Sequence[str]:
         found = past.find(rows, StashQuery(text=query, top_k=count, min_similarity=0.0), at)
@@ -167,9 +168,10 @@ def ask(
     systems: Sequence[str],
     cache: Path,
     *,
+    later: float = LATER,
     say: Say = lambda text: None,
 ) -> dict[str, list[Answer]]:
-    """Return the answers of every system to every question, in the same order."""
+    """Return the answers of every system to every question, in the same order, `later` days after the end."""
     resolved, note = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     embedder = None if resolved is None else cached(resolved, cache / "embeddings")
     if embedder is None:
@@ -182,7 +184,7 @@ def ask(
         if embedder is not None:
             embedder.embed([question.query for question in conversation.questions])
         with ExitStack() as stack:
-            asked = Asked(conversation, embedder, vectors, stack)
+            asked = Asked(conversation, embedder, vectors, stack, later)
             for name in systems:
                 rank = SYSTEMS[name](asked)
                 answers[name] += [_answer(conversation, one, rank) for one in conversation.questions]

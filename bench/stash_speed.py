@@ -1,0 +1,218 @@
+"""What the stash costs by its size: putting aside, embedding, indexing, opening, answering.
+
+Segments are of one chunk, in sessions of 200, their words drawn from a vocabulary as those of texts are;
+vectors lie around topics and stand in for the model's, whose own time is measured apart. What waits for a
+disk is measured by the clock, what computes (start, retrieve) by processor time.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from bench.search import vectors_of
+from store.embedding import EmbeddingSettings, resolve_embedder
+from workbench.config import load, user_cache
+from workbench.entry.services.stash import stash_service
+from workbench.entry.services.stash_past import PastStash, stash_past
+from workbench.records.segments import ContextSegment, StashQuery, text_digest
+from workbench.stash.retrieval import retrieve
+from workbench.stash.segmentindex import EmbeddingModel, SegmentIndex
+from workbench.stash.segmenttype import PUT, SEGMENTS, STREAM
+
+if TYPE_CHECKING:
+    from workbench.ports import Float32
+
+SIZES: Final = (1_000, 10_000, 100_000)
+WORDS: Final = 20_000
+SESSION: Final = 200
+BATCH: Final = 500
+SINGLE: Final = 40
+QUERIES: Final = 200
+NEAREST: Final = 10
+EMBEDDED: Final = 256
+STEP: Final = 50_000
+"""Segments between two generations where a stash is filled past the service."""
+
+START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+HEADER: Final = (
+    "| segments | add one p50 / p95 | add batches | index | start | retrieve p50 / p95 | memory |\n"
+    "|--:|--:|--:|--:|--:|--:|--:|"
+)
+
+
+@dataclass(slots=True)
+class Drawn:
+    """Segments and their vectors, the same for the same numbers; queries are near segments."""
+
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(17))
+    vectors: dict[str, Float32] = field(default_factory=dict)
+    count: int = 0
+
+    def segments(self, count: int) -> list[ContextSegment]:
+        """Return so many more segments."""
+        ranks = np.minimum(self.random.zipf(1.3, (count, 60)), WORDS)
+        made = vectors_of(count, self.random)
+        found = []
+        for number in range(count):
+            text = " ".join(f"w{rank}x" for rank in ranks[number].tolist())
+            self.vectors[text] = made[number]
+            at = START + timedelta(minutes=self.count)
+            found.append(
+                ContextSegment(
+                    segment_id=f"seg-{self.count:09}",
+                    session_id=f"session-{self.count // SESSION}",
+                    text=text,
+                    timestamp=at.isoformat(),
+                )
+            )
+            self.count += 1
+        return found
+
+    def embed(self, texts: Sequence[str], *, progress: object = None) -> Float32:
+        """Return the vectors of segments; of a query that of the segment it begins with."""
+        del progress
+        return np.stack([self.vectors[text] for text in texts])
+
+    def model(self) -> EmbeddingModel:
+        """Return what stands in for a model."""
+        return EmbeddingModel("drawn", "drawn", self.embed)
+
+
+def speed(sizes: Sequence[int], say: Callable[[str], None]) -> Iterator[str]:
+    """Yield the rows of a table: what a stash of each size costs."""
+    yield HEADER
+    for size in sizes:
+        drawn = Drawn()
+        with opened(drawn) as past:
+            say(f"{size:,}: adding")
+            batches = _seconds(partial(_add, past, drawn, size))
+            index = past.project.segment_index
+            index.refresh()
+            say(f"{size:,}: indexing")
+            indexing = _seconds(partial(index.publish, drawn.model()))
+            add = stash_service(past.project, "bench").add
+            single = [_seconds(partial(add, one)) for one in drawn.segments(SINGLE)]
+            start, times = _answer(past, drawn)
+        yield (
+            f"| {size:,} | {_spread(single)} | {size / batches:,.0f}/s | {indexing:.1f} s "
+            f"| {start * 1000:,.0f} ms | {_spread(times)} | {peak():,.0f} MB |"
+        )
+
+
+def embedding(say: Callable[[str], None]) -> str:
+    """Return how many texts the packaged model embeds a second, in batches and one by one."""
+    model, note = resolve_embedder(EmbeddingSettings(cache=user_cache()))
+    if model is None:
+        return f"no embedding model: {', '.join(note.degraded)}"
+    texts = [one.text for one in Drawn().segments(EMBEDDED)]
+    model.embed(texts[:8])
+    say("embedding")
+    batch = _seconds(partial(model.embed, texts))
+    single = [_seconds(partial(model.embed, [text])) for text in texts[:SINGLE]]
+    return f"Embedding with {model.model}: {EMBEDDED / batch:,.0f} texts/s in a batch; one {_spread(single)}."
+
+
+def scale(size: int, say: Callable[[str], None]) -> Iterator[str]:
+    """Yield what a large stash costs to open and to ask, and the share of exact search's ten it finds."""
+    drawn = Drawn()
+    with opened(drawn) as past:
+        index = past.project.segment_index
+        filled = 0.0
+        while drawn.count < size:
+            some = drawn.segments(min(STEP, size - drawn.count))
+            filled += _seconds(partial(_append, past, some))
+            index.refresh()
+            say(f"{drawn.count:,} of {size:,}")
+            filled += _seconds(partial(index.publish, drawn.model() if drawn.count == size else None))
+        start, times = _answer(past, drawn)
+        yield f"{size:,} segments, 384 dimensions: filled and indexed in {filled:,.0f} s"
+        yield f"open and first answer {start * 1000:,.0f} ms; answer {_spread(times)}; peak {peak():,.0f} MB"
+        yield f"recall@{NEAREST} of the nearest against exact search: {_recall(index, drawn):.3f}"
+
+
+@contextmanager
+def opened(drawn: Drawn) -> Iterator[PastStash]:
+    """Open a scratch stash without any segment; its clock shows the end of what is drawn."""
+    with stash_past((), load().config, drawn.model()) as past:
+        past.clock.moment = START.timestamp()
+        yield past
+
+
+def _add(past: PastStash, drawn: Drawn, size: int) -> None:
+    service = stash_service(past.project, "bench")
+    for start in range(0, size, BATCH):
+        service.add_many(drawn.segments(min(BATCH, size - start)))
+
+
+def _append(past: PastStash, segments: Sequence[ContextSegment]) -> None:
+    """Put segments into the journal as the service does, without its checks."""
+    bodies = []
+    for one in segments:
+        body = SEGMENTS.to_body(one)
+        body |= {"digest": text_digest(one.text), "tokens": 60, "stashed_at": one.timestamp}
+        bodies.append(body)
+    past.project.journal.append(STREAM, PUT, bodies, by="bench", sync=False)
+
+
+def _answer(past: PastStash, drawn: Drawn) -> tuple[float, list[float]]:
+    """Return the seconds to open an index anew with its first answer, and those of later answers."""
+    places = past.project.segment_index.places
+    texts = list(drawn.vectors)
+    asked = [texts[int(at)] for at in drawn.random.integers(0, len(texts), QUERIES)]
+    queries = [" ".join(text.split()[:12]) for text in asked]
+    drawn.vectors |= {query: drawn.vectors[text] for query, text in zip(queries, asked, strict=True)}
+    now = (START + timedelta(minutes=drawn.count)).timestamp()
+
+    def one(index: SegmentIndex, query: str) -> None:
+        wanted = StashQuery(text=query, top_k=NEAREST, min_similarity=0.0)
+        retrieve(index, wanted, embed=drawn.embed, now=now)
+
+    def first() -> SegmentIndex:
+        index = SegmentIndex(places)
+        index.refresh()
+        index.embed_tail(drawn.model())
+        one(index, queries[0])
+        return index
+
+    started = time.process_time()
+    index = first()
+    start = time.process_time() - started
+    return start, [_seconds(partial(one, index, query), time.process_time) for query in queries]
+
+
+def _recall(index: SegmentIndex, drawn: Drawn) -> float:
+    """Return the mean share of the nearest that the index finds."""
+    matrix = np.stack([*drawn.vectors.values()])
+    allowed = np.ones(len(index), np.bool_)
+    texts = list(drawn.vectors)
+    shares = []
+    for at in drawn.random.integers(0, len(texts), 50).tolist():
+        exact = np.argsort(-(matrix[: len(index)] @ matrix[at]), kind="stable")[:NEAREST]
+        found = index.nearest(matrix[at], NEAREST, allowed)
+        shares.append(len({*exact.tolist()} & {*found.tolist()}) / NEAREST)
+    return float(np.mean(shares))
+
+
+def _seconds(call: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    started = clock()
+    call()
+    return clock() - started
+
+
+def _spread(seconds: Sequence[float]) -> str:
+    p50, p95 = np.percentile(seconds, [50, 95]) * 1000
+    return f"{p50:.1f} / {p95:.1f} ms"
+
+
+def peak() -> float:
+    """Return the most memory the process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
