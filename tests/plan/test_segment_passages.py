@@ -217,7 +217,8 @@ def test_the_stash_itself_is_searched(opened: OpenedProject) -> None:
     """By words where there is no model; what has expired never comes back, a pin brings anything else."""
     service = stash_service(opened, "test")
     assert planned(opened).stages.keys().isdisjoint({"stash"})
-    decided = service.add(ContextSegment(text=DECIDED, session_id="s1", type=SegmentType.DECISION)).id
+    words = "The jwt token is not refreshed after a 401 by the session: `Session.refresh` does it"
+    decided = service.add(ContextSegment(text=words, session_id="s1", type=SegmentType.DECISION)).id
     other = service.add(ContextSegment(text=IMAGES, session_id="s2")).id
     made = planned(opened)
     assert [one.found.segment.id for one in made.segments] == [decided]

@@ -46,7 +46,7 @@ def around(**fields: Any) -> PackSurroundings:
         "now": NOW,
         "budget": 4000,
         "tokens": 600,
-        "least": 0.5,
+        "evidence": "dense",
         "task": "fix how refresh_token reads the session",
         "count": words,
         "read": lambda path: None,
@@ -74,11 +74,14 @@ def test_nothing_that_is_not_about_the_task_is_chosen() -> None:
 
 
 def test_a_segment_itself_must_be_about_the_task() -> None:
-    """Not only what was said around it, though a search finds that too."""
-    one = replace(found(REDIS, segment_id="seg-1"), parts={"dense": 0.1, "lexical": 0.1, "context": 0.5})
+    """Not only what was said around it, though a search finds that too; without a model its words must be."""
+    parts = {"dense": 0.05, "lexical": 0.1, "context": 0.45}
+    one = replace(found(REDIS, segment_id="seg-1", similarity=0.6), parts=parts)
     (left_out,) = select_segments([one], around()).left_out
-    assert left_out == ("seg-1", "what was said around it is about this task, not this (similarity 0.70)")
-    assert select_segments([replace(one, parts={"dense": 0.1, "lexical": 0.2})], around()).chosen
+    assert left_out == ("seg-1", "it is not about this task (similarity 0.60)")
+    assert not select_segments([one], around(evidence="lexical")).chosen
+    assert select_segments([replace(one, parts={"dense": 0.1, "lexical": 0.1})], around()).chosen
+    assert select_segments([replace(one, parts={"lexical": 0.25})], around(evidence="lexical")).chosen
 
 
 def test_what_the_pack_holds_anyway_is_not_repeated() -> None:

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from workbench.stash.selection import ChosenSegment
 
 LOOKED_AT = 8  # segments a plan asks for; those that repeat what is known leave room for others
-LEAST_SIMILARITY = 0.5  # as likely relevant as not
-LEAST_LEXICAL = 0.25  # where words alone speak for a segment, which are half of the evidence
-NEARLY = 0.8  # of the least similarity: what comes so near is named with the reason why it is out
+NEAR = 0.4  # similarity from which a segment is named with the reason why it is out
 _WORTH = 0.4
 
 
@@ -85,15 +83,14 @@ def _stashed(
     overrides = ranking.overrides
     now = workspace.adapters.now()
     moment = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
-    least = LEAST_LEXICAL if stash.lexical else LEAST_SIMILARITY
-    asked = [one for one in _found(stash, ranking, least) if one.segment.id not in overrides.excluded]
+    asked = [one for one in _found(stash, ranking) if one.segment.id not in overrides.excluded]
     found = [one for one in asked if not one.segment.is_expired(moment)]
     over = [one.segment for one in asked if one.segment.is_expired(moment)]
     around = PackSurroundings(
         now=now,
         budget=request.token_budget,
         tokens=int(request.token_budget * planner.segment_share),
-        least=least,
+        evidence="lexical" if stash.lexical else "dense",
         task=ranking.intent.task.text,
         count=planner.counter.count,
         read=_reader(workspace),
@@ -109,7 +106,7 @@ def _stashed(
     )
 
 
-def _found(stash: StashSearch, ranking: Ranking, least: float) -> Sequence[FoundSegment]:
+def _found(stash: StashSearch, ranking: Ranking) -> Sequence[FoundSegment]:
     """Return what the stash has about a task, and the segments that are pinned."""
     from workbench.records.segments import FoundSegment, StashQuery
 
@@ -117,7 +114,7 @@ def _found(stash: StashSearch, ranking: Ranking, least: float) -> Sequence[Found
     query = StashQuery(
         task=task_text(ranking.intent.task),
         top_k=LOOKED_AT,
-        min_similarity=least * NEARLY,
+        min_similarity=NEAR,
     )
     found = list(stash.find(query))
     there = {one.segment.id for one in found}

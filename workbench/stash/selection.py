@@ -22,10 +22,14 @@ PINNED: Final = "pinned by you"
 LARGEST: Final = 0.5
 """The share of what segments may take that a single one may, so that there are two at least."""
 
-OWN_SHARE: Final = 0.5
-"""The share of the least similarity that the words and the meaning of a segment itself must have."""
+LEAST_SIMILARITY: Final = 0.5
+"""As likely relevant as not."""
 
-_OWN: Final = ("dense", "lexical")
+EVIDENCE: Final = {"dense": 0.7, "lexical": 0.85}
+"""What similarity and the part of it that is the segment's own (its meaning, or without a model its words)
+come to together. Of 158 commits of other projects 6 % had a segment then, of 119 later turns of the stashed
+sessions 85 %; by words alone 3 % and 66 %. Similarity alone gave one to 49 % of the commits."""
+
 _SMALL: Final = 150  # tokens that one may take, whatever its share
 _LEAST_TOKENS: Final = 30
 """Tokens below which an excerpt says too little to be shown."""
@@ -44,14 +48,15 @@ class PackSurroundings:
     """What a selection goes by besides the segments.
 
     `now` is in seconds since the epoch, `budget` the tokens of the whole pack and `tokens` what all segments
-    together may take of it, `least` the similarity from which one is relevant. `read(path)` returns a file as
-    it is now, None where the project has none. `known` are texts by id that the pack holds anyway.
+    together may take of it. `evidence` is the part of similarity that counts twice: dense, or lexical where
+    there is no model. `read(path)` returns a file as it is now, None where the project has none. `known` are
+    texts by id that the pack holds anyway.
     """
 
     now: float
     budget: int
     tokens: int
-    least: float
+    evidence: str
     task: str
     count: Callable[[str], int]
     read: Callable[[str], str | None]
@@ -110,11 +115,9 @@ def select_segments(
 
 def _refusal(one: FoundSegment, around: PackSurroundings, now: str | None) -> str:
     """Return why a segment is not in a pack whatever else is in it, or ''."""
-    if one.similarity < around.least:
+    own = one.similarity + one.parts.get(around.evidence, 1.0)
+    if one.similarity < LEAST_SIMILARITY or own < EVIDENCE[around.evidence]:
         return f"it is not about this task (similarity {one.similarity:.2f})"
-    own = sum(one.parts.get(name, 0.0) for name in _OWN)
-    if one.parts and own < around.least * OWN_SHARE:
-        return f"what was said around it is about this task, not this (similarity {one.similarity:.2f})"
     path = visible_line(file_of(one.segment))
     if now is None:
         return ""
