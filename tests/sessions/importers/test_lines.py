@@ -86,3 +86,26 @@ def test_cut_lines_stay_json(value: Any, room: int, piece: int) -> None:
         (found,) = values(line)
     assert found is not None
     assert len(next(iter(found.values()))) == len(value["texts"])
+
+
+@given(
+    st.lists(st.text(st.sampled_from('ab \\"\n\té€'), max_size=60), max_size=6),
+    st.integers(1, 20),
+    st.integers(1, 9),
+    st.integers(1, 30),
+)
+def test_ends_of_cut_texts_stay_json(texts: list[str], room: int, piece: int, tail: int) -> None:
+    """With ends kept, a text that is cut ends as it did, and what is around it stays."""
+    line = json.dumps([texts, 7]).encode()
+    line = b'{"":%b}\n' % line
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "WHOLE", piece)
+        patch.setattr(lines, "_CHUNK", piece)
+        patch.setattr(lines, "MAX_TEXT", room)
+        (found,) = read_trimmed(io.BytesIO(line), None, tail)
+    assert isinstance(found, TranscriptRecord)
+    cut_texts, last = found.value[""]
+    assert last == 7
+    for whole, kept in zip(texts, cut_texts, strict=True):
+        end = kept.rpartition("[... left out ...]\n")
+        assert whole.endswith(end[2]) if end[1] else kept == whole
