@@ -88,7 +88,7 @@ class SegmentMaker:
         `key` is the content that is compared, if it is not the whole text.
         """
         here = self.here
-        safe = redact(draft.text)
+        safe = redact(outputs.sound_text(draft.text))
         if len(safe.text.strip()) < _SHORTEST:
             self.left_out[outputs.EMPTY] += 1
             return

@@ -20,6 +20,7 @@ from workbench.sessions.importers.transcripts import (
     mapping,
     text,
 )
+from workbench.stash.outputs import sound_text
 from workbench.stash.times import utc_time
 
 PART: Final = 200_000
@@ -141,7 +142,7 @@ def parse_segment(record: Mapping[str, Any], session: str = "") -> ContextSegmen
     return ContextSegment(
         segment_id=_name(record.get("segment_id")),
         session_id=owner,
-        text=words,
+        text=sound_text(words),
         type=kind,
         timestamp=times["timestamp"],
         topic=_name(record.get("topic")) or None,
@@ -155,11 +156,12 @@ def parse_segment(record: Mapping[str, Any], session: str = "") -> ContextSegmen
 
 def _name(value: object) -> str:
     """Return a name or an id, which exports also write as a number."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else text(value).strip()
+    named = str(value) if isinstance(value, int) and not isinstance(value, bool) else text(value).strip()
+    return sound_text(named)
 
 
 def _fact(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return sound_text(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _in_parts(segment: ContextSegment) -> Iterator[ContextSegment]:

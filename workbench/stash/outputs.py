@@ -6,6 +6,7 @@ under which it is counted.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +24,7 @@ MOST_PARTS: Final = 40
 LONGEST_LINE: Final = 4_000
 _RUN: Final = 3  # lines in which a screen is redrawn
 _LOOKED_AT: Final = 4_096
+_HALVES: Final = re.compile("[\ud800-\udfff]")
 _BINARY: Final = 0.1  # of the characters
 
 EMPTY: Final = "empty outputs"
@@ -110,6 +112,11 @@ def _without_progress(lines: list[str]) -> list[str]:
         else:
             kept.append(line)
     return kept + (run if len(run) < _RUN else run[-1:])
+
+
+def sound_text(text: str) -> str:
+    """Return a text as a journal keeps it: halves of characters, as cuts leave them, are replaced."""
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)
 
 
 def shorten(text: str, head: int = HEAD, tail: int = TAIL) -> tuple[str, int]:

@@ -55,6 +55,9 @@ def test_malformed_lines_and_files_are_named(empty: object, run: Run, tmp_path: 
     assert (named.code, "neither a transcript" in named.err) == (exits.ERROR, True)
     assert run("stash", "import", str(tmp_path)).code == exits.OK  # found in a directory, not asked for
     assert run("stash", "import", str(tmp_path / "missing")).code == exits.USAGE
+    halved = b'{"session_id": "s", "text": "half \\ud800", "segment_id": "\\ud800"}\n'
+    assert "1 segment added" in run("stash", "import", "-", given=halved).out
+    assert "0 segments added, 1 known" in run("stash", "import", "-", given=halved).out
     session = run("stash", "import", "-", "--session", "mine", "--format", "jsonl", given=b'{"text": "x"}\n')
     assert session.code == exits.OK
 
