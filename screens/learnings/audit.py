@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,12 +16,14 @@ from screens.curation.dialog import Dialog
 from screens.engine import AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.learnings.learning_service import KnownLearnings, documents
+from screens.learnings.learning_service import documents
 from screens.safe_text import shown
 from screens.widgets.bars import bar
 from screens.widgets.dialogs import DIALOG_CSS, Confirm
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.errors import ProcessError
+from workbench.lists.filters import Facet, Filter
+from workbench.lists.tables import ListQuery, row_number
 from workbench.text.counts import counted
 
 PRUNE: Final = "would be pruned"
@@ -61,35 +63,43 @@ class JunkAudit:
         return self.findings.get(PRUNE, ())
 
 
-def audited(engine: AppEngine, known: KnownLearnings, job: Job) -> JunkAudit:
+def audited(engine: AppEngine, job: Job) -> JunkAudit:
     """Ask for the audit in a process of its own. Raises: ProcessError."""
     answer = run_command(job, engine.root, ["memory", "audit", "--json"])
-    return audit_of(answer.output, known, job)
+    table = engine.lists().learning_list
+    live = table.order(ListQuery(Filter((Facet("live", ("yes",)),)))).total
+
+    def texts(identifiers: Iterable[str]) -> dict[str, str]:
+        rows = table.rows(sorted(set(map(row_number, identifiers))))
+        return {row.learning.id: row.learning.text for row in rows.values()}
+
+    return audit_of(answer.output, texts, live, job)
 
 
-def audit_of(text: str, known: KnownLearnings, job: Job) -> JunkAudit:
-    """Read the answer of `workbench memory audit --json`. Raises: ProcessError for a malformed one."""
+def audit_of(
+    text: str, texts: Callable[[Iterable[str]], Mapping[str, str]], live: int, job: Job
+) -> JunkAudit:
+    """Read the answer of `workbench memory audit --json`; `texts` gives those of learnings by id.
+
+    Raises: ProcessError for a malformed answer.
+    """
     found: dict[str, list[JunkFinding]] = {kind: [] for kind in _WHAT}
     try:
         for one in documents(text, "junk"):
             job.check()
-            found.setdefault(one["kind"], []).append(_finding(one, known))
+            finding = JunkFinding(one["kind"], one["id"], one["why"], "", one["other"])
+            found.setdefault(finding.kind, []).append(finding)
         for identifier in documents(text, "prunable"):
-            found[PRUNE].append(JunkFinding(PRUNE, identifier, _WHAT[PRUNE], _text(known, identifier)))
+            found[PRUNE].append(JunkFinding(PRUNE, identifier, _WHAT[PRUNE], ""))
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ProcessError(
             f"the answer of `memory audit` cannot be read: {error}", hint="Press A to ask again."
         ) from error
-    return JunkAudit(known.live, {kind: tuple(mine) for kind, mine in found.items()})
-
-
-def _finding(one: Mapping[str, Any], known: KnownLearnings) -> JunkFinding:
-    return JunkFinding(one["kind"], one["id"], one["why"], _text(known, one["id"]), one["other"])
-
-
-def _text(known: KnownLearnings, identifier: str) -> str:
-    learning = known.learnings.get(identifier)
-    return "" if learning is None else learning.text
+    known = texts(one.id for mine in found.values() for one in mine)
+    named = {
+        kind: tuple(replace(one, text=known.get(one.id, "")) for one in mine) for kind, mine in found.items()
+    }
+    return JunkAudit(live, named)
 
 
 class AuditView(Dialog[str | None]):

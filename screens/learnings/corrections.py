@@ -22,6 +22,7 @@ from workbench.memory.learnings.corrections.report import (
     report_corrections,
     texts_in_force,
 )
+from workbench.records.learnings import FeatureLearning
 
 _STYLES: Final = {
     CorrectionStatus.SUGGESTED: "bold $text-success",
@@ -39,6 +40,12 @@ def read_corrections(engine: AppEngine, job: Job) -> tuple[CorrectionReport, ...
     with engine.workspace(job.progress) as opened:
         store = store_of(opened.workspace.rule_store())
         return report_corrections(store.ledger(), texts_in_force(store))
+
+
+def learning_of(engine: AppEngine, one: CorrectionReport, job: Job) -> FeatureLearning | None:
+    """Return the learning that a correction became, None while it is none. Raises: WorkbenchError."""
+    row = engine.lists().learning_list.record(one.learning_id) if one.learning_id else None
+    return None if row is None else row.learning
 
 
 class CorrectionsView(ListDialog[CorrectionReport, CorrectionReport | None]):

@@ -110,7 +110,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
                 text += f"; {len(decided.skipped):,} left alone: {decided.skipped[0]}"
             if verb != "restore":
                 self.decided |= set(decided.done)
-            clashing = verb == "accept" and any(self._screen.conflicts(one) for one in decided.done)
+            clashing = verb == "accept" and decided.conflicting
             if clashing:
                 text += "; it still conflicts with another: c settles that, m merges them"
             aloud = len(ids) > 1 or bool(decided.skipped) or clashing

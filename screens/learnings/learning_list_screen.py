@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -13,6 +13,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.chrome import TopBar
+from screens.conflicts.learning_pairs import FEW, LearningPairs
+from screens.conflicts.pair_source import PairSearch
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Job
 from screens.learnings.learning_changes import LearningChanges
@@ -25,13 +27,13 @@ from screens.learnings.learning_pane import (
     ReviewProgress,
     head_content,
 )
-from screens.learnings.learning_service import FEW, KnownLearnings, LearningLibrary, LearningStory, story
+from screens.learnings.learning_service import LearningCounts, LearningStory, count_learnings, story
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from screens.widgets.window_rows import WindowRows
 from workbench.lists.filters import Facet, Filter
 from workbench.lists.learnings import FIELDS, LEARNINGS, LearningRow
-from workbench.lists.tables import ListTable, Sort
+from workbench.lists.tables import ListTable, Sort, row_number
 from workbench.memory.learnings.review import ReviewItem
 from workbench.records.learnings import FeatureLearning
 from workbench.text.counts import counted
@@ -64,11 +66,11 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.library = LearningLibrary()
-        self.known = KnownLearnings()
+        self.counts = LearningCounts()
         self.view: View = "queue"
         self.changes = LearningChanges(self)
         self._read = False
+        self._compared = False
 
     def compose_body(self) -> ComposeResult:
         """Lay out the headline and the filter above the list and the pane."""
@@ -99,42 +101,45 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
     # Reading.
 
     def load(self) -> None:
-        """Read the learnings, then compare them: those in conflict come to the queue."""
+        """List and count the learnings, then compare them: those in conflict come to the queue."""
         if not self._read:
             self.table.busy = "reading learnings"
         self.list_rows(recount=True)
-        work = partial(self.library.read, self.engine, self.known)
-        self.ask("Learnings", work, self._arrived, group="read", failed=self.not_read, quiet=self._read)
+        self._count(self._arrived)
 
-    def _arrived(self, known: KnownLearnings) -> None:
+    def _count(self, then: Callable[[LearningCounts], None]) -> None:
+        work = partial(count_learnings, self.engine, frozenset(self.changes.decided | self.changes.settling))
+        self.ask("Learnings", work, then, group="read", failed=self.not_read, quiet=self._read)
+
+    def _arrived(self, counts: LearningCounts) -> None:
         again = self._read
-        self._take(known)
-        if not known.learnings:
-            return
-        if known.live > FEW and again:
+        self._take(counts)
+        if not counts.total:
+            self._compared = True
+        elif counts.live > FEW and again:
             self.bench.jobs.later("learnings/compare", _QUIET, self._compare)
         else:
             self._compare()
 
     def _compare(self) -> None:
-        work = partial(self.library.compare, self.engine, self.known)
-        many = self.known.live > FEW
-        self.ask("Comparing learnings", work, self._compared, group="compare", quiet=not many)
+        work = partial(LearningPairs().search, self.engine)
+        self.ask("Comparing learnings", work, self._found, group="compare", quiet=self.counts.live <= FEW)
         self._head()
 
-    def _compared(self, known: KnownLearnings) -> None:
+    def _found(self, found: PairSearch) -> None:
         # Collisions come before the one that was the first until now.
-        self._take(known, top=not self.known.whole and not self.goal and self.table.cursor == 0)
+        top = not self._compared and not self.goal and self.table.cursor == 0
+        self._compared = True
+        self._count(partial(self._take, top=top))
 
-    def _take(self, known: KnownLearnings, *, top: bool = False) -> None:
-        self._read, self.known = True, known
-        self.set_class(not known.learnings, "-nothing")
+    def _take(self, counts: LearningCounts, *, top: bool = False) -> None:
+        self._read, self.counts = True, counts
+        self.set_class(not counts.total, "-nothing")
         self.table.busy = ""
         self.changes.settled()
-        for note in known.skipped[:1]:
-            self.say(
-                f"{counted(len(known.skipped), 'entry', 'entries')} of the journals cannot be read: {note}"
-            )
+        if counts.unreadable:
+            entries = counted(counts.unreadable, "entry", "entries")
+            self.say(f"{entries} of the journals cannot be read: {counts.reason}")
         self.list_rows(recount=True, top=top)
 
     # The list.
@@ -182,20 +187,18 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
 
     @property
     def item(self) -> ReviewItem | None:
-        """Why the learning under the cursor waits, if it does."""
-        return self.known.waiting.get(self.table.cursor_key or "")
+        """Why the learning under the cursor waits, once it is shown."""
+        shown = self.pane.story
+        return shown.past.item if shown is not None and shown.learning.id == self.table.cursor_key else None
 
     @property
     def progress(self) -> ReviewProgress:
         """How far the sitting is."""
-        waits, changes = self.known.waiting.keys(), self.changes
-        open_ = waits - changes.settling if changes.settling else waits
-        return ReviewProgress(len((changes.decided | changes.settling) - open_), len(open_))
-
-    def conflicts(self, identifier: str) -> bool:
-        """Whether a learning waits because it contradicts or repeats another."""
-        item = self.known.waiting.get(identifier)
-        return item is not None and item.conflict is not None
+        changes = self.changes
+        done = changes.decided | changes.settling
+        again = {one for one in changes.decided if row_number(one) in self.counts.again} - changes.settling
+        settling = len(changes.settling) if self.view == "queue" else 0
+        return ReviewProgress(len(done - again), max(self.counts.waiting - settling, 0))
 
     def show_rows(self, rows: WindowRows[LearningRow], place: int | None) -> None:
         """Show rows, and what waits above them."""
@@ -210,17 +213,17 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         """Return what to do without learnings, or that none matches or waits."""
         if not self._read:
             return " "
-        if not self.known.learnings:
+        if not self.counts.total:
             return EMPTY
         return NONE_LIKE_THAT if self.wanted.filter else NONE_WAITS
 
     def _head(self) -> None:
         progress = self.progress
-        comparing = not self.known.whole or any(
+        comparing = not self._compared or any(
             job.group == f"{self.section}/compare" and not job.quiet for job in self.bench.jobs.running
         )
-        comparing = comparing and self._read and bool(self.known.learnings)
-        head = head_content(self.known, self.view, progress, comparing=comparing)
+        comparing = comparing and self._read and self.counts.total > 0
+        head = head_content(self.counts, self.view, progress, comparing=comparing)
         self.query_one("#learnings-head", Static).update(head)
         self.bench.badges[self.section] = f"{progress.waiting:,}" if progress.waiting else ""
         self.query_one(TopBar).refresh()
@@ -277,4 +280,4 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
             if found.learning.id == self.table.cursor_key:
                 self.pane.show(found)
 
-        self.ask("Learning", partial(story, self.known, row), then, group="story", quiet=True)
+        self.ask("Learning", partial(story, self.engine, row), then, group="story", quiet=True)

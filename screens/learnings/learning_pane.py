@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.learnings.learning_list import SOURCES, STATES, WHYS, View, days, is_stale, state_of
-from screens.learnings.learning_service import KnownLearnings, LearningStory
+from screens.learnings.learning_service import LearningCounts, LearningStory
 from screens.rules.rule_text import labelled, reworded
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
@@ -72,16 +72,17 @@ class ReviewProgress:
     waiting: int = 0
 
 
-def head_content(known: KnownLearnings, view: View, progress: ReviewProgress, *, comparing: bool) -> Content:
+def head_content(counts: LearningCounts, view: View, progress: ReviewProgress, *, comparing: bool) -> Content:
     """Return the view, what waits by reason, and how far the review is, on one line."""
-    counts = Counter(item.why for item in known.waiting.values())
-    gone = len(known.learnings) - known.live
     parts = [Content.styled("Review queue" if view == "queue" else "All learnings", "bold $text-accent")]
     if view == "all":
-        parts.append(Content(f"{known.live:,} live" + (f", {gone:,} gone" if gone else "")))
+        gone = f", {counts.gone:,} gone" if counts.gone else ""
+        parts.append(Content(f"{counts.live:,} live{gone}"))
     parts.append(Content(f"{progress.waiting:,} wait"))
     parts += [
-        Content.styled(f"{WHYS[why][0]} {counts[why]:,}", WHYS[why][1]) for why in Why if counts.get(why)
+        Content.styled(f"{WHYS[why][0]} {found:,}", WHYS[why][1])
+        for why in Why
+        if (found := counts.whys.get(why.value))
     ]
     if progress.done:
         total = progress.done + progress.waiting
@@ -101,9 +102,9 @@ def story_content(story: LearningStory, *, width: int = 80) -> Content:
     parts += list(_waits(story, width))
     parts.append(Content(""))
     parts += [labelled(name, value, width=width) for name, value in facts(story.row)]
-    parts += list(_notes("found out in", story.hits, "$text-primary"))
-    parts += list(_notes("contradicted in", story.against, "$text-error"))
-    parts += list(_past(story.changes, width))
+    parts += list(_notes("found out in", story.past.hits, "$text-primary"))
+    parts += list(_notes("contradicted in", story.past.against, "$text-error"))
+    parts += list(_past(story.past.changes, width))
     return Content("\n").join(parts)
 
 
@@ -117,8 +118,8 @@ def _head(story: LearningStory) -> Content:
         Content(f"{one.confidence:.2f}"),
         Content(counted(one.hit_count, "hit")),
     ]
-    if story.against:
-        parts.append(Content.styled(f"{len(story.against):,} against", "bold $text-error"))
+    if story.past.against:
+        parts.append(Content.styled(f"{len(story.past.against):,} against", "bold $text-error"))
     if is_stale(story.row):
         parts.append(Content.styled(f"◷ stale: {story.row.heard:,} days", "$text-warning"))
     return Content("  ").join(parts)
@@ -134,7 +135,7 @@ def _warnings(story: LearningStory) -> Iterator[Content]:
 
 
 def _waits(story: LearningStory, width: int) -> Iterator[Content]:
-    item = story.item
+    item = story.past.item
     if item is None:
         return
     glyph, style = WHYS[item.why]

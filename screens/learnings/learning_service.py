@@ -1,64 +1,75 @@
-"""What the screen asks of the engine about learnings: to read, compare and change them. Called in jobs only.
-
-Comparing thousands of learnings with each other takes seconds and is done by a process of its own; what
-waits for other reasons is known at once, so the queue is there from the beginning and pairs come to it.
-"""
+"""What the screen asks of the engine about learnings: counts, one of them, changes. Called in jobs only."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from screens.curation.changes import Overtaken, Saved
 from screens.curation.steps import wait_for
 from screens.engine import AppEngine
-from screens.headless import run_command
 from screens.jobs import Job
 from screens.learnings.learning_form import MINE, OWNER
-from workbench.errors import ProcessError, UsageError
+from workbench.errors import UsageError
+from workbench.lists.filters import Facet, Filter
 from workbench.lists.learnings import LearningRow
-from workbench.records.conflicts import Action, Evidence
+from workbench.lists.tables import ListQuery
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
 from workbench.rules.fields import new_rule
 
 if TYPE_CHECKING:
-    from workbench.curation.records import RecordChange
-    from workbench.entry.project import OpenedProject
-    from workbench.memory.learnings.learningstore import LearningStore
-    from workbench.memory.learnings.ledger import LearningLedger, Note
+    from workbench.entry.services.learnings import LearningPast
     from workbench.memory.learnings.promotion import Promotion
     from workbench.memory.learnings.prompt import MemoryPrompt
-    from workbench.memory.learnings.review import ConflictFound, ReviewItem
 
 
-FEW: Final = 200
-"""Live learnings that are compared with each other in a thread; more are in a process of their own."""
-
-_MOST: Final = "1000000"
-_PIECE: Final = 256  # pairs read between two looks whether to go on
+_LIVE: Final = frozenset({"unreviewed", "reviewed"})
+_WAITS: Final = Facet("waits", ("yes",))
 
 
 @dataclass(frozen=True, slots=True)
-class KnownLearnings:
-    """All learnings: by id, what waits by id and in order, the time they were read at.
+class LearningCounts:
+    """How many learnings there are, live and gone, and how many wait, by why.
 
-    `collisions` are the pairs known so far, `whole` says whether all were compared.
+    `again` are the numbers of those that were asked about and still wait. `unreadable` entries of journals
+    cannot be read, `reason` says why one cannot.
     """
 
-    learnings: Mapping[str, FeatureLearning] = field(default_factory=dict)
-    waiting: Mapping[str, ReviewItem] = field(default_factory=dict)
-    changes: Mapping[str, tuple[RecordChange[FeatureLearning], ...]] = field(default_factory=dict)
-    hits: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
-    against: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
-    collisions: tuple[ConflictFound, ...] = ()
-    whole: bool = False
     live: int = 0
-    now: float = 0.0
-    skipped: tuple[str, ...] = ()
+    gone: int = 0
+    whys: Mapping[str, int] = field(default_factory=dict)
+    again: frozenset[int] = frozenset()
+    unreadable: int = 0
+    reason: str = ""
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return self.live + self.gone
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return sum(self.whys.values())
+
+
+def count_learnings(engine: AppEngine, decided: frozenset[str], job: Job) -> LearningCounts:
+    """Count learnings, and look which of those decided in this sitting still wait. Raises: WorkbenchError."""
+    lists = engine.lists()
+    table = lists.learning_list
+    counts = table.facets(ListQuery(), ("state", "why")).fields
+    job.check()
+    asked = ListQuery(Filter((_WAITS, Facet("id", tuple(sorted(decided))))))
+    again = table.order(asked).numbers.tolist() if decided else ()
+    states = {one.value: one.count for one in counts["state"]}
+    live = sum(count for state, count in states.items() if state in _LIVE)
+    gone = sum(states.values()) - live
+    whys = {one.value: one.count for one in counts["why"]}
+    return LearningCounts(live, gone, whys, frozenset(again), *lists.unreadable_learnings())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +77,8 @@ class LearningStory:
     """One learning with everything known of it; `warnings` name what it reads like."""
 
     row: LearningRow
-    item: ReviewItem | None
-    warnings: tuple[str, ...]
-    hits: tuple[Note, ...]
-    against: tuple[Note, ...]
-    changes: tuple[RecordChange[FeatureLearning], ...]
+    past: LearningPast
+    warnings: tuple[str, ...] = ()
 
     @property
     def learning(self) -> FeatureLearning:
@@ -78,127 +86,14 @@ class LearningStory:
         return self.row.learning
 
 
-class LearningLibrary:
-    """Reads learnings; each line of the journals once."""
-
-    def __init__(self) -> None:
-        self._store: LearningStore | None = None
-
-    def read(self, engine: AppEngine, before: KnownLearnings, job: Job) -> KnownLearnings:
-        """Return what there is, with those collisions of `before` that still are some.
-
-        Raises: WorkbenchError.
-        """
-        return self._known(engine, before.collisions, before.whole, job)
-
-    def compare(self, engine: AppEngine, before: KnownLearnings, job: Job) -> KnownLearnings:
-        """Compare all live learnings with each other, and have the list know. Raises: WorkbenchError."""
-        from workbench.memory.learnings.review import conflict_rows, conflicts_of
-
-        if before.live > FEW:
-            job.progress("Comparing learnings")
-            answer = run_command(job, engine.root, ["memory", "conflicts", "--json", "--limit", _MOST])
-            with engine.workspace(job.progress) as opened:
-                found = tuple(collisions_of(answer.output, self._ledger(opened), job))
-        else:
-            with engine.workspace(job.progress) as opened:
-                ledger = self._ledger(opened)
-            found = conflicts_of(ledger)
-        engine.lists().conflicts.keep("learning", conflict_rows(found))
-        return self._known(engine, found, True, job)
-
-    def _known(
-        self, engine: AppEngine, found: Iterable[ConflictFound], whole: bool, job: Job
-    ) -> KnownLearnings:
-        from workbench.memory.learnings.kinds import has_memory
-        from workbench.memory.learnings.review import queue_of
-
-        # In here the collector of garbage stays away: with many learnings it would hold up everything.
-        with engine.workspace(job.progress) as opened:
-            now = opened.clock.now()
-            if not has_memory(opened.journal) and not has_memory(opened.home_journal):
-                return KnownLearnings(whole=True, now=now)
-            ledger = self._ledger(opened)
-            collisions = tuple(still(found, ledger))
-            job.check()
-            queue = queue_of(ledger, now, collisions)
-            learnings = {one.id: one for one in ledger.all()}
-            job.check()
-            changes: dict[str, list[RecordChange[FeatureLearning]]] = {}
-            for change in ledger.changes:
-                changes.setdefault(change.record_id, []).append(change)
-            return KnownLearnings(
-                learnings,
-                {item.learning.id: item for item in queue},
-                {identifier: tuple(mine) for identifier, mine in changes.items()},
-                {identifier: tuple(mine) for identifier, mine in ledger.hits.items()},
-                {identifier: tuple(mine) for identifier, mine in ledger.contradictions.items()},
-                collisions,
-                whole,
-                sum(one.live for one in learnings.values()),
-                now,
-                tuple(ledger.skipped),
-            )
-
-    def _ledger(self, place: OpenedProject) -> LearningLedger:
-        """Return the fold; the caller holds the workspace, so that one thread reads at a time."""
-        from workbench.entry.services.memory import learning_store
-
-        if self._store is None:
-            self._store = learning_store(place)
-        return self._store.ledger()
-
-
-def story(known: KnownLearnings, row: LearningRow, job: Job) -> LearningStory:
-    """Return what is known of a learning."""
+def story(engine: AppEngine, row: LearningRow, job: Job) -> LearningStory:
+    """Return what is known of a learning. Raises: WorkbenchError."""
+    from workbench.entry.services.learnings import learning_past
     from workbench.text.injection import scan
 
-    identifier, found = row.learning.id, scan(row.learning.text)
-    return LearningStory(
-        row,
-        known.waiting.get(identifier),
-        found.patterns if found.flagged else (),
-        known.hits.get(identifier, ()),
-        known.against.get(identifier, ()),
-        known.changes.get(identifier, ()),
-    )
-
-
-def still(found: Iterable[ConflictFound], ledger: LearningLedger) -> Iterator[ConflictFound]:
-    """Yield the pairs that hold: both live, neither reworded since, and settled by nobody."""
-    for pair in found:
-        left, right = ledger.find(pair.left.id), ledger.find(pair.right.id)
-        if pair.id in ledger.settled or left is None or right is None or not (left.live and right.live):
-            continue
-        if (left.text, right.text) == (pair.left.text, pair.right.text):
-            yield replace(pair, left=left, right=right)
-
-
-def collisions_of(text: str, ledger: LearningLedger, job: Job) -> Iterator[ConflictFound]:
-    """Yield the pairs of `workbench memory conflicts --json`, one at a time so that nothing waits long.
-
-    Pairs of learnings that are gone meanwhile are left out. Raises: ProcessError for a malformed answer.
-    """
-    from workbench.comparison.verdicts import TextVerdict
-    from workbench.memory.learnings.review import ConflictFound
-
-    try:
-        for number, one in enumerate(documents(text, "conflicts")):
-            if number % _PIECE == 0:
-                job.check()
-            left, right = ledger.find(one["left"]["id"]), ledger.find(one["right"]["id"])
-            if left is not None and right is not None:
-                evidence = tuple(
-                    Evidence(item["test"], item["score"], item["detail"]) for item in one["evidence"]
-                )
-                verdict, action = TextVerdict(one["verdict"]), Action(one["suggestion"])
-                yield ConflictFound(
-                    one["id"], verdict, left, right, one["score"], evidence, action, one["why"]
-                )
-    except (ValueError, KeyError, TypeError) as error:
-        raise ProcessError(
-            f"the answer of `memory conflicts` cannot be read: {error}", hint="Press f5 to ask again."
-        ) from error
+    found = scan(row.learning.text)
+    past = learning_past(engine.lists(), row.learning.id)
+    return LearningStory(row, past, found.patterns if found.flagged else ())
 
 
 def documents(text: str, name: str) -> Iterator[Any]:
@@ -227,10 +122,11 @@ DONE: Final[Mapping[Verb, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """Ids of the learnings that a step changed, and why others were left alone."""
+    """Ids of the learnings that a step changed, why others were left alone, whether one is in a conflict."""
 
     done: tuple[str, ...]
     skipped: tuple[str, ...] = ()
+    conflicting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +175,10 @@ class LearningWriter:
                 raise UsageError(f"there is nothing to {verb}: {skipped[0]}", hint="Look at them again.")
             steps = {"accept": curated.accept, "reject": curated.reject, "retire": curated.retire}
             steps.get(verb, curated.restore)([one.id for one in sound], seen=sound)
-        return Decided(tuple(one.id for one in sound), tuple(skipped))
+        done = tuple(one.id for one in sound)
+        pairs = ListQuery(Filter((Facet("of", ("learning",)), Facet("side", done))))
+        conflicting = self.engine.lists().conflicts.listed().order(pairs).total > 0
+        return Decided(done, tuple(skipped), conflicting)
 
     def add(self, values: Mapping[str, Any], job: Job) -> FeatureLearning:
         """Add a learning that a person words."""

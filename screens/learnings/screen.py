@@ -12,14 +12,16 @@ from screens.commands import bindings
 from screens.curation.excerpt import Excerpt, excerpt_view
 from screens.jobs import Job
 from screens.learnings.audit import AuditView, JunkAudit, audited
-from screens.learnings.corrections import CorrectionsView, read_corrections
+from screens.learnings.corrections import CorrectionsView, learning_of, read_corrections
 from screens.learnings.learning_list_screen import LearningListScreen
-from screens.learnings.learning_service import Verb
+from screens.learnings.learning_service import LearningStory, Verb, story
 from screens.learnings.origins import LearningOrigin, opened, origins
 from screens.learnings.preview import PromptPreview
 from screens.widgets.dialogs import Choose, DialogChoice
 from workbench.lists.tables import ListQuery
 from workbench.memory.learnings.corrections.report import CorrectionReport
+from workbench.memory.learnings.review import ReviewItem, Why
+from workbench.records.learnings import FeatureLearning
 
 _ALWAYS: Final = frozenset("new view filter facets sort reverse audit corrections prompt list".split())
 
@@ -47,7 +49,7 @@ class LearningsScreen(LearningListScreen):
         if name in ("edit", "promote"):
             return True if one.live else None
         if name in ("merge", "conflict"):
-            return True if self.item is not None and self.item.conflict is not None else None
+            return True if self._in_conflict() else None
         if name == "open":
             return True if origins(one) else None
         return True
@@ -85,18 +87,39 @@ class LearningsScreen(LearningListScreen):
 
     def action_merge(self) -> None:
         """Merge with the one it conflicts with."""
-        if item := self.item:
-            self.changes.merge(item)
+        self._with_item(self.changes.merge)
 
     def action_new(self) -> None:
         """Add a learning."""
         self.changes.new(self.current.feature if self.current else "")
 
-    async def action_conflict(self) -> None:
+    def action_conflict(self) -> None:
         """Go to the pair among the conflicts."""
-        item = self.item
-        if item is not None and item.conflict is not None:
-            await self.bench.go_to("conflicts", item.conflict.id)
+
+        def go(item: ReviewItem) -> None:
+            if item.conflict is not None:
+                self.app.call_next(self.bench.go_to, "conflicts", item.conflict.id)
+
+        self._with_item(go)
+
+    def _in_conflict(self) -> bool:
+        """Whether the learning under the cursor is in a pair, as far as is known before it is shown."""
+        if self.item is not None:
+            return self.item.conflict is not None
+        return self.row is not None and self.row.why in (Why.CONFLICT, Why.DUPLICATE)
+
+    def _with_item(self, then: Callable[[ReviewItem], None]) -> None:
+        """Hand over why the learning under the cursor waits, once it is read."""
+        if self.item is not None:
+            then(self.item)
+            return
+
+        def read(found: LearningStory) -> None:
+            if found.past.item is not None:
+                then(found.past.item)
+
+        if self.row is not None:
+            self.ask("Reading", partial(story, self.engine, self.row), read, leads=True)
 
     def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
         """Walk the steps of curating learnings."""
@@ -119,16 +142,20 @@ class LearningsScreen(LearningListScreen):
             self.bench.log_action(["memory", "audit"], f"{junk:,} findings")
             self.app.push_screen(AuditView(audit), closed)
 
-        self.ask("Audit", partial(audited, self.engine, self.known), then, leads=True)
+        self.ask("Audit", partial(audited, self.engine), then, leads=True)
 
     def action_corrections(self) -> None:
         """Look at what was said of how things are done, and make a rule of it."""
 
         def chosen(one: CorrectionReport | None) -> None:
-            learning = None if one is None else self.known.learnings.get(one.learning_id)
+            if one is not None:
+                work = partial(learning_of, self.engine, one)
+                self.ask("Reading", work, partial(make_rule, one), leads=True)
+
+        def make_rule(one: CorrectionReport, learning: FeatureLearning | None) -> None:
             if learning is not None and learning.live:
                 self.changes.promote(learning)
-            elif one is not None:
+            else:
                 self.changes.rule_of(one)
 
         def then(found: tuple[CorrectionReport, ...]) -> None:
@@ -151,8 +178,7 @@ class LearningsScreen(LearningListScreen):
     def action_prompt(self) -> None:
         """See what a prompt would contain."""
         one = self.current
-        names = [learning.feature for learning in self.known.learnings.values() if learning.live][:1]
-        feature = one.feature if one else names[0] if names else "general"
+        feature = one.feature if one else "general"
         self.app.push_screen(PromptPreview(self, feature, (one.task_id or "") if one else ""))
 
     def action_open(self) -> None:

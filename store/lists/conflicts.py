@@ -82,6 +82,7 @@ FIELDS: Final = {
     "of": FieldColumn('"of"'),
     "suggested": FieldColumn("suggested"),
     "state": FieldColumn(_STATE),
+    "side": FieldColumn("[left_id, right_id]", many=True),
     "scope": FieldColumn("scope", many=True),
     "score": FieldColumn("score"),
     "updated": FieldColumn("updated"),

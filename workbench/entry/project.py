@@ -8,7 +8,7 @@ is handed on as it is, and imported when it is named.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from workbench.plan.adapters import Adapters, VersionControl
     from workbench.plan.planner import Planner
     from workbench.plan.workspace import Workspace
-    from workbench.ports import Embedder, LanguageModel, StashSearch
+    from workbench.ports import Embedder, Entry, LanguageModel, StashSearch
     from workbench.project.delta import Delta
     from workbench.records.episodes import Commit
     from workbench.records.rules import Rule
@@ -333,6 +333,20 @@ class OpenedProject(ProjectState):
         from store.lists.learnings import learning_list
 
         return learning_list(self.kept_tables, self.clock)
+
+    def learning_entries(self, identifiers: Iterable[str]) -> list[tuple[Entry, bool]]:
+        """Return the entries about some learnings in order, and whether the home's. Raises: StoreError."""
+        from store.learning_entries import learning_entries
+
+        journals = {"project": self.journal, "home": self.home_journal}
+        found = learning_entries(self.kept_tables, journals, identifiers)
+        return [(entry, origin == "home") for entry, origin in found]
+
+    def unreadable_learnings(self) -> tuple[int, str]:
+        """Return how many entries about learnings cannot be read, and why one cannot. Raises: StoreError."""
+        from store.learning_entries import unreadable_learnings
+
+        return unreadable_learnings(self.kept_tables)
 
     @cached_property
     def segment_list(self) -> ListTable[SegmentRow]:

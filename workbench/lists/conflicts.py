@@ -34,6 +34,7 @@ FIELDS: Final = (
     Field("of", choices=SUBJECTS),
     Field("suggested", choices=tuple(action.value.replace("_", "-") for action in Action)),
     Field("state", choices=STATES, searched=False),
+    Field("side", searched=False),
     Field("scope"),
     Field("score", FieldKind.NUMBER),
     Field("updated", FieldKind.TIME),

@@ -19,6 +19,8 @@ from workbench.config import load
 from workbench.curation.steps import draft_addition
 from workbench.curation.store import record
 from workbench.entry.project import open_workspace
+from workbench.lists.filters import Facet, Filter
+from workbench.lists.tables import ListQuery
 from workbench.memory.learnings.learningstore import LOCK, LearningStore, store_of
 from workbench.memory.learnings.service import LearningService
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
@@ -123,6 +125,21 @@ class Opened:
         """The ids that are listed, in order."""
         rows = self.screen.table.rows
         return [rows.key(index) for index in range(len(rows))]
+
+    @property
+    def waiting(self) -> dict[str, str]:
+        """Why each learning waits, by id, as the tables say."""
+        table = self.app.engine.lists().learning_list
+        page = table.page(ListQuery(Filter((Facet("waits", ("yes",)),))), limit=1_000)
+        return {row.learning.id: row.why for row in page.rows}
+
+    @property
+    def pair_id(self) -> str:
+        """The id of the conflict that the learning under the cursor is in."""
+        item = self.screen.item
+        assert item is not None
+        assert item.conflict is not None
+        return item.conflict.id
 
     @property
     def commands(self) -> list[str]:

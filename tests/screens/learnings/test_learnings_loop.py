@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from screens.jobs import Job
-from screens.learnings.learning_service import FEW, KnownLearnings
+from screens.conflicts.learning_pairs import FEW
+from screens.widgets.merge import MergeEditor
 from tests.screens.learnings.conftest import Made, Open, auto, store_at
 from workbench.curation.records import EntryDraft
 from workbench.curation.steps import draft_addition
@@ -39,25 +39,30 @@ async def test_many_are_compared_by_another_process_and_reviewed(opened: Open, r
     async with opened(section="log") as desk:
         await desk.press("4")
         screen = desk.screen
-        assert screen.known.live == MANY > FEW
-        assert screen.known.whole
-        assert screen.known.waiting[desk.shown[0]].why == "conflict"
+        assert screen.counts.live == MANY > FEW
+        assert desk.waiting[desk.shown[0]] == "conflict"
         screen.bar.set_text("feature:part-7 table")
         await desk.settle()
         assert len(desk.shown) == MANY // 60
         await desk.pilot.press("a", "j", "x", "t", "G", "g", "s")
         await desk.settle()
-        assert len(screen.known.waiting) == MANY - 2
+        assert screen.counts.waiting == MANY - 2
 
 
 async def test_what_waits_is_known_before_all_are_compared(opened: Open, made: Made) -> None:
-    """Reading alone fills the queue; what collides comes to its top, and the cursor with it."""
-    async with opened() as desk:
-        screen = desk.screen
-        read = screen.library.read(screen.engine, KnownLearnings(), Job("test", "test", screen, desk.app))
-        assert not read.whole
-        assert made.conflicting.id in read.waiting
-        assert {item.why.value for item in read.waiting.values()} == {"unreviewed"}
-        assert screen.known.whole
+    """Counting alone knows the queue; what collides comes to its top, and the cursor with it."""
+    async with opened(section="log") as desk:
+        assert set(desk.waiting.values()) == {"unreviewed"}
+        assert made.conflicting.id in desk.waiting
+        await desk.press("4")
         assert desk.shown[0] == made.conflicting.id
-        assert screen.table.cursor == 0
+        assert desk.screen.table.cursor == 0
+
+
+async def test_a_key_right_after_a_move_finds_its_pair(opened: Open, made: Made) -> None:
+    """What is in a pair can be merged before it is shown beside the list."""
+    async with opened() as desk:
+        desk.go(made.repeating)
+        desk.screen.action_merge()
+        await desk.settle()
+        desk.dialog(MergeEditor)

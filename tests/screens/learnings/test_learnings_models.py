@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -38,13 +39,14 @@ from screens.learnings.learning_list import (
     state_of,
 )
 from screens.learnings.learning_pane import ReviewProgress, changed, head_content, story_content
-from screens.learnings.learning_service import KnownLearnings, LearningStory, documents
+from screens.learnings.learning_service import LearningCounts, LearningStory, documents
 from screens.learnings.origins import LearningOrigin, origins
 from screens.widgets.form import parse_value, raw_of
 from tests.screens.learnings.conftest import HOSTILE, auto
 from tests.screens.test_commands import check_command_line
 from workbench.curation.records import RecordChange
 from workbench.entry.cli.output import to_json
+from workbench.entry.services.learnings import LearningPast
 from workbench.errors import ProcessError
 from workbench.lists.learnings import LearningRow
 from workbench.memory.learnings.learningtype import stale_days
@@ -78,21 +80,6 @@ def row(one: FeatureLearning) -> LearningRow:
     return LearningRow(one, why, 1 if one is ONE else 0, age, stale_days(one, NOW))
 
 
-def known(*learnings: FeatureLearning) -> KnownLearnings:
-    """Return these learnings, of which those that are live and unreviewed wait."""
-    waiting = {
-        one.id: ReviewItem(one, Why.UNREVIEWED, "nobody")
-        for one in learnings
-        if state_of(one) == "unreviewed"
-    }
-    live = sum(one.live for one in learnings)
-    there = {one.id: one for one in learnings}
-    return KnownLearnings(there, waiting, against={ONE.id: (AGAINST,)}, live=live, now=NOW, whole=True)
-
-
-ALL = known(ONE, TWO, GONE)
-
-
 def test_rows_have_a_cell_for_each_column() -> None:
     """Every state differs by its glyph; hostile text is neutral."""
     for one in (ONE, TWO, GONE):
@@ -110,7 +97,7 @@ def test_any_text_is_told_on_its_lines(text: str) -> None:
     one = replace(ONE, text=text, reason=text, evidence=text, feature=text)
     cells = learning_cells(row(one))
     assert all("\n" not in (cell if isinstance(cell, str) else cell.plain) for cell in cells)
-    told = story_content(LearningStory(row(one), None, (), (), (), ()), width=40).plain
+    told = story_content(LearningStory(row(one), LearningPast(None)), width=40).plain
     assert not {character for character in told if ord(character) < 32} - {"\n", "\t"}
 
 
@@ -124,7 +111,7 @@ def test_a_story_tells_everything() -> None:
         RecordChange("2026-11-12T08:00:00Z", "cli", ONE.id, before, ONE, "it was wrong", "2"),
     )
     told = story_content(
-        LearningStory(row(ONE), item, ("override",), hits, (AGAINST,), changes), width=70
+        LearningStory(row(ONE), LearningPast(item, hits, (AGAINST,), changes), ("override",)), width=70
     ).plain
     for part in (
         "? unreviewed",
@@ -154,7 +141,8 @@ def test_a_change_marks_the_words() -> None:
 
 def test_the_headline_counts() -> None:
     """What waits by reason, what is gone, and how far the sitting is."""
-    told = head_content(ALL, "all", ReviewProgress(3, 1), comparing=True).plain
+    counts = LearningCounts(2, 1, {"unreviewed": 1})
+    told = head_content(counts, "all", ReviewProgress(3, 1), comparing=True).plain
     assert "2 live, 1 gone" in told
     assert "? 1" in told
     assert "3 of 4 done" in told
@@ -228,13 +216,17 @@ def test_the_answer_of_an_audit_is_read() -> None:
         "junk": [{"kind": "stale", "id": ONE.id, "why": "prunable", "other": ""}],
         "prunable": [TWO.id],
     }
-    audit = audit_of(to_json(document), ALL, _unhurried())
+
+    def texts(identifiers: Iterable[str]) -> dict[str, str]:
+        return {one.id: one.text for one in (ONE, TWO) if one.id in set(identifiers)}
+
+    audit = audit_of(to_json(document), texts, 2, _unhurried())
     assert audit.findings["stale"] == (JunkFinding("stale", ONE.id, "prunable", ONE.text),)
     assert [one.id for one in audit.prunable] == [TWO.id]
     assert audit.findings["echo"] == ()
     for wrong in ("", "{}", '{"junk": [{}], "prunable": []}', '{"junk": ['):
         with pytest.raises(ProcessError):
-            audit_of(wrong, ALL, _unhurried())
+            audit_of(wrong, texts, 2, _unhurried())
 
 
 def test_pruning_says_how_it_is_undone() -> None:

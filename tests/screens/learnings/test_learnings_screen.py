@@ -13,7 +13,7 @@ from screens.conflicts.screen import ConflictsScreen
 from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
 from screens.learnings.audit import PRUNE, AuditView
-from screens.learnings.learning_service import KnownLearnings
+from screens.learnings.learning_service import LearningCounts
 from screens.learnings.preview import PromptPreview
 from screens.widgets.code import Details
 from screens.widgets.dialogs import Choose, Confirm
@@ -29,10 +29,10 @@ from workbench.records.learnings import LearningState
 async def test_what_waits_comes_first(opened: Open, made: Made) -> None:
     """The queue has conflicts, repetitions and what nobody reviewed; the badge counts them."""
     async with opened() as desk:
-        waiting = desk.screen.known.waiting
-        assert waiting[made.conflicting.id].why == "conflict"
-        assert waiting[made.repeating.id].why == "duplicate"
-        assert waiting[made.agent.id].why == "unreviewed"
+        waiting = desk.waiting
+        assert waiting[made.conflicting.id] == "conflict"
+        assert waiting[made.repeating.id] == "duplicate"
+        assert waiting[made.agent.id] == "unreviewed"
         assert made.human.id not in waiting
         assert desk.shown[0] == made.conflicting.id
         assert desk.app.badges["learnings"] == str(len(waiting))
@@ -169,7 +169,10 @@ async def test_a_repetition_is_merged_in_three_panes(opened: Open, made: Made) -
     """One text stands for both; the cursor is on it."""
     async with opened() as desk:
         desk.go(made.repeating)
-        pair = desk.screen.known.waiting[made.repeating.id].conflict
+        await desk.settle()
+        item = desk.screen.item
+        assert item is not None
+        pair = item.conflict
         assert pair is not None
         await desk.press("m")
         desk.dialog(MergeEditor)
@@ -185,12 +188,12 @@ async def test_the_pair_is_shown_at_the_desk_of_conflicts(opened: Open, made: Ma
     """The key goes to the very pair, and undo there is another desk's."""
     async with opened() as desk:
         desk.go(made.conflicting)
-        pair = desk.screen.known.waiting[made.conflicting.id].conflict
-        assert pair is not None
+        await desk.settle()
+        pair = desk.pair_id
         await desk.press("c")
         conflicts = desk.dialog(ConflictsScreen)
         assert conflicts.item is not None
-        assert conflicts.item.pair.id == pair.id
+        assert conflicts.item.pair.id == pair
 
 
 async def test_one_is_added_by_hand(opened: Open, made: Made) -> None:
@@ -368,7 +371,7 @@ async def test_without_learnings_it_teaches(opened: Open) -> None:
 async def test_nothing_to_compare_is_not_compared(opened: Open) -> None:
     """Where iterations were recorded but nothing was learned, no comparison is said to go on."""
     async with opened() as desk:
-        desk.screen._arrived(KnownLearnings(whole=False))
+        desk.screen._arrived(LearningCounts())
         await desk.settle()
         assert "comparing" not in screen_text(desk.app)
 
@@ -411,7 +414,7 @@ async def test_an_accepted_one_that_collides_still_waits(opened: Open, made: Mad
         desk.go(made.conflicting)
         await desk.press("a")
         assert made.desk.find(made.conflicting.id).reviewed
-        assert desk.screen.known.waiting[made.conflicting.id].why == "conflict"
+        assert desk.waiting[made.conflicting.id] == "conflict"
         assert "c settles that" in desk.told
         assert desk.screen.progress.done == 0
 
@@ -420,7 +423,10 @@ async def test_a_merge_that_others_overtook_is_gone_on_with(opened: Open, made: 
     """Nothing is merged over new words; the text that was written opens again."""
     async with opened() as desk:
         desk.go(made.repeating)
-        pair = desk.screen.known.waiting[made.repeating.id].conflict
+        await desk.settle()
+        item = desk.screen.item
+        assert item is not None
+        pair = item.conflict
         assert pair is not None
         await desk.press("m")
         written = "`pytest` needs `PYTHONPATH=src` in `beans`, always"
