@@ -82,6 +82,8 @@ def test_a_segment_itself_must_be_about_the_task() -> None:
     assert not select_segments([one], around(evidence="lexical")).chosen
     assert select_segments([replace(one, parts={"dense": 0.1, "lexical": 0.1})], around()).chosen
     assert select_segments([replace(one, parts={"lexical": 0.25})], around(evidence="lexical")).chosen
+    often = replace(one, similarity=0.45, parts={"dense": 0.3, "feedback": -0.1})
+    assert select_segments([often], around()).chosen, "having been shown often is no reason to be left out"
 
 
 def test_what_the_pack_holds_anyway_is_not_repeated() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.text.injection import MAX_LEARNING, defuse, sanitize_learning_text, scan
+from workbench.text.frames import defuse
+from workbench.text.injection import MAX_LEARNING, sanitize_learning_text, scan
 from workbench.text.injection_features import split_sentences
 
 CARRIER = (

@@ -12,8 +12,7 @@ from typing import Final
 
 from workbench.records.segments import ContextSegment, SegmentType
 from workbench.text.counts import counted
-from workbench.text.frames import escape_marks
-from workbench.text.injection import defuse
+from workbench.text.frames import defuse, escape_marks
 from workbench.text.sanitize import visible_line
 
 _VERBS: Final = {

@@ -143,7 +143,7 @@ def _weigh(
     """Weigh the best segments for each part of a query, and those around them."""
     meanings = [_meanings(index, search) for search in searches]
     best = [_best(index, search, own, allowed) for search, own in zip(searches, meanings, strict=True)]
-    rows = _with_turns(index, np.unique(np.concatenate(best)))
+    rows = _with_turns(index, _ascending(np.concatenate(best)))
     turns = _turns(index, rows)
     at = np.searchsorted(rows, turns)
     inside = (turns >= 0) & (rows[np.minimum(at, len(rows) - 1)] == turns)
@@ -221,8 +221,14 @@ def _turns(index: SegmentIndex, rows: Int64) -> Int64:
 
 
 def _with_turns(index: SegmentIndex, rows: Int64) -> Int64:
-    found = np.unique(_turns(index, rows))
+    found = _ascending(_turns(index, rows))
     return found[found >= 0]
+
+
+def _ascending(rows: Int64) -> Int64:
+    """Return rows in order, each once; `np.unique` imports masked arrays first, which takes a plan's time."""
+    ordered = np.sort(rows, axis=None)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def _dated(searches: Sequence[_Search], times: Int64, now: float) -> Float32:

@@ -115,8 +115,9 @@ def select_segments(
 
 def _refusal(one: FoundSegment, around: PackSurroundings, now: str | None) -> str:
     """Return why a segment is not in a pack whatever else is in it, or ''."""
-    own = one.similarity + one.parts.get(around.evidence, 1.0)
-    if one.similarity < LEAST_SIMILARITY or own < EVIDENCE[around.evidence]:
+    about = one.similarity - one.parts.get("feedback", 0.0)  # having been shown is no reason to be left out
+    own = about + one.parts.get(around.evidence, 1.0)
+    if about < LEAST_SIMILARITY or own < EVIDENCE[around.evidence]:
         return f"it is not about this task (similarity {one.similarity:.2f})"
     path = visible_line(file_of(one.segment))
     if now is None:

@@ -17,6 +17,7 @@ from math import exp
 from typing import Any, Final
 
 from workbench.text.expressions import read_sources
+from workbench.text.frames import defuse
 from workbench.text.injection_features import (
     ALONE,
     NAMES,
@@ -27,14 +28,11 @@ from workbench.text.injection_features import (
     table,
 )
 from workbench.text.redact import redact
-from workbench.text.sanitize import visible
 
 _SURE = 0.95  # the score of a phrase; a sentence that resembles a splice has the model's
 
 MAX_LEARNING: Final = 500  # characters
 _SHORT: Final = "[quoted, no instruction] "
-# Marks of chat formats become brackets that no template knows.
-_TEMPLATE: Final = re.compile(r"<\|([\w ]{1,40})\|>|\[(/?INST)\]|<<(/?SYS)>>|<((?:start|end)_of_turn)>")
 
 
 _ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u2060\ufeff]")
@@ -148,11 +146,6 @@ def sanitize_learning_text(text: str) -> str:
     if line.startswith(_SHORT):
         return _cut(defuse(line))
     return _cut((_SHORT if scan(line).flagged else "") + defuse(line))
-
-
-def defuse(text: str) -> str:
-    """Return a text whose hidden characters are visible and whose chat marks mean nothing to a template."""
-    return visible(_TEMPLATE.sub(lambda found: f"‹{next(filter(None, found.groups()))}›", text))
 
 
 def _cut(line: str) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.entry.services.stash import stash_service
 from workbench.errors import ModelError, StoreError, UsageError
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
 from workbench.stash.references import ReachedSegment, ReferenceDirection, follow_references, reference_links
@@ -182,4 +181,6 @@ def _publish(project: OpenedProject, model: EmbeddingModel | None, progress: Pro
     """Write the next index, and note by which model."""
     project.segment_index.publish(model, progress)
     if model is not None:
+        from workbench.entry.services.stash import stash_service  # plans publish nothing
+
         stash_service(project, "index").note_embedded(model.model)

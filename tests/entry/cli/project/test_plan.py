@@ -289,3 +289,15 @@ def test_an_unknown_pin_is_refused_with_a_suggestion(run: Any, project: Any) -> 
     ran = run("plan", "refresh the token", "--pin", "pkg/stroe.py")
     assert ran.code == 2
     assert "Did you mean pkg/store.py?" in ran.err
+
+
+def test_what_was_put_aside_comes_back_in_a_plan(project: Any, run: Any) -> None:
+    """As a quotation with its session, unless the plan is asked to leave the stash alone."""
+    text = "We refresh the jwt token once after a 401 on purpose: a second time would lock the session"
+    run("stash", "add", text, "--session", "s7", "--type", "decision", "--id", "seg-1")
+    answer = run("plan", "why do we refresh the jwt token once after a 401 on purpose?", "--json").json()
+    assert [one["segment_id"] for one in answer["context"]["segments"]] == ["seg-1"]
+    assert f"(decision, decided today in session s7) {text}" in answer["context"]["text"]
+    assert "shown 1" in run("stash", "show", "seg-1").out
+    left = run("plan", "why do we refresh the jwt token once after a 401 on purpose?", "--no-stash", "--json")
+    assert "segments" not in left.json()["context"]
