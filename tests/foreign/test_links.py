@@ -19,7 +19,9 @@ from tests.screens.golden import screen_text
 from workbench.entry.cli import exits, main
 from workbench.rules.files.placement import TARGETS
 
-ELSEWHERE = {"app", "serve-web", "watch"}  # the app is below, a browser shows it; watching ends by a signal
+ELSEWHERE = {"app", "serve-web", "watch", "hook"}
+"""The app is below, a browser shows it; watching ends by a signal, and a hook ends its process."""
+
 COMMANDS = tuple(
     shlex.split(line)
     for line in """
@@ -53,6 +55,18 @@ COMMANDS = tuple(
     memory status
     memory search token
     memory list
+    stash add Mind-the-text --topic trains
+    stash add --file AGENTS.md
+    stash add --file secret.md
+    stash import .
+    stash list
+    stash search text
+    stash protect seg- --off
+    stash gc --max-segments 1
+    stash undo
+    stash history
+    install --agent claude --in-project --yes
+    uninstall --agent claude --in-project --yes
     scan AGENTS.md
     dedup rules
     status

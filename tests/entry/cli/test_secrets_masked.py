@@ -20,7 +20,9 @@ SECRETS = [value for form in FORMATS if form.alone and len(value := form.make(_R
 TEXTS = [" ".join(SECRETS[at : at + 5]) for at in range(0, 40, 5)]
 """The secrets in texts that are short enough for a reason."""
 
-ENDLESS = {"app", "serve-web", "watch"}
+ENDLESS = {"app", "serve-web", "watch", "hook"}
+"""They wait, or end their process."""
+
 OWN = {"config set"}
 """A setting is the user's own, and is in a file of theirs."""
 
@@ -28,7 +30,7 @@ CHECKED = frozenset(
     "IDENTIFIER IDENTIFIERS SESSION SESSIONS CONFLICTS --file --pin --exclude --session --parent --scope "
     "--category --authority --priority --tag --add-tag --remove-tag --tool --level --when --cooldown --check "
     "--clear --json-lines --type --source --outcome --commit --change --key --payload --since --discipline "
-    "--as-of --cursor --context --sort".split()
+    "--as-of --cursor --context --sort --at --on --until --queries".split()
 )
 """Fields of commands that keep something, whose values are refused unless they are of a form."""
 
@@ -77,7 +79,7 @@ def test_no_field_of_any_command_keeps_a_secret(project: Any, home: Path, run: R
 def keep(say: Callable[..., Ran], text: str, number: int) -> None:
     """Have every command that keeps text keep this one, in all fields that take any."""
     why = ("--reason", text)
-    for keeper in (keep_rules, keep_learnings, keep_sessions):
+    for keeper in (keep_rules, keep_learnings, keep_sessions, keep_stash):
         keeper(say, text, number, why)
     for command in (
         (
@@ -134,6 +136,32 @@ def keep_learnings(say: Callable[..., Ran], text: str, number: int, why: tuple[s
     say("memory", "promote", mine, "--text", f"Take {text} for {WORDS[number]}", *why)
     say("memory", "prompt", *about)
     say("memory", "ingest", "run.jsonl", *about, "--title", text)
+
+
+def keep_stash(say: Callable[..., Ran], text: str, number: int, why: tuple[str, str]) -> None:
+    """Put segments aside, change, search, merge and remove them."""
+    one = (
+        "stash",
+        "add",
+        f"{WORDS[number]} needs {text}",
+        "--topic",
+        text,
+        "--source",
+        text,
+        "--session",
+        text,
+    )
+    mine = say(*one, "--id", f"{number} {text}", "--references", text, *why, "--json").json()["segment"]
+    edited = ("--topic", f"other {text}", "--source", f"other {text}", "--session", f"other {text}")
+    say("stash", "edit", mine["segment_id"], *edited, "--reference", text, *why)
+    say("stash", "expire", mine["segment_id"], "--days", "3", *why)
+    say("stash", "protect", mine["segment_id"], *why)
+    say("stash", "protect", mine["segment_id"], "--off", *why)
+    say("stash", "search", text, "--task", text, "--message", text, "--file", text, "--topic", text)
+    say("stash", "merge", mine["segment_id"], "--session", text)
+    say("stash", "list", text)
+    say("stash", "remove", mine["segment_id"], *why)
+    say("stash", "undo")
 
 
 def keep_sessions(say: Callable[..., Ran], text: str, number: int, why: tuple[str, str]) -> None:

@@ -28,12 +28,21 @@ def test_what_is_added_is_listed_and_shown(empty: object, run: Run, tmp_path: Pa
     assert "shown 0, merged 0" in shown.out
 
 
-def test_what_cannot_be_kept_is_refused_with_what_to_do(empty: object, run: Run) -> None:
+def test_what_cannot_be_kept_is_refused_with_what_to_do(empty: Work, run: Run) -> None:
     """Nothing, binary data and more than a segment holds are usage errors."""
     for given, words in ((b"", "empty"), (b"\x89PNG\0\0", "not text"), (b"x" * 4_100_000, "stash import")):
         ran = run("stash", "add", "-", given=given)
         assert ran.code == exits.USAGE
         assert words in ran.err
+    (empty.root / "big.txt").write_bytes(b"x" * 4_100_000)
+    (empty.root / "link.txt").symlink_to("/etc/hostname")
+    for name, words in (
+        ("big.txt", "too large"),
+        ("link.txt", "leads out of the project"),
+        ("no", "No such"),
+    ):
+        ran = run("stash", "add", "--file", name)
+        assert (ran.code, words in ran.err) == (exits.USAGE, True)
     assert run("stash", "show", "nothing").code == exits.USAGE
     assert "the stash is empty" in run("stash", "list").err
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,6 +11,7 @@ from typing import Any
 
 import click
 
+from workbench.beneath import open_beneath
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.inputs import read_input, words_or_stdin
 from workbench.entry.cli.listing import list_options
@@ -77,7 +79,7 @@ def add(
             raise UsageError("the text was given twice", hint="Give words, - or --file.")
         content: str | bytes
         if file is not None:
-            content, source = read_input(file, "the file", _MOST_BYTES), source or str(Path(file))
+            content, source = _file_content(work.opened.root, file), source or str(Path(file))
         else:
             content = words_or_stdin(work.here, text, not text, "text", _MOST_BYTES + 1)
         collected = collect_daily(work.opened, work.service)
@@ -209,6 +211,26 @@ def _facts(one: ContextSegment, referring: Sequence[str]) -> list[tuple[str, str
         *((name, value) for name, value in sorted(one.metadata.items())),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _file_content(root: Path, name: str) -> bytes:
+    """Return what a file holds; one of the project's is reached without leaving it. Raises: UsageError."""
+    path = Path(os.path.abspath(Path(name).expanduser()))
+    if name == "-" or not path.is_relative_to(root):
+        return read_input(name, "the file", _MOST_BYTES)
+    try:
+        with open(open_beneath(str(root), path.relative_to(root).as_posix()), "rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(
+            f"{name} cannot be read: {error.strerror}",
+            hint="Name a file of the project that is no link out of it.",
+        ) from error
+    if len(data) > _MOST_BYTES:
+        raise UsageError(
+            f"{name} is too large for one segment", hint="Give the part that matters, on stdin with `-`."
+        )
+    return data
 
 
 def _decoded(data: bytes, what: str) -> str:
