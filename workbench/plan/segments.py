@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.records.segments import FoundSegment
     from workbench.stash.selection import ChosenSegment
 
-LOOKED_AT = 8  # segments a plan asks for; those that repeat what is known leave room for others
+LOOKED_AT = 6  # segments a plan asks for; those that repeat what is known leave room for others
 NEAR = 0.4  # similarity from which a segment is named with the reason why it is out
 _WORTH = 0.4
 
