@@ -89,6 +89,7 @@ class Lexicon:
         self.parts = tuple(parts)
         self._starts = np.cumsum([0, *(part.size for part in self.parts)])
         lengths = np.concatenate([np.zeros(0, np.int32), *(part.lengths for part in self.parts)])
+        self.lengths = lengths.astype(np.float32)
         mean = float(lengths.mean()) if len(lengths) else 0.0
         self._norms = (K1 * (1 - B + B * lengths / max(mean, 1e-9))).astype(np.float32)
 

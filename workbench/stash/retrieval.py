@@ -163,6 +163,7 @@ def _weigh(
             columns.sessions[rows],
             search.words.coverage(turns),
             search.words.group_coverage(rows, columns.sessions[rows]),
+            index.lexicon.lengths[rows],
         )
         share = np.float32(search.part.weight / total)
         relevance += share * evidence.relevance()

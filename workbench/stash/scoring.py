@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from workbench.ports import Float32, Int64
 
-WORDS: Final = 2.0
+WORDS: Final = 1.5
 """What words count where meaning counts 1."""
 
 BESIDE: Final = (0.1, 0.05)
@@ -36,6 +36,9 @@ SESSION_BEST: Final = 3
 
 TOGETHER: Final = 0.6
 """What the share of the query's information counts that a turn has together with two before and after it."""
+
+BRIEF: Final = 100.0
+"""Terms of a segment whose context counts half: a long one says itself what it is about."""
 
 SESSION_TOGETHER: Final = 0.3
 """What that of the whole session counts."""
@@ -80,7 +83,7 @@ class SegmentEvidence:
 
     `around` int64 [k, 5] are the places among them of the two before each, itself, and the two after, -1 for
     none or for one that is not among them. `sessions` are keys, 0 for none. `together` and
-    `session_together` are shares of the query's information.
+    `session_together` are shares of the query's information, `lengths` float32 [k] counts of terms.
     """
 
     meaning: Float32
@@ -90,6 +93,7 @@ class SegmentEvidence:
     sessions: NDArray[np.uint64]
     together: Float32
     session_together: Float32
+    lengths: Float32
 
     def own(self) -> Float32:
         """Return what speaks for each by itself, float32 [k] in [0, 1 + `WORDS`]."""
@@ -105,6 +109,7 @@ class SegmentEvidence:
         found += ANSWER * before * asked - ANSWER / 2 * itself * self.asks
         found += SESSION * _best_of_session(own[:-1], self.sessions)
         found += TOGETHER * self.together + SESSION_TOGETHER * self.session_together
+        found *= BRIEF / (BRIEF + self.lengths)
         result: Float32 = found.astype(np.float32)
         return result
 
