@@ -24,6 +24,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 SHOWN_STEPS = 20
+_SHOWN_WALKED = 50
 ACTIONS = [action.value.replace("_", "-") for action in Action]
 _SHOWN_CHANGES = 5
 _OUTCOMES = ("added", "restored", "reworded", "changed", "moved", "removed")  # named first in a summary
@@ -109,9 +110,11 @@ def show_walked(
         out.json({"done": title, "changes": list(map(view.document, entries)), **more})
         return entries
     out.data(visible_line(title))
-    for entry in entries:
+    for entry in entries[:_SHOWN_WALKED]:
         for line in view.lines(out, entry):
             out.painted(line)
+    if len(entries) > _SHOWN_WALKED:
+        out.data(f"    and {len(entries) - _SHOWN_WALKED:,} more")
     return entries
 
 

@@ -43,12 +43,16 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class StashImportRequest:
-    """What is asked of an import. `session` replaces that of the files; `expires_at` is ISO 8601 or None."""
+    """What is asked of an import. `session` replaces that of the files; `expires_at` is ISO 8601 or None.
+
+    With `again` segments of transcripts come back that were removed since an earlier import.
+    """
 
     session: str = ""
     format: str = AUTO
     expires_at: str | None = None
     reason: str = ""
+    again: bool = False
 
 
 @dataclass(slots=True)
@@ -218,6 +222,7 @@ class SegmentBatches:
             return
         there, gone = self._known([one.segment_id for one, _, _ in waiting])
         new: dict[str, ContextSegment] = {}
+        owners: dict[str, StashFileReport] = {}
         for one, line, report in waiting:
             before = there.get(one.id) or gone.get(one.id)
             if one.id in new:
@@ -226,18 +231,24 @@ class SegmentBatches:
                 report.reject(line, f"the id {one.id} is that of another text")
             elif one.id in there or one.id in new:
                 report.known += 1
-            elif one.id in gone and report.format != JSONL:
+            elif one.id in gone and report.format != JSONL and not self._request.again:
                 report.removed += 1
             elif problem := self._problem(one):
                 report.reject(line, problem)
             else:
-                new[one.id] = one
+                new[one.id], owners[one.id] = one, report
+        if not new:
+            return
+        done = self._service.add_many(
+            list(new.values()), reason=self._request.reason, title=self._title, step=self._step
+        )
+        for one in done.segments:  # another process may have added some meanwhile
+            report = owners[one.id]
+            if one.id in done.added:
                 report.added += 1
                 report.types[one.type.value] += 1
-        if new:
-            self._service.add_many(
-                list(new.values()), reason=self._request.reason, title=self._title, step=self._step
-            )
+            else:
+                report.known += 1
 
     def _known(self, identifiers: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the digests of the texts of ids that are there, and of those that were removed."""

@@ -22,6 +22,11 @@ def test_transcripts_are_imported_once_and_undone_as_one(empty: object, run: Run
     assert all(one["expires_at"] for one in listed["segments"])
     again = run("stash", "import", place)
     assert f"0 segments added, {first['added']} known" in again.out
+    undone = run("stash", "undo")
+    assert f"and {first['added'] - 50} more" in undone.out
+    assert "the stash is empty" in run("stash", "list").err
+    assert f"{first['added']} removed before" in run("stash", "import", place).out
+    assert f"{first['added']} segments added" in run("stash", "import", place, "--again").out
 
 
 def test_json_lines_come_back_as_they_were(empty: object, run: Run, tmp_path: Path) -> None:

@@ -42,8 +42,11 @@ _FORMATS = ("auto", "claude_code", "claude_stream", "codex", "jsonl")
     "--format", "form", type=click.Choice(_FORMATS), default="auto", show_default=True, help="Their format."
 )
 @click.option("--expires-in", "days", type=click.FloatRange(min=0), help="Days until they expire.")
+@click.option("--again", is_flag=True, help="Take up what was removed since an earlier import, too.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
-def import_(files: Sequence[Path], session: str, form: str, days: float | None, reason: str) -> int:
+def import_(
+    files: Sequence[Path], session: str, form: str, days: float | None, again: bool, reason: str
+) -> int:
     """Put aside what transcripts of agents hold, or segments given as JSON lines; - reads stdin.
 
     Transcripts of Claude Code, output of `claude -p --output-format stream-json` and rollouts of Codex become
@@ -59,7 +62,7 @@ def import_(files: Sequence[Path], session: str, form: str, days: float | None, 
     with stash_session("stash-import") as work:
         say_collected(work.here.out, collect_daily(work.opened, work.service))
         expires_at = None if days is None else work.service.in_days(days)
-        request = StashImportRequest(session, form, expires_at, reason)
+        request = StashImportRequest(session, form, expires_at, reason, again)
         collected = collect_daily(work.opened, work.service)
         with work.here.out.progress("Importing segments, MB") as line:
             reports = list(
@@ -104,6 +107,8 @@ def _show(
     )
     for name, count in response.types.items():
         out.data(f"  {count:>6,}  {name}")
+    if response.removed:
+        out.say("what was removed stays removed; --again brings it back")
     if response.left_out:
         parts = ", ".join(f"{reason} ({count:,})" for reason, count in response.left_out.items())
         out.say(f"left out: {parts}")
