@@ -43,6 +43,8 @@ def test_what_cannot_be_kept_is_refused_with_what_to_do(empty: Work, run: Run) -
     ):
         ran = run("stash", "add", "--file", name)
         assert (ran.code, words in ran.err) == (exits.USAGE, True)
+    (empty.root / ".env").write_text("A=1", encoding="utf-8")
+    assert "privacy.exclude" in run("stash", "add", "--file", ".env").err
     assert run("stash", "show", "nothing").code == exits.USAGE
     assert "the stash is empty" in run("stash", "list").err
 

@@ -17,6 +17,7 @@ from workbench.entry.cli.inputs import read_input, words_or_stdin
 from workbench.entry.cli.listing import list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import stash_session
+from workbench.entry.project import OpenedProject
 from workbench.errors import UsageError
 from workbench.lists.segments import SEGMENTS, SegmentRow
 from workbench.lists.tables import read_page
@@ -79,7 +80,7 @@ def add(
             raise UsageError("the text was given twice", hint="Give words, - or --file.")
         content: str | bytes
         if file is not None:
-            content, source = _file_content(work.opened.root, file), source or str(Path(file))
+            content, source = _file_content(work.opened, file), source or str(Path(file))
         else:
             content = words_or_stdin(work.here, text, not text, "text", _MOST_BYTES + 1)
         collected = collect_daily(work.opened, work.service)
@@ -213,9 +214,16 @@ def _facts(one: ContextSegment, referring: Sequence[str]) -> list[tuple[str, str
     return [(name, value) for name, value in facts if value]
 
 
-def _file_content(root: Path, name: str) -> bytes:
+def _file_content(project: OpenedProject, name: str) -> bytes:
     """Return what a file holds; one of the project's is reached without leaving it. Raises: UsageError."""
-    path = Path(os.path.abspath(Path(name).expanduser()))
+    from workbench.sessions.importers.exclusions import path_filter
+
+    root, path = project.root, Path(os.path.abspath(Path(name).expanduser()))
+    if name != "-" and path_filter(project.config.privacy.exclude, [str(root)])(str(path)):
+        raise UsageError(
+            f"{name} is excluded from what is read (privacy.exclude)",
+            hint="Put the part aside that may be kept.",
+        )
     if name == "-" or not path.is_relative_to(root):
         return read_input(name, "the file", _MOST_BYTES)
     try:
