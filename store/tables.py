@@ -32,6 +32,7 @@ from store.journal import FileJournal
 from store.projections import artifacts
 from store.projector import Rejected, Replaced, Round
 from store.table_digests import digests
+from store.table_state import table_file
 from workbench.errors import StoreError
 from workbench.lists.tables import TableRebuild
 from workbench.ports import Clock
@@ -123,9 +124,11 @@ class Tables:
         """
         with self._mutex:
             sizes = self._sizes()
-            if (found := self._read_current(work, sizes)) is not None:
+            found = None if self._is_behind(sizes) else self._read_current(work, sizes)
+            while found is None and self._turn(sizes, []) is None:
+                found = self._read_current(work, sizes)
+            if found is not None:
                 return found[0]
-            _ = self._catch_up(sizes)
             seen = _identity(self.path)
             try:
                 return self._read(work)
@@ -204,22 +207,37 @@ class Tables:
         }
 
     def _catch_up(self, sizes: Mapping[tuple[str, str], int]) -> CatchUp:
-        """Project what is missing, or wait until another process has: its round serves all who wait."""
         rounds: list[Round] = []
-        while True:
-            with self._lock.turn() as own:
-                if own:
-                    with self._lock.exclusive():
-                        try:
-                            rounds.append(self._round(self.path))
-                        except DamagedTables as finding:
-                            aside = self._set_aside()
-                            return self._rebuild(f"the database was damaged: {finding}", str(aside))
-                        except (Replaced, ForeignSchema) as finding:
-                            return self._rebuild(str(finding))
-            if not rounds[-1].more if own else self._is_current(sizes):
-                self._caught_up = dict(sizes)
+        while (report := self._turn(sizes, rounds)) is None:
+            if self._is_current(sizes):
                 return _report(rounds)
+        return report
+
+    def _turn(self, sizes: Mapping[tuple[str, str], int], rounds: list[Round]) -> CatchUp | None:
+        """Project a round, or wait for another process's; None where a look has to tell what is missing."""
+        with self._lock.turn() as own:
+            if not own:
+                return None
+            with self._lock.exclusive():
+                try:
+                    rounds.append(self._round(self.path))
+                except DamagedTables as finding:
+                    aside = self._set_aside()
+                    return self._rebuild(f"the database was damaged: {finding}", str(aside))
+                except (Replaced, ForeignSchema) as finding:
+                    return self._rebuild(str(finding))
+        if rounds[-1].more:
+            return None
+        self._caught_up = dict(sizes)
+        return _report(rounds)
+
+    def _is_behind(self, sizes: Mapping[tuple[str, str], int]) -> bool:
+        """Tell whether a journal was written after the tables: nobody has projected that yet."""
+        try:
+            file = None if sizes == self._caught_up else table_file(self.path, self._journals)
+        except OSError:
+            file = None  # a look tells
+        return bool(file and file.behind)
 
     def _is_current(self, sizes: Mapping[tuple[str, str], int]) -> bool:
         if sizes == self._caught_up and self.path.exists():

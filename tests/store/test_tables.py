@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import store.tables
 from store import locks
-from store.duck import KeptConnection, migrate
+from store.duck import ATTACH_READING, ATTACH_WRITING, KeptConnection, migrate
 from store.journal import FileJournal, stream_path
 from store.projections.artifacts import Artifacts
 from store.projector import project
@@ -622,6 +623,34 @@ def test_another_programs_schema_leads_to_a_rebuild(
 
     assert "another version" in again.catch_up().rebuilt
     assert again.digest() == before
+
+
+def test_tables_are_looked_at_no_more_than_needed(
+    journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written after the tables is projected without a look; what others projected is read."""
+    ways: list[str] = []
+    attached = KeptConnection.attached
+
+    def noted(kept: KeptConnection, path: Path, *, how: str = ATTACH_WRITING) -> Any:
+        ways.append(how)
+        return attached(kept, path, how=how)
+
+    monkeypatch.setattr(KeptConnection, "attached", noted)
+    other = Tables(tmp_path, {"project": journal}, clock)
+    count = "SELECT count(*) FROM episodes"
+    put(journal, episode(1))
+    assert tables.query(count) == [(1,)]
+    put(journal, episode(2))
+    stream, later = stream_path(tmp_path, "sessions"), tables.path.stat().st_mtime + 100
+    os.utime(stream, (later, later))
+    ways.clear()
+    assert tables.query(count) == [(2,)]
+    assert ways == [ATTACH_WRITING, ATTACH_READING]
+    os.utime(stream, (0, 0))
+    ways.clear()
+    assert other.query(count) == [(2,)]
+    assert ways == [ATTACH_READING]
 
 
 def test_closed_tables_answer_and_keep_no_connection(
