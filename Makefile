@@ -70,6 +70,9 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 	@echo "Learning from what went wrong in the sessions, and from what the users said of how things are done:" >&2
 	$(call sample,memory ingest ../sessions)
 	$(call sample,memory queue)
+	@echo "Putting aside what conversations said and decided, and finding it again:" >&2
+	$(call sample,stash import "$(CURDIR)/sample_data/stash.jsonl")
+	$(call sample,stash search "gift card balance after a cancelled order" --top-k 3)
 	@echo "Planning a task there:" >&2
 	$(call sample,plan "$(SAMPLE_TASK)" --budget 1500)
 	@echo "Replaying its past: what would each system have shown for a task, and which files were edited then?" >&2

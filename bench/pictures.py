@@ -32,11 +32,14 @@ SHOTS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("sessions", "sessions", ("j", "j")),
     ("replay", "replay", ("enter",)),
     ("replay-task", "replay", ("enter", "t", "j", "enter")),
+    ("stash", "stash", ("s", "type gift card balance after a cancelled order", "enter")),
     ("metrics", "metrics", ()),
     ("log", "plan", (f"type {TASK}", "enter", "i", "x", "plus", "0")),
     ("help", "rules", ("question_mark",)),
 )
 """(name of the picture, section, keys pressed there; `type …` types a text)."""
+
+STASH: Final = Path(__file__).parent.parent / "sample_data" / "stash.jsonl"
 
 LEARNED: Final = (
     ("giftcards", "Refunds of gift cards go through `giftcards.restore`; the provider is never called."),
@@ -62,6 +65,7 @@ def prepare(place: Path) -> Path:
             ("memory", "add", text, "--feature", feature, "--reason", "seen in two sessions", "--by-agent")
             for feature, text in LEARNED
         ),
+        ("stash", "import", str(STASH)),
         ("replay", "--tasks", "30"),
     ):
         subprocess.run(

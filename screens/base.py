@@ -21,7 +21,6 @@ from screens.themes import style_of
 if TYPE_CHECKING:
     from screens.app import WorkbenchApp
     from screens.engine import AppEngine
-    from screens.plan.query import PlanQuery
 
 Result = TypeVar("Result")
 
@@ -108,23 +107,6 @@ class SectionScreen(Screen[None]):
     def say(self, text: str) -> None:
         """Show a sentence in the status line."""
         self.query_one(StatusLine).left = text
-
-    def plan_with(self, change: Callable[[PlanQuery], PlanQuery]) -> PlanQuery:
-        """Go to Plan with what is asked there changed; return that."""
-        from screens.plan.query import dump_query, load_query
-        from screens.plan.screen import PlanScreen
-
-        bench = self.bench
-        kept = bench.place.sections.get("plan", {})
-        asked = change(load_query(kept))
-        bench.place.sections["plan"] = {**kept, **dump_query(asked)}
-        bench.show_section("plan")
-        plan = bench.section
-        if isinstance(plan, PlanScreen) and plan.is_mounted:
-            asked = change(plan.asked)
-            plan.editor.text = asked.task
-            plan.replan(asked, log=False)
-        return asked
 
     @property
     def too_small(self) -> bool:

@@ -266,8 +266,9 @@ class SessionActions(SectionScreen):
         if current is None:
             return
         task = current.trace.episode.task_text
-        asked = self.plan_with(lambda asked: replace(asked, task=task, pinned=(), excluded=()))
-        self.bench.log_action(asked.arguments())
+        from screens.plan.handover import open_plan
+
+        open_plan(self.bench, lambda asked: replace(asked, task=task, pinned=(), excluded=()))
 
     def action_copy(self) -> None:
         """Copy what is under the cursor: a path, or the task."""

@@ -266,14 +266,12 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
 
     def action_pin(self) -> None:
         """Pin what is chosen into the pack that Plan forms, and go there."""
+        from screens.plan.handover import open_plan
 
         def then(chosen: Sequence[ContextSegment]) -> None:
             ids = tuple(one.id for one in chosen)
             self.table.set_marks(())
-            asked = self.plan_with(
-                lambda asked: replace(asked, pinned=tuple(dict.fromkeys((*asked.pinned, *ids))))
-            )
-            self.bench.log_action(asked.arguments())
+            open_plan(self.bench, lambda one: replace(one, pinned=tuple(dict.fromkeys((*one.pinned, *ids)))))
 
         self.with_chosen(then)
 

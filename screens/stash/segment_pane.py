@@ -62,7 +62,7 @@ def _head(row: SegmentRow) -> Content:
 def _score(found: FoundSegment, width: int) -> Iterator[Content]:
     """Tell why a segment came back, and what its score is made of as bars."""
     yield from shown(found.why, "bold").wrap(max(width, 20))
-    yield labelled("score", f"{found.score:.2f} = similarity, age and stash age, weighted")
+    yield labelled("score", f"{found.score:.2f}: similarity, age and stash age, weighted", width=width)
     three = (("similarity", found.similarity), ("age", found.temporal), ("stash age", found.recency))
     parts = sorted((one for one in found.parts.items() if one[1]), key=lambda one: (-one[1], one[0]))
     for name, value in (*three, *((f"· {name}", value) for name, value in parts)):

@@ -328,7 +328,7 @@ def _reason(searches: Sequence[_Search], text: str, parts: Mapping[str, float], 
     }
     told = sorted((name for name in said if parts.get(name, 0) > 0), key=lambda name: -parts[name])[:2]
     reason = " and ".join(said[name] for name in told) or "nothing else is nearer"
-    age = "today" if days < 1 else f"{counted(round(days), 'day')} old"
+    age = "today" if days < 1 else f"{counted(int(days), 'day')} old"
     return f"{reason[0].upper()}{reason[1:]}; {age}."
 
 
