@@ -115,11 +115,9 @@ def test_a_segment_about_the_task_is_under_a_heading_of_its_own(
     assert text.index("## Learnings") < text.index("## Segments") < text.index("### src/session.py")
     (segment,) = answer.context.segments
     assert (segment.segment_id, segment.similarity, segment.part) == (identifier, 0.7, False)
-    assert segment.why == "it names `Session.refresh`"
+    assert segment.why == "it names `Session.refresh` (0.70)"
     assert answer.budget_report.segments == segment.tokens > 0
-    assert (
-        "decision, decided today in session s1: segment, it names `Session.refresh`" in answer.decision_trace
-    )
+    assert f"decision, decided today in session s1: segment, {segment.why}" in answer.decision_trace
     reason = "it is not about this task (similarity 0.20)"
     assert DroppedCandidate(other, reason) in answer.dropped_candidates
     assert stash.asked[0].task == TASK

@@ -35,7 +35,7 @@ def found(text: str, *, similarity: float = 0.7, passage: str = "", **fields: An
         recency=0.9,
         rank=1,
         passage=passage or text,
-        why="it names `refresh_token`",
+        why="It names `refresh_token`; 3 days old.",
         age_days=3.0,
     )
 
@@ -60,7 +60,7 @@ def test_a_segment_says_what_it_is_how_old_and_from_where() -> None:
     one = found(REDIS, segment_id="seg-1", type=SegmentType.DECISION)
     (chosen,) = select_segments([one], around()).chosen
     assert chosen.origin == "decision, decided 3 days ago in session 7f3a"
-    assert (chosen.text, chosen.why, chosen.part) == (REDIS, "it names `refresh_token`", False)
+    assert (chosen.text, chosen.why, chosen.part) == (REDIS, "it names `refresh_token` (0.70)", False)
     read = ContextSegment(text="x", type=SegmentType.FILE_CONTENT, source="src/a.py", timestamp="soon")
     assert cite(read, NOW) == "file content, read, src/a.py"
     assert cite(ContextSegment(text="x", timestamp="2099-01-01T00:00:00+00:00"), NOW) == "message, said today"

@@ -165,7 +165,7 @@ def _present(one: FoundSegment, around: PackSurroundings, now: str | None, most:
         text = quote(one.segment.text)
         tokens = cost(origin, text)
         if tokens <= most:
-            return ChosenSegment(found=one, text=text, origin=origin, why=one.why, tokens=tokens)
+            return ChosenSegment(found=one, text=text, origin=origin, why=_why(one), tokens=tokens)
     origin = f"{origin}, in part: `stash show {visible_line(one.segment.id[:SHORT])}`"
     text = quote(one.passage or one.segment.text[:_LONGEST])
     if len(text) > most * _LONGEST_TOKEN or cost(origin, text) > most:
@@ -173,7 +173,13 @@ def _present(one: FoundSegment, around: PackSurroundings, now: str | None, most:
     tokens = cost(origin, text)
     if not text or tokens > most:
         return None
-    return ChosenSegment(found=one, text=text, origin=origin, why=one.why, tokens=tokens, part=True)
+    return ChosenSegment(found=one, text=text, origin=origin, why=_why(one), tokens=tokens, part=True)
+
+
+def _why(one: FoundSegment) -> str:
+    """Return why a segment was found as part of a line that has its age already, with its similarity."""
+    reason = one.why.rpartition("; ")[0] or one.why
+    return f"{reason[:1].lower()}{reason[1:]} ({one.similarity:.2f})"
 
 
 def excerpt(text: str, task: str, tokens: int, count: Callable[[str], int]) -> str:
