@@ -46,7 +46,7 @@ def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> Pair
     heirs: dict[str, str] = {}
     there = set(now.numbers.tolist())
     if gone := [row for number, row in rows.items() if number not in there and row.id not in seen.settled]:
-        heirs = judge_again(engine, sources, gone, job)
+        heirs = judge_again(engine, sources, gone, False, job)
         now = conflicts.waiting()
         there = set(now.numbers.tolist())
     heirs = {old: new for old, new in heirs.items() if row_number(new) in there}
@@ -58,12 +58,14 @@ def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> Pair
     return PairLook(now, tuple(kept), tuple(changed.values()), heirs, seen.settled)
 
 
-def judge_again(engine: AppEngine, sources: Sources, rows: Sequence[ConflictRow], job: Job) -> dict[str, str]:
-    """Have the tables say what pairs with a changed side are now; return their new ids by old ones."""
+def judge_again(
+    engine: AppEngine, sources: Sources, rows: Sequence[ConflictRow], waiting: bool, job: Job
+) -> dict[str, str]:
+    """Have the tables say what pairs with a changed side are now, as `PairSource.judge_again`."""
     heirs: dict[str, str] = {}
     for of, source in sources.items():
         if mine := [row for row in rows if row.of == of]:
-            heirs |= source.judge_again(engine, job, mine)
+            heirs |= source.judge_again(engine, job, mine, waiting=waiting)
     return heirs
 
 

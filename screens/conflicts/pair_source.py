@@ -90,10 +90,13 @@ class PairSource(ABC, Generic[R]):
         """Return the files of records that are out of date after a step."""
         return ()
 
-    def judge_again(self, engine: AppEngine, job: Job, pairs: Iterable[ConflictRow]) -> dict[str, str]:
+    def judge_again(
+        self, engine: AppEngine, job: Job, pairs: Iterable[ConflictRow], *, waiting: bool
+    ) -> dict[str, str]:
         """Have the tables say what pairs with a changed side are now; return their new ids by old ones.
 
-        Nothing is searched: of a record with new words only these pairs are found.
+        Of those that are `waiting` by the tables the ones that are no conflict any more are gone afterwards;
+        others wait again once their sides are back. Nothing is searched: of new words these pairs are found.
         """
         with self.held(engine, job) as curated:
             ledger = curated.store.ledger()
@@ -104,7 +107,7 @@ class PairSource(ABC, Generic[R]):
                 continue
             now = self._between(ledger, pair.left.id, pair.right.id)
             if now is None:
-                gone.append(pair.id)
+                gone += [pair.id] if waiting else []
             elif now.id not in ledger.settled:
                 if now != replace(pair, state=now.state, settled=""):
                     found.append(now)

@@ -124,7 +124,7 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
             if search:
                 self._search(busy=not self.searched)
             elif judge and found.changed:
-                again = partial(judge_again, self.engine, self.sources, found.changed)
+                again = partial(judge_again, self.engine, self.sources, found.changed, True)
                 self.ask("Conflicts", again, lambda _: self._look(judge=False), group="judge", quiet=True)
             self.list_rows(recount=True, missed=self._missed)
 

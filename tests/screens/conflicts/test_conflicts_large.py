@@ -64,6 +64,10 @@ async def test_many_rules_are_searched_beside_the_loop(tmp_path: Path) -> None:
         assert desk.queue.progress[0] == 1
         await press(pilot, "u")
         assert (desk.item.pair.id, desk.queue.waiting) == (first.id, waiting)
+        await press(pilot, "R")
+        assert desk.queue.waiting < waiting - 1  # what else its side was in goes along
+        await press(pilot, "u")
+        assert (desk.item.pair.id, desk.queue.waiting) == (first.id, waiting)
 
 
 async def test_a_search_by_a_child_can_be_cancelled_and_begun_anew(tmp_path: Path) -> None:
