@@ -48,7 +48,7 @@ async def test_no_connection_outlives_the_app(roastery: Path, connections: Conne
     app = make(roastery, "rules")
     async with app.run_test() as pilot:
         await settle(pilot)
-        for section in ("learnings", "sessions"):
+        for section in ("learnings", "sessions", "stash"):
             await app.go_to(section)
             await settle(pilot)
         assert connections.alive == 1

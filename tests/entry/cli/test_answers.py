@@ -69,6 +69,7 @@ def test_no_command_leaves_a_connection(project: Any, run: Any, connections: Con
         "memory list log",
         "rules conflicts list log",
         "episode list",
+        "stash list",
     ):
         before = connections.made
         assert run(*command.split()).code == 0
