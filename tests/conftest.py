@@ -37,6 +37,7 @@ _SETTINGS = {
     "COLORTERM": "truecolor",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TEMPLATE_DIR": "",  # repositories without sample hooks
     **{f"GIT_{role}_NAME": "A Tester" for role in ("AUTHOR", "COMMITTER")},
     **{f"GIT_{role}_EMAIL": "tester@example.org" for role in ("AUTHOR", "COMMITTER")},
 }
