@@ -90,6 +90,20 @@ def test_an_answer_is_found_by_the_question_before_it(asked: Stash) -> None:
     assert other not in ranked
 
 
+def test_a_long_message_has_less_of_its_context_and_a_long_file_all_of_it(asked: Stash) -> None:
+    """A message says itself what it is about; files and outputs are long by nature."""
+    long = " ".join(f"word{number}" for number in range(300))
+    context: dict[SegmentType, float] = {}
+    for kind in (SegmentType.MESSAGE, SegmentType.FILE_CONTENT):
+        asked.add("Where is the redis cache?", session_id=kind, timestamp="2026-11-01T10:00:00+00:00")
+        wanted = asked.add(
+            f"{kind} {long}", session_id=kind, type=kind, timestamp="2026-11-01T10:01:00+00:00"
+        )
+        found = asked.ask("redis cache", filters=SegmentFilters(sessions=(kind,)))
+        context[kind] = next(one.parts["context"] for one in found if one.segment.id == wanted)
+    assert 0 < context[SegmentType.MESSAGE] < context[SegmentType.FILE_CONTENT] / 2
+
+
 def test_filters_come_first(asked: Stash) -> None:
     """Each filter keeps what it names, whatever else would have been better."""
     wanted = asked.add(

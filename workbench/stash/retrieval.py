@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from workbench.comparison.similarity import jaccard, normal_text
-from workbench.records.segments import FoundSegment, SegmentFilters, StashQuery
+from workbench.records.segments import FoundSegment, SegmentFilters, SegmentType, StashQuery
 from workbench.stash.chunking import with_neighbours
 from workbench.stash.columns import TYPES, seconds, text_key
 from workbench.stash.expansion import QueryPart, named_times, query_parts
@@ -163,7 +163,7 @@ def _weigh(
             columns.sessions[rows],
             search.words.coverage(turns),
             search.words.group_coverage(rows, columns.sessions[rows]),
-            index.lexicon.lengths[rows],
+            _message_lengths(index, rows),
         )
         share = np.float32(search.part.weight / total)
         relevance += share * evidence.relevance()
@@ -180,6 +180,13 @@ def _weigh(
     parts: dict[str, Float32] = {name: (part * scale).astype(np.float32) for name, part in made.items()}
     parts["feedback"] = used
     return _Weighed(rows, np.clip(similarity + used, 0, 1), parts)
+
+
+def _message_lengths(index: SegmentIndex, rows: Int64) -> Float32:
+    """Return the terms of messages, float32 [k]; 0 for files and outputs, which are long by nature."""
+    is_message = index.columns.types[rows] == TYPES.index(SegmentType.MESSAGE)
+    found: Float32 = np.where(is_message, index.lexicon.lengths[rows], np.float32(0))
+    return found
 
 
 def _meanings(index: SegmentIndex, search: _Search) -> Float32 | None:

@@ -38,7 +38,7 @@ TOGETHER: Final = 0.6
 """What the share of the query's information counts that a turn has together with two before and after it."""
 
 BRIEF: Final = 100.0
-"""Terms of a segment whose context counts half: a long one says itself what it is about."""
+"""Terms of a message whose context counts half: a long one says itself what it is about."""
 
 SESSION_TOGETHER: Final = 0.3
 """What that of the whole session counts."""
@@ -83,7 +83,7 @@ class SegmentEvidence:
 
     `around` int64 [k, 5] are the places among them of the two before each, itself, and the two after, -1 for
     none or for one that is not among them. `sessions` are keys, 0 for none. `together` and
-    `session_together` are shares of the query's information, `lengths` float32 [k] counts of terms.
+    `session_together` are shares of the query's information, `lengths` float32 [k] the terms of messages.
     """
 
     meaning: Float32
