@@ -66,7 +66,7 @@ def read_jsonl(
         if isinstance(made, str):
             yield MalformedSegment(record.line, made)
         else:
-            yield from ((record.line, part) for part in _in_parts(made))
+            yield from ((record.line, part) for part in segment_parts(made))
 
 
 def _records(handle: IO[bytes]) -> Iterator[TranscriptRecord | Unreadable]:
@@ -164,7 +164,8 @@ def _fact(value: object) -> str:
     return sound_text(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _in_parts(segment: ContextSegment) -> Iterator[ContextSegment]:
+def segment_parts(segment: ContextSegment) -> Iterator[ContextSegment]:
+    """Yield a segment, or the parts of one whose text is too long, with the id of the whole and a number."""
     if len(segment.text) <= MAX_SEGMENT:
         yield segment
         return

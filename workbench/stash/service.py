@@ -268,7 +268,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         if len(one.text) > MAX_SEGMENT:
             raise UsageError(
                 f"{len(one.text):,} characters are too many for one segment; {MAX_SEGMENT:,} are the most",
-                hint="`workbench stash import` cuts a long text or a transcript into segments.",
+                hint="`workbench stash add` and `stash import` cut a long text into parts; add its parts.",
             )
         one = redact_values(replace(one, text=_storable(one.text)))
         segment = replace(

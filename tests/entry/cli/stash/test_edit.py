@@ -30,14 +30,15 @@ def test_what_is_added_is_listed_and_shown(empty: object, run: Run, tmp_path: Pa
 
 def test_what_cannot_be_kept_is_refused_with_what_to_do(empty: Work, run: Run) -> None:
     """Nothing, binary data and more than a segment holds are usage errors."""
-    for given, words in ((b"", "empty"), (b"\x89PNG\0\0", "not text"), (b"x" * 4_100_000, "stash import")):
+    huge = b"x" * (65 << 20)
+    for given, words in ((b"", "empty"), (b"\x89PNG\0\0", "not text"), (huge, "larger than 64 MB")):
         ran = run("stash", "add", "-", given=given)
         assert ran.code == exits.USAGE
         assert words in ran.err
-    (empty.root / "big.txt").write_bytes(b"x" * 4_100_000)
+    (empty.root / "big.txt").write_bytes(huge)
     (empty.root / "link.txt").symlink_to("/etc/hostname")
     for name, words in (
-        ("big.txt", "too large"),
+        ("big.txt", "larger than 64 MB"),
         ("link.txt", "leads out of the project"),
         ("no", "No such"),
     ):
@@ -47,6 +48,19 @@ def test_what_cannot_be_kept_is_refused_with_what_to_do(empty: Work, run: Run) -
     assert "privacy.exclude" in run("stash", "add", "--file", ".env").err
     assert run("stash", "show", "nothing").code == exits.USAGE
     assert "the stash is empty" in run("stash", "list").err
+
+
+def test_a_long_text_is_put_aside_in_parts(empty: Work, run: Run) -> None:
+    """As one step; the parts say which they are, and are those that were given."""
+    text = "".join(f"line {number}\n" for number in range(120_000))
+    (empty.root / "long.log").write_text(text, encoding="utf-8")
+    made = run("stash", "add", "--file", "long.log", "--type", "debug_output", "--json").json()
+    assert len(made["segment_ids"]) == 7
+    shown = [run("stash", "show", one, "--json").json()["segment"] for one in made["segment_ids"]]
+    assert "".join(one["text"] for one in shown) == text
+    assert shown[6]["metadata"]["part"] == "7/7"
+    assert "undo: stash" in run("stash", "undo").out
+    assert run("stash", "list", "--json").json()["total_count"] == 0
 
 
 def test_status_doctor_and_rebuild_know_the_stash(empty: Work, run: Run) -> None:

@@ -21,7 +21,8 @@ from workbench.entry.project import OpenedProject
 from workbench.errors import UsageError
 from workbench.lists.segments import SEGMENTS, SegmentRow
 from workbench.lists.tables import read_page
-from workbench.records.segments import MAX_SEGMENT, ContextSegment, SegmentType
+from workbench.records.segments import ContextSegment, SegmentType
+from workbench.stash.jsonl import segment_parts
 from workbench.stash.lifecycle import StashCollection
 from workbench.stash.segmenttype import SHORT
 from workbench.text.counts import counted
@@ -29,7 +30,8 @@ from workbench.text.sanitize import visible, visible_line
 
 WIDTH = 96  # characters of a segment in a list
 TYPES = [one.value for one in SegmentType]
-_MOST_BYTES = 4 * MAX_SEGMENT
+_MOST_BYTES = 64 << 20
+_SHOWN = 3  # parts of a long text
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
 
@@ -71,7 +73,8 @@ def add(
 ) -> None:
     """Put a segment aside: TEXT, what a file holds, or `-` for stdin. Secrets in it are masked.
 
-    The same text of the same session and source is the same segment: adding it again changes nothing.
+    The same text of the same session and source is the same segment: adding it again changes nothing. A text
+    of more than a million characters is put aside in parts.
     """
     from workbench.entry.services.stash import collect_daily
 
@@ -83,29 +86,29 @@ def add(
             content, source = _file_content(work.opened, file), source or str(Path(file))
         else:
             content = words_or_stdin(work.here, text, not text, "text", _MOST_BYTES + 1)
-        collected = collect_daily(work.opened, work.service)
-        made = work.service.add_many(
-            [
-                ContextSegment(
-                    text=content if isinstance(content, str) else _decoded(content, file or "stdin"),
-                    segment_id=identifier,
-                    session_id=session,
-                    type=SegmentType(kind or ("message" if file is None else "file_content")),
-                    timestamp=timestamp,
-                    topic=topic,
-                    source=source,
-                    references=tuple(references),
-                    expires_at=None if days is None else work.service.in_days(days),
-                    protected=protected,
-                )
-            ],
-            reason=reason,
+        given = ContextSegment(
+            text=content if isinstance(content, str) else _decoded(content, file or "stdin"),
+            segment_id=identifier,
+            session_id=session,
+            type=SegmentType(kind or ("message" if file is None else "file_content")),
+            timestamp=timestamp,
+            topic=topic,
+            source=source,
+            references=tuple(references),
+            expires_at=None if days is None else work.service.in_days(days),
+            protected=protected,
         )
+        collected = collect_daily(work.opened, work.service)
+        made = work.service.add_many(segment_parts(given), reason=reason)
     one, out = made.segments[0], work.here.out
     if work.here.flags.json:
-        out.json({"segment": one, "added": bool(made.added)})
+        ids = [part.segment_id for part in made.segments]
+        out.json({"segment": one, "segment_ids": ids, "added": bool(made.added)})
         return
-    out.painted(line_of(out, one))
+    for part in made.segments[:_SHOWN]:
+        out.painted(line_of(out, part))
+    if len(made.segments) > _SHOWN:
+        out.say(f"a text too long for one segment: {len(made.segments):,} parts, all of one step")
     say_collected(out, collected)
     if not made.added:
         out.say("it is in the stash already")
@@ -228,21 +231,18 @@ def _file_content(project: OpenedProject, name: str) -> bytes:
         return read_input(name, "the file", _MOST_BYTES)
     try:
         with open(open_beneath(str(root), path.relative_to(root).as_posix()), "rb") as stream:
-            data = stream.read(_MOST_BYTES + 1)
+            return stream.read(_MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(
             f"{name} cannot be read: {error.strerror}",
             hint="Name a file of the project that is no link out of it.",
         ) from error
-    if len(data) > _MOST_BYTES:
-        raise UsageError(
-            f"{name} is too large for one segment", hint="Give the part that matters, on stdin with `-`."
-        )
-    return data
 
 
 def _decoded(data: bytes, what: str) -> str:
     """Return bytes as text: by their mark, as UTF-8, else as Latin-1. Raises: UsageError for what is none."""
+    if len(data) > _MOST_BYTES:
+        raise UsageError(f"{what} is larger than {_MOST_BYTES >> 20} MB", hint="Give the part that matters.")
     if b"\0" in data[:8192] and not data.startswith(_UTF16):
         raise UsageError(
             f"{what} is not text", hint="The stash keeps texts; describe an image or a binary file in words."
