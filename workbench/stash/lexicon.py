@@ -6,6 +6,7 @@ alike, by the same frequencies, so that it makes no difference when an index was
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -58,10 +59,11 @@ class LexicalScores:
         Each term counts by the segment that has most of it; places of -1 are nobody's.
         """
         total = np.zeros(len(places), np.float32)
+        columns = np.ascontiguousarray(places.T)  # the highest of a few is found faster column by column
         values = np.zeros(self.size + 1, np.float32)  # the last one is that of -1
         for term in self.terms:
             values[term.rows] = term.values
-            total += values[places].max(axis=1)
+            total += functools.reduce(np.maximum, (values[column] for column in columns))
             values[term.rows] = 0
         return total / np.float32(self.bound) if self.bound else total
 

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from workbench.ports import Float32, Int64
 
-BREADTH: Final = 1_000
-"""Segments that are weighed with those around them."""
+BREADTH: Final = 300
+"""Segments that are weighed with those around them, at least; twice as many as may be ordered."""
 
 AHEAD: Final = 2
 """How many times `top_k` relevant segments the formula orders."""
@@ -64,6 +64,15 @@ class _Search:
     part: QueryPart
     vector: Float32 | None
     words: LexicalScores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Own:
+    """What speaks for all segments by themselves, float32 [n]; no `meaning` where that takes a graph."""
+
+    search: _Search
+    meaning: Float32 | None
+    words: Float32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +112,8 @@ def retrieve(
         _Search(part, None if vectors is None else vectors[at], index.lexicon.scores(part.text))
         for at, part in enumerate(asked)
     ]
-    weighed = _weigh(index, searches, allowed, now, weights)
+    breadth = max(BREADTH, 2 * AHEAD * query.top_k)
+    weighed = _weigh(index, searches, allowed, breadth, now, weights)
     kept = np.flatnonzero(allowed[weighed.rows] & (weighed.similarity >= max(query.min_similarity, 1e-9)))
     order = kept[np.lexsort((weighed.rows[kept], -weighed.similarity[kept]))]
     chosen = _distinct(index, weighed.rows, order.tolist(), AHEAD * query.top_k, per_session)
@@ -137,12 +147,13 @@ def _weigh(
     index: SegmentIndex,
     searches: Sequence[_Search],
     allowed: NDArray[np.bool_],
+    breadth: int,
     now: float,
     weights: OrderWeights,
 ) -> _Weighed:
     """Weigh the best segments for each part of a query, and those around them."""
-    meanings = [_meanings(index, search) for search in searches]
-    best = [_best(index, search, own, allowed) for search, own in zip(searches, meanings, strict=True)]
+    known = [_Own(search, _meanings(index, search), search.words.shares()) for search in searches]
+    best = [_best(index, own, allowed, breadth) for own in known]
     rows = _with_turns(index, _ascending(np.concatenate(best)))
     turns = _turns(index, rows)
     at = np.searchsorted(rows, turns)
@@ -152,9 +163,9 @@ def _weigh(
     total = sum(search.part.weight for search in searches)
     relevance = np.zeros(len(rows), np.float32)
     dense, lexical = np.zeros(len(rows), np.float32), np.zeros(len(rows), np.float32)
-    for search, own in zip(searches, meanings, strict=True):
-        meaning = own[rows] if own is not None else _meaning_of(index, search, rows)
-        shares = search.words.shares()[rows]
+    for own in known:
+        search, shares = own.search, own.words[rows]
+        meaning = _meaning_of(index, search, rows) if own.meaning is None else own.meaning[rows]
         evidence = SegmentEvidence(
             meaning,
             shares,
@@ -201,24 +212,23 @@ def _meaning_of(index: SegmentIndex, search: _Search, rows: Int64) -> Float32:
     return score_excess(index.cosines_of(search.vector, rows))
 
 
-def _best(index: SegmentIndex, search: _Search, meaning: Float32 | None, allowed: NDArray[np.bool_]) -> Int64:
-    """Return the rows of the best `BREADTH` segments by meaning and words, of those allowed."""
-    shares = search.words.shares()
-    if meaning is not None:
+def _best(index: SegmentIndex, own: _Own, allowed: NDArray[np.bool_], breadth: int) -> Int64:
+    """Return the rows of the best segments by meaning and words, of those allowed."""
+    if own.meaning is not None:
         rows = np.flatnonzero(allowed)
-        return _first(rows, (meaning + np.float32(WORDS) * shares)[rows])
-    assert search.vector is not None
-    near = index.nearest(search.vector, BREADTH, allowed)
-    worded = np.flatnonzero((shares > 0) & allowed)
-    return np.union1d(near, _first(worded, shares[worded]))
+        return _first(rows, (own.meaning + np.float32(WORDS) * own.words)[rows], breadth)
+    assert own.search.vector is not None
+    near = index.nearest(own.search.vector, breadth, allowed)
+    worded = np.flatnonzero((own.words > 0) & allowed)
+    return np.union1d(near, _first(worded, own.words[worded], breadth))
 
 
-def _first(rows: Int64, scores: Float32) -> Int64:
-    if len(rows) <= BREADTH:
+def _first(rows: Int64, scores: Float32, count: int) -> Int64:
+    if len(rows) <= count:
         return rows
-    least = np.partition(scores, len(scores) - BREADTH)[len(scores) - BREADTH]
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
     above = rows[scores > least]
-    return np.sort(np.concatenate([above, rows[scores == least][: BREADTH - len(above)]]))
+    return np.sort(np.concatenate([above, rows[scores == least][: count - len(above)]]))
 
 
 def _turns(index: SegmentIndex, rows: Int64) -> Int64:
