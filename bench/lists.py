@@ -2,8 +2,9 @@
 
 Records are generated into the journals of projects made here, the tables brought up to date with them, and
 each section opened in an app without a terminal, of 120 columns and 40 rows: first in a process that has not
-loaded what it needs, then again in another app. Times are wall clock from a key
-or a call to what it leads to on the screen; a gap is how long the event loop does not turn (`bench/loop.py`).
+loaded what it needs, then again in another app. Times are wall clock from a key or a call to what it leads to
+on the screen, and CPU of the process meanwhile, which other programs on the machine leave alone. A gap is how
+long the event loop does not turn (`bench/loop.py`).
 The memory is what the process holds more after browsing than before.
 """
 
@@ -20,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -111,28 +112,36 @@ def make_learnings(count: int, project: str) -> list[FeatureLearning]:
     ]
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Took:
+    """Milliseconds: wall clock, and CPU of all threads of the process."""
+
+    wall: float
+    cpu: float
+
+
 @dataclass(slots=True)
 class Browsed:
-    """What a section took: milliseconds by name, and the gaps of the loop meanwhile."""
+    """What a section took by name, and the gaps of the loop meanwhile."""
 
-    milliseconds: dict[str, float] = field(default_factory=dict)
+    took: dict[str, Took] = field(default_factory=dict)
     gaps: Gaps = field(default_factory=Gaps)
     megabytes: float = 0.0
 
     def row(self, name: str) -> str:
         """Return what was measured as a row of a table."""
-        times = " | ".join(f"{self.milliseconds[name]:.0f}" for name in COLUMNS)
+        times = " | ".join(f"{self.took[name].wall:.0f} / {self.took[name].cpu:.0f}" for name in COLUMNS)
         return f"| {name} | {times} | {self.gaps.longest * 1e3:.0f} | {self.megabytes:.0f} |"
 
     @property
     def is_within(self) -> bool:
         """Whether everything took as long as it may."""
-        return all(self.milliseconds[name] <= most for name, most in AIMS.items())
+        return all(self.took[name].wall <= most for name, most in AIMS.items())
 
 
 COLUMNS: Final = ("first page", "cursor key", "filter", "facets", "page after an edit")
 HEADER: Final = (
-    f"| list | {' | '.join(f'{name}, ms' for name in COLUMNS)} | gap, ms CPU | MB |\n"
+    f"| list | {' | '.join(f'{name}, ms / CPU' for name in COLUMNS)} | gap, ms CPU | MB |\n"
     f"|---|{'--:|' * (len(COLUMNS) + 2)}"
 )
 
@@ -147,14 +156,14 @@ async def browse(root: Path, section: str) -> Browsed:
     """Open a section in an app of its own, and measure what people do most there."""
     app = WorkbenchApp(root, watch=False, section="log")
     found = Browsed()
-    times = found.milliseconds
+    times = found.took
     opening: AbstractAsyncContextManager[Pilot[Any]] = app.run_test(size=SIZE)
     async with opening as pilot:
         await settle(pilot)
         gc.collect()
         before = resident()
         async with measured() as (gaps, _):
-            start = time.perf_counter()
+            start = moment()
             app.action_show_section(section)
             await until(lambda: isinstance(app.screen, RecordScreen))
             screen = app.screen
@@ -164,7 +173,7 @@ async def browse(root: Path, section: str) -> Browsed:
             await settle(pilot)
             times["cursor key"] = await keys(pilot, screen)
             times["filter"] = await filters(pilot, screen, FILTERS[section])
-            start = time.perf_counter()
+            start = moment()
             screen.action_facets()
             await until(lambda: isinstance(app.screen, FacetDialog))
             times["facets"] = since(start)
@@ -177,26 +186,26 @@ async def browse(root: Path, section: str) -> Browsed:
     return found
 
 
-async def keys(pilot: Pilot[Any], screen: RecordScreen[Any, Any]) -> float:
+async def keys(pilot: Pilot[Any], screen: RecordScreen[Any, Any]) -> Took:
     """Return the median of a cursor key, from the key to the row under the cursor."""
     table, took = screen.table, []
     table.focus()
     for number in range(KEYS):
-        start, place = time.perf_counter(), table.cursor
+        start, place = moment(), table.cursor
         key = "down" if number % 8 else "pagedown"
         pilot.app.simulate_key(key)
         await until(lambda place=place: table.cursor != place and table.cursor_key is not None)  # type: ignore[misc]
         took.append(since(start))
         await asyncio.sleep(0)
     await settle(pilot)
-    return statistics.median(took)
+    return Took(*(statistics.median(times) for times in zip(*map(astuple, took), strict=True)))
 
 
-async def filters(pilot: Pilot[Any], screen: RecordScreen[Any, Any], texts: Sequence[str]) -> float:
+async def filters(pilot: Pilot[Any], screen: RecordScreen[Any, Any], texts: Sequence[str]) -> Took:
     """Return the slowest of some filters, from the text to the rows."""
     took = []
     for text in (*texts, ""):
-        before, start = screen.rows, time.perf_counter()
+        before, start = screen.rows, moment()
         screen.bar.set_text(text)
         await until(lambda before=before: screen.rows is not before)  # type: ignore[misc]
         took.append(since(start))
@@ -204,10 +213,10 @@ async def filters(pilot: Pilot[Any], screen: RecordScreen[Any, Any], texts: Sequ
     return max(took)
 
 
-async def edit(pilot: Pilot[Any], screen: RecordScreen[Any, Any]) -> float:
+async def edit(pilot: Pilot[Any], screen: RecordScreen[Any, Any]) -> Took:
     """Return how long the page takes once an edit by another process is in the journal."""
     change(screen)
-    before, start = screen.rows, time.perf_counter()
+    before, start = screen.rows, moment()
     screen.mark_stale()
     await until(lambda: screen.rows is not before)
     took = since(start)
@@ -237,9 +246,14 @@ def run_apart(work: Callable[..., None], *arguments: object) -> None:
         raise SystemExit(child.exitcode)
 
 
-def since(start: float) -> float:
-    """Return the milliseconds since a moment."""
-    return (time.perf_counter() - start) * 1e3
+def moment() -> tuple[float, float]:
+    """Return now: wall clock and CPU used, in seconds."""
+    return time.perf_counter(), time.process_time()
+
+
+def since(start: tuple[float, float]) -> Took:
+    """Return what passed since a moment."""
+    return Took((time.perf_counter() - start[0]) * 1e3, (time.process_time() - start[1]) * 1e3)
 
 
 def resident() -> float:
