@@ -151,7 +151,7 @@ def keep_stash(say: Callable[..., Ran], text: str, number: int, why: tuple[str, 
         "--session",
         text,
     )
-    mine = say(*one, "--id", f"{number} {text}", "--references", text, *why, "--json").json()["segment"]
+    mine = say(*one, "--id", f"{number} {text}", "--reference", text, *why, "--json").json()["segment"]
     edited = ("--topic", f"other {text}", "--source", f"other {text}", "--session", f"other {text}")
     say("stash", "edit", mine["segment_id"], *edited, "--reference", text, *why)
     say("stash", "expire", mine["segment_id"], "--days", "3", *why)

@@ -74,7 +74,7 @@ def test_what_makes_no_sense_is_refused(talk: list[str], run: Run) -> None:
 
 def test_references_are_listed(talk: list[str], run: Run) -> None:
     """Those that refer to a segment and those it refers to, with the way."""
-    linked = run("stash", "add", "See above", "--references", talk[0], "--json").json()["segment"][
+    linked = run("stash", "add", "See above", "--reference", talk[0], "--json").json()["segment"][
         "segment_id"
     ]
     ran = run("stash", "references", talk[0])

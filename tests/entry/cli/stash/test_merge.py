@@ -19,7 +19,7 @@ def add(run: Run, text: str, *options: str) -> str:
 def test_segments_are_merged_with_what_is_linked_and_beside(empty: object, run: Run) -> None:
     """References go in both directions, neighbours are of the session; the use of all of them counts."""
     first = add(run, "Sessions are in Redis", "--at", "2023-01-01")
-    second = add(run, "Postgres was too slow", "--at", "2023-01-02", "--references", first)
+    second = add(run, "Postgres was too slow", "--at", "2023-01-02", "--reference", first)
     third = add(run, "The port is 6379", "--at", "2023-01-03")
     alone = run("stash", "merge", second[:12])
     assert "Postgres was too slow" in alone.out

@@ -53,7 +53,7 @@ WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the hi
 @click.option("--topic", metavar="NAME", help="What it is about, to filter by.")
 @click.option("--source", default="", metavar="TEXT", help="Where it is from: a path, a message's id.")
 @click.option("--at", "timestamp", default="", metavar="TIME", help="When it was created (default: now).")
-@click.option("--references", "references", multiple=True, metavar="ID", help="A segment it refers to.")
+@click.option("--reference", "references", multiple=True, metavar="ID", help="A segment it refers to.")
 @click.option("--expires-in", "days", type=click.FloatRange(min=0), help="Days until it expires.")
 @click.option("--protect", "protected", is_flag=True, help="Keep it from expiring and from `gc`.")
 @WHY
