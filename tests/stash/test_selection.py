@@ -80,7 +80,7 @@ def test_a_segment_itself_must_be_about_the_task() -> None:
     (left_out,) = select_segments([one], around()).left_out
     assert left_out == ("seg-1", "it is not about this task (similarity 0.60)")
     assert not select_segments([one], around(evidence="lexical")).chosen
-    assert select_segments([replace(one, parts={"dense": 0.1, "lexical": 0.1})], around()).chosen
+    assert select_segments([replace(one, parts={"dense": 0.2, "lexical": 0.1})], around()).chosen
     assert select_segments([replace(one, parts={"lexical": 0.25})], around(evidence="lexical")).chosen
     often = replace(one, similarity=0.45, parts={"dense": 0.3, "feedback": -0.1})
     assert select_segments([often], around()).chosen, "having been shown often is no reason to be left out"
