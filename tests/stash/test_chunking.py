@@ -10,6 +10,7 @@ from workbench.records.segments import SegmentType
 from workbench.stash.chunking import (
     SegmentChunk,
     cut_segment,
+    definition_places,
     embedded_text,
     sentence_chunks,
     with_neighbours,
@@ -62,6 +63,10 @@ def test_definitions_are_where_code_is_cut() -> None:
         first + second, SegmentType.CODE_BLOCK, words, size=9, overlap=0, definitions=[len(first)]
     )
     assert chunks == (SegmentChunk(0, len(first)), SegmentChunk(len(first), len(first + second)))
+    code = SegmentType.FILE_CONTENT
+    assert definition_places(first + second, code, "src/sums.py") == (len(first),)
+    assert definition_places(first + second, code, "claude_code:s#1") == ()
+    assert definition_places(first + second, SegmentType.MESSAGE, "src/sums.py") == ()
 
 
 def test_a_long_run_without_blanks_is_cut_where_it_fits() -> None:

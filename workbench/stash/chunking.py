@@ -36,6 +36,8 @@ PROSE: Final = frozenset(
     {SegmentType.MESSAGE, SegmentType.TASK_STATE, SegmentType.DECISION, SegmentType.RESEARCH}
 )
 
+_CODE: Final = frozenset({SegmentType.CODE_BLOCK, SegmentType.FILE_CONTENT})
+
 Count = Callable[[str], int]
 Span = tuple[int, int]
 
@@ -66,6 +68,19 @@ def cut_segment(
         return ()
     spans = _cut(text, (0, len(text)), _levels(text, kind, definitions), count, size)
     return tuple(_reach_back(text, spans, kind, count, size, overlap))
+
+
+def definition_places(text: str, kind: SegmentType, source: str) -> tuple[int, ...]:
+    """Return the offsets in a text where definitions begin, for code from a file that is named."""
+    from workbench.project.languages import language_of
+    from workbench.project.symbols import extract_symbols  # grammars take a while to import
+
+    language = language_of(source) if kind in _CODE else ""
+    if not language:
+        return ()
+    symbols, _ = extract_symbols(language, text.encode("utf-8", "replace"))
+    starts = [0, *(match.end() for match in _LINE.finditer(text))]
+    return tuple(starts[one.line - 1] for one in symbols if 1 < one.line <= len(starts))
 
 
 def sentence_chunks(text: str, kind: SegmentType) -> tuple[SegmentChunk, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 from workbench.errors import ParseError, StoreError
 from workbench.ports import Damaged, Entry, Journal, VectorIndex
 from workbench.records.segments import ContextSegment
-from workbench.stash.chunking import SegmentChunk, cut_segment, sentence_chunks
+from workbench.stash.chunking import SegmentChunk, cut_segment, definition_places, sentence_chunks
 from workbench.stash.columns import (
     SegmentColumns,
     bytes_record,
@@ -365,10 +365,14 @@ class SegmentIndex:
         return set(self.columns.sessions[self.stored + fresh :].tolist())
 
     def _chunks_of(self, segment: ContextSegment, text: str) -> Sequence[SegmentChunk]:
-        whole = cut_segment(text, segment.type, self.places.count_tokens, size=self.places.chunk_tokens)
-        if len(whole) == 1:
+        count, size = self.places.count_tokens, self.places.chunk_tokens
+        if count(text) > size:
+            places = definition_places(text, segment.type, segment.source)
+            return cut_segment(text, segment.type, count, size=size, definitions=places)
+        whole = cut_segment(text, segment.type, count, size=size)
+        if whole:
             return (*whole, *sentence_chunks(text, segment.type))
-        return whole or (SegmentChunk(0, 0),)
+        return (SegmentChunk(0, 0),)
 
     def _link(self, rows: Int64) -> None:
         """Order segments by session, time and as they were stashed, and link those that are side by side."""
