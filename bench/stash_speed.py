@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 SIZES: Final = (1_000, 10_000, 100_000)
 WORDS: Final = 20_000
+TERMS: Final = 30
+"""Words of a segment, few enough for one chunk."""
+
 SESSION: Final = 200
 BATCH: Final = 500
 SINGLE: Final = 40
@@ -59,7 +62,7 @@ class Drawn:
 
     def segments(self, count: int) -> list[ContextSegment]:
         """Return so many more segments."""
-        ranks = np.minimum(self.random.zipf(1.3, (count, 60)), WORDS)
+        ranks = np.minimum(self.random.zipf(1.3, (count, TERMS)), WORDS)
         made = vectors_of(count, self.random)
         found = []
         for number in range(count):
@@ -158,7 +161,7 @@ def _append(past: PastStash, segments: Sequence[ContextSegment]) -> None:
     bodies = []
     for one in segments:
         body = SEGMENTS.to_body(one)
-        body |= {"digest": text_digest(one.text), "tokens": 60, "stashed_at": one.timestamp}
+        body |= {"digest": text_digest(one.text), "tokens": TERMS, "stashed_at": one.timestamp}
         bodies.append(body)
     past.project.journal.append(STREAM, PUT, bodies, by="bench", sync=False)
 
