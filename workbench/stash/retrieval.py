@@ -43,10 +43,7 @@ if TYPE_CHECKING:
     from workbench.ports import Float32, Int64
 
 BREADTH: Final = 300
-"""Segments that are weighed with those around them, at least; twice as many as may be ordered."""
-
-AHEAD: Final = 2
-"""How many times `top_k` relevant segments the formula orders."""
+"""Segments that are weighed with those around them, at least; twice as many as may come back."""
 
 NEAR_COPY: Final = 0.9
 _COMPARED: Final = 4_000  # characters of a text that are compared with those of another one
@@ -112,11 +109,11 @@ def retrieve(
         _Search(part, None if vectors is None else vectors[at], index.lexicon.scores(part.text))
         for at, part in enumerate(asked)
     ]
-    breadth = max(BREADTH, 2 * AHEAD * query.top_k)
+    breadth = max(BREADTH, 2 * query.top_k)
     weighed = _weigh(index, searches, allowed, breadth, now, weights)
     kept = np.flatnonzero(allowed[weighed.rows] & (weighed.similarity >= max(query.min_similarity, 1e-9)))
     order = kept[np.lexsort((weighed.rows[kept], -weighed.similarity[kept]))]
-    chosen = _distinct(index, weighed.rows, order.tolist(), AHEAD * query.top_k, per_session)
+    chosen = _distinct(index, weighed.rows, order.tolist(), query.top_k, per_session)
     found = [(_found(index, weighed, at, now, weights), int(weighed.rows[at])) for at in chosen]
     found.sort(key=lambda one: (-one[0].score, -one[0].similarity, one[0].segment.segment_id))
     best = found[: query.top_k]
