@@ -146,7 +146,8 @@ class StashConfig:
     was used when it came back. At most `per_session` come from one session, any number if that is 0. Texts
     are embedded in chunks of `chunk_tokens`.
 
-    Segments take `share` of a plan's budget at most; with 0 none is in a plan.
+    Segments take `share` of a plan's budget at most; with 0 none is in a plan. A summary that somebody asks
+    for has `summary_tokens` at most, and the language model is waited for `summary_timeout` seconds.
     """
 
     keep_days: Count = 30
@@ -164,6 +165,8 @@ class StashConfig:
     per_session: Count = 0
     chunk_tokens: ChunkTokens = 200
     share: Share = 0.15
+    summary_tokens: Positive = 800
+    summary_timeout: Seconds = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +318,7 @@ USER_ONLY = frozenset(
     store.metrics sessions.archive sessions.archive_mb rules.home rules.recheck rules.recheck_top
     rules.recheck_timeout cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
     stash.keep_days stash.max_segments stash.max_tokens stash.collect
+    stash.summary_tokens stash.summary_timeout
     hooks.session_chars hooks.prompt_chars hooks.task_chars hooks.threshold hooks.deadline
     hooks.stash
     """.split()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,3 +33,24 @@ def test_a_transcript_is_imported_and_pruned_in_steps(work: Work) -> None:
             project.stash.import_files(EXAMPLE.with_name("missing.jsonl"))
         assert "import stash_example.jsonl" in project.stash.undo()
         assert project.stash.list().total == len(applied.stashed)
+
+
+def test_what_was_found_is_condensed_on_demand(work: Work, ollama: Any) -> None:
+    """`summarize` and `merge(summary=True)` ask the model that is set up; without one they say so."""
+    (work.root / "a.py").write_text("x = 1\n")
+    work.commit("Add a")
+    with workbench.open_project(work.root) as project:
+        made = project.stash.add("We keep sessions in Redis", session_id="s1")
+        alone = project.stash.merge(made.segment_id, summary=True)
+        assert alone.summary is not None
+        assert alone.summary.degraded == ("summary",)
+        assert "We keep sessions in Redis" in alone.text
+    settings = {"models.llm": "tiny", "models.llm_url": ollama.url}
+    with workbench.open_project(work.root, settings=settings) as project:
+        ollama.answers = ['{"sentences": [{"segments": ["s1"], "text": "Redis has them."}]}']
+        found = project.stash.summarize("sessions", project.stash.search("sessions"))
+        assert [one.segment_ids for one in found.sentences] == [(made.segment_id,)]
+        merged = project.stash.merge(made.segment_id, summary=True, task="sessions")
+        assert merged.text == found.text
+        assert merged.summary is not None
+        assert merged.summary.cached

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.lists.segments import SegmentRow
     from workbench.lists.tables import Page
     from workbench.ports import Float32
-    from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse
+    from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, StashSummary
     from workbench.records.segments import ContextSegment, FoundSegment, SegmentFields, SegmentFilters
 
 
@@ -113,6 +114,17 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
             report(note)
         return found
 
+    def summarize(self, query: str, segments: Sequence[FoundSegment | ContextSegment]) -> StashSummary:
+        """Return what of segments matters for a query, each sentence with the ids it rests on.
+
+        The language model of the settings `models.llm` is asked, once; the texts go to its server. Without
+        one, or where it fails, the summary has no sentences and its notes say why. Never fails.
+        """
+        from workbench.entry.services.stash_summary import summarize_segments
+
+        with self._host.operation("stash") as work:
+            return summarize_segments(work.project, query, segments)
+
     def references(
         self, identifier: str, *, max_hops: int = 2, direction: Literal["to", "from", "both"] = "both"
     ) -> tuple[ContextSegment, ...]:
@@ -143,19 +155,29 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
         neighbours: int = 0,
         remove: bool = False,
         session_id: str = "",
+        summary: bool = False,
+        task: str = "",
     ) -> MergeResponse:
         """Return segments as one framed text to be taken back into a context; note that they were useful.
 
         With `hops` those linked with them come along, so many references away, with `neighbours` so many of
-        their session just before and after. With `remove` they leave the stash. Raises: UsageError for an
-        unknown one, or with `remove` for a protected one; StoreError.
+        their session just before and after. With `remove` they leave the stash. With `summary` the text is
+        what a language model says of them for a task (`summarize`); if it fails, the segments as they are.
+        Raises: UsageError for an unknown one, or with `remove` for a protected one; StoreError.
         """
-        from workbench.entry.services.stash import curate_stash
+        from workbench.entry.services.stash import stash_service
         from workbench.entry.services.stash_merge import merge_for
+        from workbench.entry.services.stash_summary import summarize_segments
 
-        with curate_stash(self._host, "stash-edit" if remove else "stash") as service:
+        with self._host.operation("stash-edit" if remove else "stash") as work:
             return merge_for(
-                service, identifiers, hops=hops, neighbours=neighbours, remove=remove, session_id=session_id
+                stash_service(work.project, self._host.by),
+                identifiers,
+                hops=hops,
+                neighbours=neighbours,
+                remove=remove,
+                session_id=session_id,
+                summarize=partial(summarize_segments, work.project, task) if summary else None,
             )
 
     def import_files(

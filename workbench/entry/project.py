@@ -35,6 +35,7 @@ from workbench.errors import GitError, ProjectError, Unasked
 from workbench.places import user_home
 
 if TYPE_CHECKING:
+    from store.answer_cache import AnswerCache
     from store.app_state import place_file, read_place_file, seems_indexed, update_place_file
     from store.archive import Archive
     from store.cache import ProcessCache, RedisCache
@@ -395,6 +396,13 @@ class OpenedProject(ProjectState):
         return (
             self.vectors_by(embedder, setting) if embedder is not None and embedder.model == model else None
         )
+
+    @cached_property
+    def answer_cache(self) -> AnswerCache:
+        """The answers of language models about what is here, kept with the project's state."""
+        from store.answer_cache import AnswerCache
+
+        return AnswerCache(self.state / "answers")
 
     @cached_property
     def conflicts(self) -> ConflictStore:

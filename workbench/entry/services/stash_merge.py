@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from workbench.records.answers.stash import LeftOutSegment, MergedSegment, MergeResponse
+from msgspec.structs import replace
+
+from workbench.records.answers.stash import LeftOutSegment, MergedSegment, MergeResponse, StashSummary
 from workbench.records.segments import ContextSegment
 from workbench.stash.merge import MergedContext, merge_segments, time_order
 from workbench.stash.references import follow_references, reference_links
 from workbench.stash.service import StashService
 from workbench.stash.stashstore import StashLedger
+
+Condense = Callable[[Sequence[ContextSegment]], StashSummary]
 
 
 def merge_for(
@@ -20,12 +24,14 @@ def merge_for(
     neighbours: int = 0,
     remove: bool = False,
     session_id: str = "",
+    summarize: Condense | None = None,
 ) -> MergeResponse:
     """Merge segments, named by the beginnings of their ids, into one framed text [rag §9].
 
     With `hops` those that they refer to and that refer to them come along, so many references away, with
     `neighbours` so many of their session just before and after each. It is recorded that they were useful,
-    to the session `session_id` if that is known. With `remove` those that were named leave the stash.
+    to the session `session_id` if that is known. With `remove` those that were named leave the stash. With
+    `summarize` the text is a summary and the segments there was no room for in it; without one, all of them.
 
     Raises: UsageError for an unknown id, and with `remove` for a protected segment; StoreError.
     """
@@ -34,10 +40,16 @@ def merge_for(
     others = service.find_all([*beside]) if beside else ()
     store = service.store
     merged = merge_segments((*named, *others), store.now(), store.count_tokens, beside=beside)
+    summary = None if summarize is None else summarize(merged.segments)
     if remove:
         service.remove([one.id for one in named], reason="merged back into a context")
     service.note_merged([one.id for one in merged.segments], session_id=session_id)
-    return _response(merged, beside, remove)
+    found = _response(merged, beside, remove)
+    if summary is None or not summary.sentences:
+        return replace(found, summary=summary)
+    rest = [one for one in merged.segments if one.id in summary.left_out]
+    text = summary.text + merge_segments(rest, store.now(), store.count_tokens, beside=beside).text
+    return replace(found, text=text, tokens_added=store.count_tokens(text), summary=summary)
 
 
 def _beside(

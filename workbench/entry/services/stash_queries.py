@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from workbench.entry.services.stash_search import LEXICAL, StashSearcher
 from workbench.errors import UsageError
-from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse
+from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse, StashSummary
 from workbench.records.segments import FoundSegment, SegmentFilters, SegmentType, StashQuery
 from workbench.stash.times import require_time
 
@@ -25,6 +27,9 @@ _FIELDS: Final = {
     "start_time": ("start_time", "since"),
     "end_time": ("end_time", "until"),
 }
+Summarize = Callable[[str, Sequence[FoundSegment]], StashSummary]
+"""Condenses what was found to what matters for words."""
+
 _NAMES: Final = {name: field for field, names in _FIELDS.items() for name in names}
 
 
@@ -74,9 +79,25 @@ def read_query(searcher: StashSearcher, value: object) -> StashQuery:
     )
 
 
-def answer(searcher: StashSearcher, query: StashQuery) -> RetrieveResponse:
-    """Return what a query finds. Raises: StoreError, ModelError."""
+def answer(
+    searcher: StashSearcher, query: StashQuery, summarize: Summarize | None = None
+) -> RetrieveResponse:
+    """Return what a query finds, with `summarize` a summary of it. Raises: StoreError, ModelError."""
     found = searcher.find(query)
+    response = _response(searcher, query, found)
+    if summarize is None or not found:
+        return response
+    words = "\n".join(filter(None, (query.text, query.task, *query.messages))) or "\n".join(query.files)
+    summary = summarize(words, found)
+    return replace(
+        response,
+        summary=summary,
+        degraded=(*response.degraded, *summary.degraded),
+        notes=(*response.notes, *summary.notes),
+    )
+
+
+def _response(searcher: StashSearcher, query: StashQuery, found: Sequence[FoundSegment]) -> RetrieveResponse:
     return RetrieveResponse(
         query=query.text or query.task or "\n".join((*query.messages, *query.files)),
         total_found=len(found),

@@ -30,6 +30,27 @@ class LeftOutSegment(Answer, frozen=True):
     reason: Text
 
 
+class SummarySentence(Answer, frozen=True):
+    """A sentence of a summary, and the segments it rests on."""
+
+    text: Text
+    segment_ids: tuple[Text, ...]
+
+
+class StashSummary(Answer, frozen=True):
+    """Segments condensed by a language model. Without `sentences` there is none, and `notes` say why."""
+
+    text: Annotated[str, Meta(description="The sentences with their segments, framed as quotations.")]
+    sentences: tuple[SummarySentence, ...]
+    model: str
+    prompt_tokens: Annotated[Count, Meta(description="Tokens sent when the model was asked.")]
+    answer_tokens: Count
+    cached: Annotated[bool, Meta(description="Whether the model answered the same question before.")]
+    left_out: Annotated[tuple[Text, ...], Meta(description="Segments for which there was no room.")]
+    degraded: Annotated[Texts, Meta(description="`summary` where there is none.")]
+    notes: Texts
+
+
 class MergeResponse(Answer, frozen=True):
     """What `workbench stash merge --json` prints: segments merged back into a context."""
 
@@ -43,6 +64,9 @@ class MergeResponse(Answer, frozen=True):
         Meta(description="Decisions that contradict each other, the earlier one first."),
     ]
     removed: Annotated[bool, Meta(description="Whether the merged segments were removed from the stash.")]
+    summary: Annotated[
+        StashSummary | None, Meta(description="With --summary: what is in the text in place of segments.")
+    ] = None
 
 
 class RetrievedSegment(Answer, frozen=True):
@@ -74,6 +98,7 @@ class RetrieveResponse(Answer, frozen=True):
     segments: tuple[RetrievedSegment, ...]
     degraded: Annotated[Texts, Meta(description="What was not there, e.g. vectors.")]
     notes: Texts
+    summary: Annotated[StashSummary | None, Meta(description="With --summary: what matters of them.")] = None
 
 
 class MalformedLine(Answer, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -84,3 +85,33 @@ def test_references_are_listed(talk: list[str], run: Run) -> None:
         (talk[0], 1, linked)
     ]
     assert run("stash", "references", linked, "--direction", "from").out == ""
+
+
+def test_what_is_found_is_condensed_only_when_asked(
+    talk: list[str], run: Run, ollama: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --summary the sentences come first, whom that asked and what it took go to stderr, once."""
+    degraded = run("stash", "search", "Redis", "--summary", "--json").json()
+    assert degraded["degraded"][-1] == "summary"
+    assert "models.llm and models.llm_url are not both set" in degraded["notes"][-1]
+    monkeypatch.setenv("WORKBENCH_MODELS_LLM", "tiny")
+    monkeypatch.setenv("WORKBENCH_MODELS_LLM_URL", ollama.url)
+    ollama.answers = [json.dumps({"sentences": [{"segments": ["s1"], "text": "Redis holds sessions."}]})]
+    ollama.extra |= {"prompt_eval_count": 4000, "eval_count": 20}
+    plain = run("stash", "search", "Redis", "--json").json()
+    assert plain["summary"] is None
+    assert ollama.requests == []
+    ran = run("stash", "search", "Redis", "--summary", "--top-k", "1")
+    assert f"\n- Redis holds sessions. [{talk[0]}]\n" in ran.out
+    assert ran.out.rindex(talk[0][:12]) > ran.out.index("</workbench-memory>")
+    assert "asking ollama:tiny about 1 segment" in ran.err
+    assert "asked: ollama:tiny, 4,000 tokens sent, 20 received" in ran.err
+    again = run("stash", "search", "Redis", "--summary", "--top-k", "1", "--json")
+    answer = msgspec.json.decode(again.out.encode(), type=RetrieveResponse)
+    assert answer.summary is not None
+    assert answer.summary.cached
+    assert len(ollama.requests) == 1
+    nothing = run("stash", "search", "Redis", "--session", "none", "--summary", "--json").json()
+    assert (nothing["segments"], nothing["summary"]) == ([], None)
+    both = run("stash", "search", "--queries", "-", "--summary")
+    assert both.code == exits.USAGE

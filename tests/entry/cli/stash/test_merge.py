@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.entry.cli.conftest import Run
 from workbench.entry.cli import exits
@@ -45,3 +48,31 @@ def test_what_is_merged_can_leave_the_stash_and_come_back(empty: object, run: Ru
     assert (refused.code, refused.out) == (exits.USAGE, "")
     assert run("stash", "merge", one).code == exits.USAGE
     assert run("stash", "merge").code == exits.USAGE
+
+
+def test_a_summary_stands_in_for_the_segments(
+    empty: object, run: Run, ollama: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What did not fit into the question comes as it is; where the model fails all of them do."""
+    first = add(run, "Sessions are in Redis", "--at", "2023-01-01")
+    long = [add(run, f"part{number} " * 6_000, "--at", f"2023-01-{number + 2:02}") for number in range(6)]
+    monkeypatch.setenv("WORKBENCH_MODELS_LLM", "tiny")
+    monkeypatch.setenv("WORKBENCH_MODELS_LLM_URL", ollama.url)
+    ollama.answers = ["I cannot help with that."]
+    asked = ("stash", "merge", first, *long, "--summary", "--task", "move them")
+    failed = run(*asked, "--json").json()
+    assert failed["summary"]["degraded"] == ["summary"]
+    assert failed["text"] == run("stash", "merge", first, *long).out
+    ollama.answers = [json.dumps({"sentences": [{"segments": ["s1"], "text": "Redis has them."}]})]
+    found = run(*asked, "--json").json()
+    assert f"- Redis has them. [{first}]" in found["text"]
+    assert json.loads(ollama.requests[-1][1]["messages"][1]["content"])["query"] == "move them"
+    assert found["merged_count"] == 7
+    assert found["tokens_added"] < failed["tokens_added"]
+    left_out = found["summary"]["left_out"]
+    assert 0 < len(left_out) < len(long)
+    shown = [one for one in (first, *long) if f"[{one}: " in found["text"]]
+    assert shown == left_out
+    ran = run(*asked)
+    assert "in no sentence of the summary: " in ran.err
+    assert "answered the same before: ollama:tiny" in ran.err

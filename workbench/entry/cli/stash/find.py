@@ -14,6 +14,7 @@ from workbench.entry.cli.frame import Invocation, command
 from workbench.entry.cli.inputs import format_option, open_input, words_or_stdin
 from workbench.entry.cli.output import Output, shorten, to_json
 from workbench.entry.cli.session import StashSession, stash_session
+from workbench.entry.cli.stash.summaries import say_cost, summarizer
 from workbench.errors import UsageError, WorkbenchError
 from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse
 from workbench.records.segments import SegmentType
@@ -33,6 +34,7 @@ _TYPES = [one.value for one in SegmentType]
     examples=(
         'workbench stash search "how do we store sessions?"',
         'workbench stash search --task "fix the login test" --file tests/test_login.py --explain',
+        'workbench stash search "why Redis for sessions?" --top-k 10 --summary',
         "workbench stash search --queries questions.jsonl --format jsonl",
     )
 )
@@ -54,6 +56,7 @@ _TYPES = [one.value for one in SegmentType]
 @click.option("--since", default="", metavar="TIME", help="Only what was created then or later.")
 @click.option("--until", default="", metavar="TIME", help="Only what was created then or before.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@click.option("--summary", is_flag=True, help="Let the language model of models.llm condense what is found.")
 @click.option("--queries", metavar="FILE", help="Answer the queries of a file of JSON lines, `-` for stdin.")
 @format_option("Output format; answers to --queries are JSON lines anyway.")
 def search(
@@ -70,6 +73,7 @@ def search(
     since: str,
     until: str,
     explain: bool,
+    summary: bool,
     queries: str | None,
     form: str,
 ) -> int:
@@ -77,7 +81,8 @@ def search(
 
     What is relevant is ordered by similarity, age and time in the stash. --queries answers a file of JSON
     objects {query, top_k, min_similarity, filters, task, messages, files} with a line each, in their order; a
-    line that is invalid is answered by {error} in its place, and the exit code is then 2.
+    line that is invalid is answered by {error} in its place, and the exit code is then 2. --summary sends
+    what is found to the language model that you set up, and prints its sentences with their segments first.
     """
     from workbench.entry.services.stash_queries import answer, make_filters
 
@@ -88,6 +93,8 @@ def search(
         if queries is not None:
             if text or task or messages or files:
                 raise UsageError("there are queries besides --queries", hint="Give one or the other.")
+            if summary:
+                raise UsageError("--summary is for one query", hint="Leave --queries or --summary out.")
             return _answer_all(work, queries)
         words = ""
         if text or not (task or messages or files):
@@ -102,7 +109,7 @@ def search(
             min_similarity=min_similarity,
             filters=filters,
         )
-        found = answer(searcher, query)
+        found = answer(searcher, query, summarizer(work) if summary else None)
         work.measurement.candidates = found.total_found
     _print(work.here, found, explain=explain, lines=form == "jsonl")
     return exits.OK
@@ -201,6 +208,9 @@ def _print(here: Invocation, found: RetrieveResponse, *, explain: bool, lines: b
     if here.flags.json:
         out.json(found)
         return
+    if found.summary is not None:
+        out.data(found.summary.text.removesuffix("\n"))
+        say_cost(out, found.summary)
     for one in found.segments:
         out.painted(_line(out, one))
         if explain:
