@@ -8,7 +8,7 @@ has a reason. Where nothing was ever learned, nothing is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -212,7 +212,8 @@ def learned_passages(
     tasks = _tasks(request, ranking.intent.entities.issue_refs)
     if query.context is None:
         query = replace(query, context=request_context(workspace, request, ranking))
-    relevance, whys = _relevance(planner, ranking, query, kept)
+    vector = partial(_vector, planner, ranking)
+    relevance, whys = learning_relevance(planner, ranking.intent.task, vector, query, kept)
     for one in kept.known.live:
         if one.task_id is not None and one.task_id in tasks:
             relevance[one.id] = max(relevance.get(one.id, 0.0), _OWN_TASK)
@@ -230,15 +231,18 @@ def learned_passages(
     return Learned(tuple(passages), (*dropped, *left_out), texts)
 
 
-def _relevance(
-    planner: Planner, ranking: Ranking, query: RuleQuery, kept: Kept
+def learning_relevance(
+    planner: Planner, task: TaskText, vector_of: Callable[[], Float32 | None], query: RuleQuery, kept: Kept
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return {id: relevance in [0, 1]} of the learnings about a task, and why, by words and by meaning."""
+    """Return {id: relevance in [0, 1]} of the learnings about a task, and why, by words and by meaning.
+
+    `vector_of` returns the unit vector of the task, float32 [d], or None where no model is ready.
+    """
     from workbench.rules.matching.filters import reject
     from workbench.rules.matching.lexical import shared_words, term_overlap
     from workbench.rules.matching.search import match_message
 
-    text = matched_text(ranking.intent.task)
+    text = matched_text(task)
     relevance: dict[str, float] = {}
     whys: dict[str, str] = {}
     overlap, shared = term_overlap(kept.words, text)
@@ -247,7 +251,7 @@ def _relevance(
         if not reject(rule, query):
             relevance[rule.id] = min(1.0, float(overlap[row]) / _FULL_OVERLAP)
             whys[rule.id] = f"shares {', '.join(shared_words(rule, text))} with the task"
-    vector = _vector(planner, ranking)
+    vector = vector_of()
     if vector is not None:
         index = planner.learned.index(kept.rules, kept.words, planner.embedder)
         if index.vectors is not None:

@@ -22,8 +22,6 @@ PROJECT: Final = "project"
 MCP: Final = "mcp"
 HOOKS: Final = "hooks"
 KINDS: Final = (MCP, HOOKS)
-DEFAULT_KINDS: Final = (HOOKS,)
-"""What is installed unless something is asked for; `mcp` joins when `workbench mcp` is there."""
 
 NAME: Final = "workbench"
 _SECONDS: Final = 5

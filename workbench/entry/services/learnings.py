@@ -15,6 +15,7 @@ from workbench.memory.learnings.service import LearningService
 if TYPE_CHECKING:
     from workbench.curation.records import RecordChange
     from workbench.memory.learnings.ledger import Note
+    from workbench.memory.learnings.prompt import Candidate
     from workbench.memory.learnings.review import ReviewItem
     from workbench.records.learnings import FeatureLearning
 
@@ -29,6 +30,31 @@ def curate_learnings(host: ProjectHost, operation: str) -> Iterator[LearningServ
     """Hold the learnings of a project that is kept open. Raises: WorkbenchError."""
     with host.operation(operation) as work:
         yield learning_service(work.project, host.by)
+
+
+def recall_learnings(project: OpenedProject, text: str) -> tuple[Candidate, ...]:
+    """Return the learnings that may be given and are about a text, as a plan finds them; best first.
+
+    It is found by meaning where an embedding model is ready, and by words; no index is needed.
+    Raises: StoreError, ModelError.
+    """
+    kept = project.workspace.learnings()
+    if kept is None or not kept.known.live:
+        return ()
+    from workbench.memory.learnings.prompt import candidates
+    from workbench.plan.intent import parse_intent
+    from workbench.plan.passages import learning_relevance
+    from workbench.plan.semantics import TaskVector
+    from workbench.rules.matching.match import RuleQuery
+
+    planner, now = project.planner, project.clock.now()
+    intent = parse_intent(text, project_id=project.project_id)
+    references = intent.entities.issue_refs
+    query = RuleQuery(text, project.project_id, None, now)
+    vector = TaskVector(planner.embedder, intent.task)
+    relevance, _ = learning_relevance(planner, intent.task, vector.get, query, kept)
+    tasks = (*references, *(one.lstrip("#") for one in references))
+    return candidates(kept.known, now, tasks=tasks, relevance=relevance).candidates
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,12 @@ def test_install_shows_asks_and_writes(claude: Path, run: Run) -> None:
     done = run("install", "--yes")
     assert (done.code, "found Claude Code\n" in done.err) == (0, True)
     assert f"written: {claude}" in done.err
+    servers = json.loads(claude.parent.with_suffix(".json").read_text(encoding="utf-8"))["mcpServers"]
+    assert servers["workbench"]["args"][-1] == "mcp"
     assert "nothing to change" in run("install", "--yes").err
     found = {(one["kind"], one["level"]): one for one in run("install", "--status", "--json").json()
              if one["agent"] == "claude"}  # fmt: skip
-    assert found["hooks", "user"]["installed"] is True
+    assert found["hooks", "user"]["installed"] is found["mcp", "user"]["installed"] is True
     assert found["hooks", "project"]["installed"] is False
     assert "Claude Code   hooks  user     installed" in run("install", "--status").out
     assert run("uninstall", "--yes").code == 0
@@ -67,9 +70,8 @@ def test_what_is_refused_is_named_and_the_rest_is_done(claude: Path, run: Run) -
 
 
 def test_what_makes_no_sense_is_refused(claude: Path, run: Run) -> None:
-    """Unknown kinds, a server that is not there, and a machine without agents have a hint each."""
+    """Unknown kinds and a machine without agents have a hint each."""
     assert "Did you mean hooks?" in run("install", "--what", "hoks").err
-    assert "this version has no MCP server" in run("install", "--what", "mcp").err
     claude.unlink()
     claude.parent.rmdir()
     assert "no coding agent was found" in run("install").err

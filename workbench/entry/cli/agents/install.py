@@ -32,7 +32,7 @@ _CHOICE = with_options(
         type=click.Choice(_NAMES),
         help="Only this agent (repeatable; default: those found).",
     ),
-    click.option("--what", metavar="KINDS", help="mcp, hooks or both, with a comma (default: hooks)."),
+    click.option("--what", metavar="KINDS", help="mcp, hooks or both, with a comma (default: both)."),
     click.option(
         "--user", "level", flag_value="user", default="user", help="In your own settings (default)."
     ),
@@ -60,14 +60,11 @@ def install(
     are, a copy of each file is kept, and `workbench uninstall` takes out what was added and nothing else. A
     second run changes nothing. Files that are links, read-only or malformed are left alone, and named.
     """
-    from workbench.entry.install.agents import DEFAULT_KINDS
-
     here = current()
-    places = _places(here)
+    places, kinds = _places(here), _kinds(what)
     if status:
-        _show_states(here, places, _kinds(what, _KINDS), _wanted(names))
+        _show_states(here, places, kinds, _wanted(names))
         return 0
-    kinds = _kinds(what, DEFAULT_KINDS)
     agents = _wanted(names) or _found(here, places)
     return _change(here, places, agents, kinds, level, dry_run=dry_run, yes=yes, uninstall=False)
 
@@ -83,7 +80,7 @@ def uninstall(names: Sequence[str], what: str | None, level: str, dry_run: bool,
 
     here = current()
     agents = _wanted(names) or list(AGENTS.values())
-    kinds = _kinds(what, _KINDS)
+    kinds = _kinds(what)
     return _change(here, _places(here), agents, kinds, level, dry_run=dry_run, yes=yes, uninstall=True)
 
 
@@ -109,18 +106,15 @@ def _found(here: Invocation, places: AgentPlaces) -> list[CodingAgent]:
     return found
 
 
-def _kinds(given: str | None, default: Sequence[str]) -> list[str]:
-    """Return what is to be installed. Raises: UsageError for what is nothing of it, or not there yet."""
-    from workbench.entry.cli.frame import lazy_commands
+def _kinds(given: str | None) -> list[str]:
+    """Return what is to be installed, by default all. Raises: UsageError for what is nothing of it."""
     from workbench.suggest import did_you_mean
 
-    names = [name.strip() for name in given.split(",") if name.strip()] if given else list(default)
+    names = [name.strip() for name in given.split(",") if name.strip()] if given else list(_KINDS)
     for name in names:
         if name not in _KINDS:
             hint = did_you_mean(name, _KINDS, f"One of {', '.join(_KINDS)}.")
             raise UsageError(f"--what does not know {name!r}", hint=hint)
-    if given and "mcp" in names and "mcp" not in lazy_commands("workbench"):
-        raise UsageError("this version has no MCP server", hint="Leave out mcp: --what hooks.")
     return names
 
 

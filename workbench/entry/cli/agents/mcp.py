@@ -1,0 +1,32 @@
+"""The command that agents start as their MCP server."""
+
+from __future__ import annotations
+
+import sys
+
+from workbench.entry.cli.frame import command, current
+from workbench.errors import UsageError
+
+
+@command(
+    examples=(
+        "workbench install --what mcp",
+        "claude mcp add workbench -- workbench mcp",
+        "workbench mcp --project ~/code/shop",
+    )
+)
+def mcp() -> None:
+    """Serve this project to an agent by the Model Context Protocol, over stdin and stdout.
+
+    Nine tools: plan_context, find_files, rules_for, remember, recall, record_feedback, and the stash:
+    stash_context, retrieve_stashed_context, merge_stashed_context. The project is that of --project, else of
+    CLAUDE_PROJECT_DIR, else the one around here; it is opened by the first call, and never indexed unasked.
+    Nothing but the protocol goes to stdout.
+    """
+    if sys.stdin.isatty():
+        raise UsageError(
+            "the server speaks with a program over stdin", hint="Agents start it; `workbench install`."
+        )
+    from workbench.entry.mcp.stdio import serve
+
+    serve(current().flags.project)

@@ -1,0 +1,187 @@
+"""The server by the SDK: calls of tools go to threads, their progress and failures are put into words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Sequence
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from workbench import __version__
+from workbench.entry.mcp.calls import call_tool
+from workbench.entry.mcp.messages import MergeResult, PlanResult
+from workbench.entry.mcp.project import CALLER, ServedProject
+from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
+from workbench.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
+
+    from workbench.entry.mcp.stdio import Wire
+
+AGENTS: Final = ("claude", "codex", "cursor", "gemini", "copilot")
+_PAUSE: Final = 0.2  # seconds between two reports of progress
+_WAITING: Final = 64  # messages read ahead
+
+
+def make_server(served: ServedProject) -> Server[dict[str, Any]]:
+    """Return the server of a project, on any transport."""
+
+    async def list_tools(context: ServerRequestContext, params: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool.model_validate(one) for one in listed_tools()])
+
+    async def call(
+        context: ServerRequestContext, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        CALLER.set(_progress(context))
+        agent = agent_of(_client(context))
+        return await asyncio.to_thread(answer, served, params.name, params.arguments or {}, agent)
+
+    return Server(
+        NAME, version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call
+    )
+
+
+def answer(served: ServedProject, name: str, arguments: dict[str, Any], agent: str) -> types.CallToolResult:
+    """Call a tool and return what the client is sent; a failure says what to do next."""
+    try:
+        result = call_tool(served, name, arguments, agent)
+    except WorkbenchError as error:
+        return _failure(error.message, error.hint)
+    except Exception as error:  # the outermost boundary: whatever happens, the model gets a sentence
+        traceback.print_exc(file=sys.stderr)
+        why = f"{type(error).__name__}: {error}"
+        return _failure(why, "This is a defect of the workbench: go on without this tool.")
+    values = msgspec.to_builtins(result)
+    text = result.text if isinstance(result, PlanResult | MergeResult) and result.text else _json(values)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=_sendable(text))],
+        structured_content=json.loads(_sendable(_json(values))),
+    )
+
+
+def agent_of(client: str) -> str:
+    """Return the agent that a client's name is one of, empty for others: rules may be for one alone."""
+    return next((agent for agent in AGENTS if agent in client.lower()), "")
+
+
+def _client(context: ServerRequestContext) -> str:
+    known = context.session.client_params
+    return known.client_info.name if known is not None else ""
+
+
+def _failure(message: str, hint: str) -> types.CallToolResult:
+    text = f"{message.rstrip('.')}. {hint}".rstrip()
+    return types.CallToolResult(content=[types.TextContent(type="text", text=_sendable(text))], is_error=True)
+
+
+def _json(values: object) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+
+
+def _sendable(text: str) -> str:
+    """Return a text without halves of characters, which names of files may have and JSON has no bytes for."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _progress(context: ServerRequestContext) -> Any:  # noqa: ANN401 - a callback
+    """Return what reports progress of a call, from any thread and seldom enough to be read."""
+    loop = asyncio.get_running_loop()
+    reports, last = 0, 0.0
+
+    def report(stage: str, done: int, total: int) -> None:
+        nonlocal reports, last
+        now = time.monotonic()
+        if now - last < _PAUSE:
+            return
+        reports, last = reports + 1, now
+        words = f"{stage} {done:,} of {total:,}" if total else stage
+        sending = context.session.report_progress(reports, None, words)
+        asyncio.run_coroutine_threadsafe(sending, loop)
+
+    return report
+
+
+class MessageLines:
+    """What comes from the client as the SDK reads it: lines, first those that were read already."""
+
+    def __init__(self, wire: Wire, first: Sequence[bytes]) -> None:
+        self._first = deque(first)
+        self._wire = wire
+        self._queue: asyncio.Queue[bytes] = asyncio.Queue(_WAITING)
+        self._loop = asyncio.get_running_loop()
+        Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        try:
+            while True:
+                line = self._wire.read()
+                asyncio.run_coroutine_threadsafe(self._queue.put(line), self._loop).result()
+                if not line:
+                    return
+        except (OSError, RuntimeError):  # the pipe or the loop is closed
+            return
+
+    def __aiter__(self) -> MessageLines:
+        return self
+
+    async def __anext__(self) -> str:
+        line = self._first.popleft() if self._first else await self._queue.get()
+        if not line:
+            raise StopAsyncIteration
+        return line.decode("utf-8", "replace")
+
+
+class MessageSink:
+    """What goes to the client as the SDK writes it, without answers that the client has had already."""
+
+    def __init__(self, wire: Wire, answered: Sequence[str | int]) -> None:
+        self._wire = wire
+        self._answered = set(answered)
+
+    async def write(self, line: str) -> None:
+        """Write a message in a thread, so that a client that reads slowly holds up nothing else."""
+        if self._answered:
+            message = json.loads(line)
+            if message.get("id") in self._answered and "method" not in message:
+                self._answered.discard(message["id"])
+                return
+        await asyncio.to_thread(self._wire.write, line.encode())
+
+    async def flush(self) -> None:
+        """Do nothing: every message is written at once."""
+
+
+def serve_messages(wire: Wire, opening: Sequence[bytes], line: bytes, served: ServedProject) -> None:
+    """Serve what follows an opening that was answered already, `line` first, until the client hangs up.
+
+    Raises: OSError if nobody reads any more.
+    """
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    messages = map(json.loads, opening)
+    answered = [one["id"] for one in messages if "id" in one]
+    asyncio.run(_serve(wire, [*opening, line], answered, served))
+
+
+async def _serve(
+    wire: Wire, first: Sequence[bytes], answered: Sequence[str | int], served: ServedProject
+) -> None:
+    server = make_server(served)
+    incoming: Any = MessageLines(wire, first)
+    outgoing: Any = MessageSink(wire, answered)
+    try:
+        async with stdio_server(incoming, outgoing) as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+    except* OSError as group:
+        raise OSError("nobody reads any more") from group
