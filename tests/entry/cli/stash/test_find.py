@@ -98,6 +98,12 @@ def test_what_is_found_is_condensed_only_when_asked(
     monkeypatch.setenv("WORKBENCH_MODELS_LLM_URL", ollama.url)
     ollama.answers = [json.dumps({"sentences": [{"segments": ["s1"], "text": "Redis holds sessions."}]})]
     ollama.extra |= {"prompt_eval_count": 4000, "eval_count": 20}
+    ollama.handle = lambda handler: ollama.send_bytes(handler, 500, b"")
+    failed = run("stash", "search", "Redis", "--summary")
+    assert failed.out == run("stash", "search", "Redis").out
+    assert "the segments are as they were, not condensed: " in failed.err
+    ollama.handle = None
+    ollama.requests.clear()
     plain = run("stash", "search", "Redis", "--json").json()
     assert plain["summary"] is None
     assert ollama.requests == []

@@ -209,7 +209,8 @@ def _print(here: Invocation, found: RetrieveResponse, *, explain: bool, lines: b
         out.json(found)
         return
     if found.summary is not None:
-        out.data(found.summary.text.removesuffix("\n"))
+        if found.summary.text:
+            out.data(found.summary.text.removesuffix("\n"))
         say_cost(out, found.summary)
     for one in found.segments:
         out.painted(_line(out, one))
