@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="the package mcp is not installed here")
 
-from mcp import Client, StdioServerParameters, stdio_client
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 import workbench
 from tests.conftest import Work
@@ -29,6 +29,7 @@ from workbench.errors import ProjectError, UsageError, WorkbenchError
 from workbench.text.tokens import token_counter
 
 TASK = "the token is not refreshed after a 401"
+LISTS = ("tools/list", "resources/list", "resources/templates/list")
 SAID = "We keep sessions in redis, because the database was too slow for them."
 
 
@@ -78,6 +79,7 @@ async def test_a_session_over_stdio(mode: str, shop: Work) -> None:
         assert [tool.name for tool in listed.tools] == [*TOOLS]
         plan = await client.call_tool("plan_context", {"task": TASK, "token_budget": 500})
         assert "shop/auth.py" in [one["path"] for one in values(plan)["files"]]
+        assert 0 < values(plan)["tokens"] <= 500
         assert said(plan) == values(plan)["text"]
         found = values(await client.call_tool("find_files", {"task": TASK, "limit": 1}))
         assert (found["files"][0]["path"], found["next_cursor"]) == ("shop/auth.py", "1")
@@ -92,6 +94,10 @@ async def test_a_session_over_stdio(mode: str, shop: Work) -> None:
         assert values(await client.call_tool("remember", learned))["reviewed"] is False
         recalled = values(await client.call_tool("recall", {"query": "on which port is the tests' server"}))
         assert [one["text"] for one in recalled["learnings"]] == [learned["text"]]
+        rules = await client.read_resource("workbench://rules/shop/auth%2Epy")
+        assert "Never push with force." in str(rules.contents[0])
+        with pytest.raises(MCPError, match="there is no session nobody"):
+            await client.read_resource("workbench://sessions/nobody")
         refused = await client.call_tool("merge_stashed_context", {"segment_ids": ["seg-none"]})
         assert refused.is_error
         assert "`workbench stash list` shows all" in said(refused)
@@ -107,6 +113,8 @@ async def test_a_session_over_stdio(mode: str, shop: Work) -> None:
         journal = "".join(path.read_text() for path in (shop.root / ".workbench/journal").glob("stash*"))
         assert "segment.shown" in journal
         assert "segment.merged" in journal
+        handed = (shop.root / ".workbench/journal/handovers.jsonl").read_text()
+        assert '"event":"plan_context"' in handed
         [waiting] = project.learnings.all()
         assert (waiting.source, waiting.reviewed) == ("agent", False)
 
@@ -123,10 +131,10 @@ def test_what_is_answered_early_is_what_the_sdk_answers(version: str, tmp_path: 
             f"io.modelcontextprotocol/{key}": one
             for key, one in zip(keys, (version, client, able), strict=True)
         }
-        hello = [("server/discover", {"_meta": meta}), ("tools/list", {"_meta": meta})]
+        hello = [("server/discover", {"_meta": meta}), *((one, {"_meta": meta}) for one in LISTS)]
     else:
         about = {"protocolVersion": version, "clientInfo": client, "capabilities": able}
-        hello = [("initialize", about), ("tools/list", {}), ("ping", {})]
+        hello = [("initialize", about), *((one, {}) for one in (*LISTS, "ping"))]
     lines = [
         encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         for number, (method, params) in enumerate(hello)

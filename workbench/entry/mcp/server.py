@@ -17,11 +17,13 @@ import msgspec
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 
 from workbench import __version__
 from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.messages import MergeResult, PlanResult
 from workbench.entry.mcp.project import CALLER, ServedProject
+from workbench.entry.mcp.resources import JSON, TEMPLATES, read_resource
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
 from workbench.errors import WorkbenchError
 
@@ -48,8 +50,34 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
         agent = agent_of(_client(context))
         return await asyncio.to_thread(answer, served, params.name, params.arguments or {}, agent)
 
+    async def list_resources(context: ServerRequestContext, params: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=[])
+
+    async def list_templates(
+        context: ServerRequestContext, params: object
+    ) -> types.ListResourceTemplatesResult:
+        templates = [types.ResourceTemplate.model_validate(one) for one in TEMPLATES]
+        return types.ListResourceTemplatesResult(resource_templates=templates)
+
+    async def read(
+        context: ServerRequestContext, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        try:
+            text = await asyncio.to_thread(read_resource, served, params.uri, agent_of(_client(context)))
+        except WorkbenchError as error:
+            raise MCPError(types.INVALID_PARAMS, _sentence(error)) from error
+        content = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=_sendable(text))
+        return types.ReadResourceResult(contents=[content])
+
     return Server(
-        NAME, version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call
+        NAME,
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read,
     )
 
 
@@ -58,11 +86,11 @@ def answer(served: ServedProject, name: str, arguments: dict[str, Any], agent: s
     try:
         result = call_tool(served, name, arguments, agent)
     except WorkbenchError as error:
-        return _failure(error.message, error.hint)
+        return _failure(_sentence(error))
     except Exception as error:  # the outermost boundary: whatever happens, the model gets a sentence
         traceback.print_exc(file=sys.stderr)
-        why = f"{type(error).__name__}: {error}"
-        return _failure(why, "This is a defect of the workbench: go on without this tool.")
+        defect = "This is a defect of the workbench: go on without this tool."
+        return _failure(f"{type(error).__name__}: {error}. {defect}")
     values = msgspec.to_builtins(result)
     text = result.text if isinstance(result, PlanResult | MergeResult) and result.text else _json(values)
     return types.CallToolResult(
@@ -81,8 +109,11 @@ def _client(context: ServerRequestContext) -> str:
     return known.client_info.name if known is not None else ""
 
 
-def _failure(message: str, hint: str) -> types.CallToolResult:
-    text = f"{message.rstrip('.')}. {hint}".rstrip()
+def _sentence(error: WorkbenchError) -> str:
+    return f"{error.message.rstrip('.')}. {error.hint}".rstrip()
+
+
+def _failure(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=_sendable(text))], is_error=True)
 
 

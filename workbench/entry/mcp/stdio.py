@@ -13,6 +13,7 @@ import sys
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from workbench import __version__
+from workbench.entry.mcp.resources import TEMPLATES
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
 
 if TYPE_CHECKING:
@@ -129,9 +130,8 @@ class Handshake:
         if self.version == MODERN:
             if not is_modern(params) or params.keys() != {"_meta"}:
                 return None
-            if method == "server/discover":
-                return {**_MODERN_RESULT, **_DISCOVERED}
-            return {**_MODERN_RESULT, "tools": listed_tools()} if method == "tools/list" else None
+            found = _DISCOVERED if method == "server/discover" else _listed(method)
+            return None if found is None else {**_MODERN_RESULT, **found}
         if method == "initialize" and first:
             return {
                 "protocolVersion": self.version,
@@ -141,10 +141,22 @@ class Handshake:
             }
         if params.keys() - {"_meta"} or is_enveloped(params):
             return None
-        return {"tools": listed_tools()} if method == "tools/list" else {} if method == "ping" else None
+        return {} if method == "ping" else _listed(method)
 
 
-CAPABILITIES: Final = {"tools": {"listChanged": False}}
+def _listed(method: object) -> dict[str, Any] | None:
+    """Return what a method lists, None for one that lists nothing that is always the same."""
+    if method == "tools/list":
+        return {"tools": listed_tools()}
+    if method == "resources/templates/list":
+        return {"resourceTemplates": TEMPLATES}
+    return {"resources": []} if method == "resources/list" else None
+
+
+CAPABILITIES: Final = {
+    "resources": {"listChanged": False, "subscribe": False},
+    "tools": {"listChanged": False},
+}
 _MODERN_RESULT: Final = {
     "_meta": {"io.modelcontextprotocol/serverInfo": _SERVER},
     "resultType": "complete",

@@ -1,8 +1,9 @@
 """What sessions were given and have still: so that nothing is given twice, and what became of it is counted.
 
-A hand-over is what a hook added to a session: files and how they were shown, the ids of rules and learnings,
-and the tokens they took. Beside it is which files of instructions the agent itself reports to have loaded. A
-session whose context was compacted or cleared has nothing of what came before.
+A hand-over is what a hook added to a session, or the plan that its agent asked for: files and how they were
+shown, the ids of rules and learnings, and the tokens they took. Beside it is which files of instructions the
+agent itself reports to have loaded. A session whose context was compacted or cleared has nothing of what came
+before.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class SessionContext:
     lost_at: str = ""
 
 
-def record_handover(project: OpenedProject, given: Handover) -> None:
-    """Record a hand-over without waiting for the disk. Raises: StoreError."""
+def record_handover(project: OpenedProject, given: Handover, by: str = "hook") -> None:
+    """Record a hand-over without waiting for the disk; `by` is the face. Raises: StoreError."""
     body = {
         "session_id": given.session,
         "agent": given.agent,
@@ -67,7 +68,7 @@ def record_handover(project: OpenedProject, given: Handover) -> None:
         "why": given.why,
         "subagent": given.subagent,
     }
-    project.journal.append(STREAM, GIVEN, [body], by="hook", sync=False)
+    project.journal.append(STREAM, GIVEN, [body], by=by, sync=False)
 
 
 def record_instructions(project: OpenedProject, session: str, agent: str, file: str, reason: str) -> None:
