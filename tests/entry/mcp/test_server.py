@@ -22,9 +22,11 @@ from tests.processes import LONG, running
 from tests.test_imports import modules
 from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.project import ServedProject
+from workbench.entry.mcp.resources import read_resource
 from workbench.entry.mcp.server import agent_of, serve_messages
 from workbench.entry.mcp.stdio import HANDSHAKES, MODERN, Handshake, Wire, encode
 from workbench.entry.mcp.tools import INSTRUCTIONS, TOOLS, listed_tools
+from workbench.entry.services.episodes import recording_of
 from workbench.errors import ProjectError, UsageError, WorkbenchError
 from workbench.text.tokens import token_counter
 
@@ -196,8 +198,9 @@ def test_what_is_unusual_is_left_to_the_sdk(line: bytes) -> None:
 def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Path) -> None:
     """What prints in the same process goes to stderr; garbage and messages that are too long are survived."""
     noisy = (
-        "import os; from workbench.entry.mcp import calls, stdio; stdio.MAX_MESSAGE = 5000\n"
-        "def recall(*_):\n    print('noise'); os.write(1, b'more noise'); os.system('echo even more')\n"
+        "import os; from workbench.entry.mcp import calls, project, stdio; stdio.MAX_MESSAGE = 5000\n"
+        "def recall(*_):\n    project.CALLER.get()('embedding', 1, 2); print('noise')\n"
+        "    os.write(1, b'more noise'); os.system('echo even more')\n"
         "    return calls.RecallResult((), note=repr(os.read(0, 1)))\n"
         f"calls._CALLS['recall'] = recall; stdio.serve({str(tmp_path)!r})"
     )
@@ -206,7 +209,7 @@ def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Pa
         "clientInfo": {"name": "a", "version": "1"},
         "capabilities": {},
     }
-    asked = {"name": "recall", "arguments": {}}
+    asked = {"name": "recall", "arguments": {}, "_meta": {"progressToken": "mine"}}
     with running([sys.executable, "-c", noisy], stdin=-1) as server:
         assert server.stdin is not None
         assert server.stdout is not None
@@ -221,6 +224,9 @@ def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Pa
         ):
             server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
             server.stdin.flush()
+            if message.get("id") == 2:
+                progress = json.loads(server.stdout.readline())["params"]
+                assert (progress["progressToken"], progress["message"]) == ("mine", "embedding 1 of 2")
             if "id" in message:
                 answers.append(json.loads(server.stdout.readline()))
         rest, errors = server.communicate("no JSON\n", timeout=LONG)
@@ -240,7 +246,7 @@ def test_the_tools_cost_little() -> None:
     assert len(INSTRUCTIONS.encode()) <= 2_048
     for tool in listed_tools():
         assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
-        assert all(one in INSTRUCTIONS for one in [tool["name"]]) or tool["name"] == "recall"
+        assert tool["name"] in INSTRUCTIONS
 
 
 def test_a_handshake_imports_nothing_heavy() -> None:
@@ -288,6 +294,20 @@ def test_what_makes_no_sense_is_refused_with_the_next_step(served: ServedProject
             call_tool(served, name, arguments, "")
         assert message in refused.value.message, (name, arguments)
         assert refused.value.hint, (name, arguments)
+
+
+def test_feedback_is_for_the_latest_prompt_of_the_session(served: ServedProject) -> None:
+    """An agent need not know that hooks record its session prompt by prompt."""
+    recording = recording_of(served.host())
+    for number in (1, 2):
+        recording.start(
+            f"task {number}", session_id=f"s-9/{number}", parent_session="s-9", prompt_index=number
+        )
+    served.session = "s-9"
+    result = call_tool(served, "record_feedback", {"outcome": "failed", "reason": "no tests"}, "")
+    assert (result.session_id, result.outcome) == ("s-9/2", "failed")  # type: ignore[attr-defined]
+    trace = json.loads(read_resource(served, "workbench://sessions/s-9/2", ""))
+    assert trace["episode"]["outcome"] == "failed"
 
 
 def test_a_project_is_never_indexed_unasked(work: Work) -> None:

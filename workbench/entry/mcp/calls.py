@@ -331,10 +331,13 @@ def _merge(served: ServedProject, given: MergeArguments, agent: str) -> MergeRes
 
 
 def _feedback(served: ServedProject, given: FeedbackArguments, agent: str) -> FeedbackResult:
+    from workbench.entry.hooks.sessions import session_state
     from workbench.entry.services.episodes import recording_of
 
-    session = served.session_or(given.session_id)
-    episode = recording_of(served.host()).feedback(session, given.outcome, given.reason)
+    session, host = served.session_or(given.session_id), served.host()
+    if not given.session_id:  # hooks record it prompt by prompt
+        session = session_state(host.project, session).episode or session
+    episode = recording_of(host).feedback(session, given.outcome, given.reason)
     return FeedbackResult(episode.session_id, str(episode.outcome))
 
 
