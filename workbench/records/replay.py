@@ -155,11 +155,20 @@ class ReplayRun:
 
 
 def run_to_json(run: ReplayRun) -> dict[str, Any]:
-    """Return a run as values JSON can hold; its rows are called `tasks` there."""
+    """Return a run as values JSON can hold; its rows are called `tasks` there.
+
+    What only segments have is left out where files were ranked.
+    """
     import msgspec
 
     found: dict[str, Any] = msgspec.to_builtins(run)
     found["tasks"] = found.pop("rows")
+    if not found["kinds"]:
+        del found["kinds"]
+    for score in found["systems"]:
+        for name in FIRST_MEASURES:
+            if score[name] is None:
+                del score[name]
     return found
 
 
