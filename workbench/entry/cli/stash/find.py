@@ -226,7 +226,7 @@ def _print(here: Invocation, found: RetrieveResponse, *, explain: bool, lines: b
 def _line(out: Output, one: RetrievedSegment) -> str:
     marks = [
         one.type.value,
-        f"{one.age_days:,.0f} d",
+        f"{int(one.age_days):,} d",
         visible_line(one.source),
         one.topic and f"#{one.topic}",
     ]
