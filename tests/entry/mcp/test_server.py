@@ -221,6 +221,7 @@ def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Pa
             {"id": 3, "method": "ping", "params": {"_meta": {"long": "x" * 5000}}},
             {"id": 4, "method": "tools/call", "params": {**asked, "arguments": []}},
             {"id": 5, "method": "no/such"},
+            {"id": "😀", "method": "ping", "params": {"_meta": {"half": "\ud800"}}},
         ):
             server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
             server.stdin.flush()
@@ -231,9 +232,9 @@ def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Pa
                 answers.append(json.loads(server.stdout.readline()))
         rest, errors = server.communicate("no JSON\n", timeout=LONG)
     assert server.returncode == 0
-    assert [one["id"] for one in answers] == ["1", 2, None, 4, 5]
+    assert [one["id"] for one in answers] == ["1", 2, None, 4, 5, "😀"]
     assert answers[1]["result"]["structuredContent"]["note"] == "b''"
-    assert ["error" in one for one in answers] == [False, False, True, True, True]
+    assert ["error" in one for one in answers] == [False, False, True, True, True, False]
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
     assert all(one in errors for one in ("noise", "more noise", "even more"))
 

@@ -24,13 +24,12 @@ from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.messages import MergeResult, PlanResult
 from workbench.entry.mcp.project import CALLER, ServedProject
 from workbench.entry.mcp.resources import JSON, TEMPLATES, read_resource
+from workbench.entry.mcp.stdio import Wire, encode
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
-
-    from workbench.entry.mcp.stdio import Wire
 
 AGENTS: Final = ("claude", "codex", "cursor", "gemini", "copilot")
 _PAUSE: Final = 0.2  # seconds between two reports of progress
@@ -144,6 +143,16 @@ def _progress(context: ServerRequestContext) -> Any:  # noqa: ANN401 - a callbac
     return report
 
 
+def whole_characters(line: bytes) -> bytes:
+    """Return a message with `?` for halves of characters, over which the SDK would not answer at all."""
+    if b"\\ud" not in line.lower():
+        return line
+    try:
+        return encode(json.loads(line))
+    except (ValueError, RecursionError):
+        return line
+
+
 class MessageLines:
     """What comes from the client as the SDK reads it: lines, first those that were read already."""
 
@@ -171,7 +180,7 @@ class MessageLines:
         line = self._first.popleft() if self._first else await self._queue.get()
         if not line:
             raise StopAsyncIteration
-        return line.decode("utf-8", "replace")
+        return whole_characters(line).decode("utf-8", "replace")
 
 
 class MessageSink:

@@ -198,7 +198,7 @@ def are_capabilities(value: object) -> bool:
     )
 
 
-def encode(message: dict[str, Any]) -> bytes:
+def encode(message: object) -> bytes:
     """Return a message as a line."""
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
 
