@@ -24,8 +24,9 @@ from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.project import ServedProject
 from workbench.entry.mcp.resources import read_resource
 from workbench.entry.mcp.server import agent_of, serve_messages
-from workbench.entry.mcp.stdio import HANDSHAKES, MODERN, Handshake, Wire, encode
+from workbench.entry.mcp.stdio import HANDSHAKES, MODERN, Handshake
 from workbench.entry.mcp.tools import INSTRUCTIONS, TOOLS, listed_tools
+from workbench.entry.mcp.wire import Wire, encode
 from workbench.entry.services.episodes import recording_of
 from workbench.errors import ProjectError, UsageError, WorkbenchError
 from workbench.text.tokens import token_counter
@@ -198,7 +199,7 @@ def test_what_is_unusual_is_left_to_the_sdk(line: bytes) -> None:
 def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Path) -> None:
     """What prints in the same process goes to stderr; garbage and messages that are too long are survived."""
     noisy = (
-        "import os; from workbench.entry.mcp import calls, project, stdio; stdio.MAX_MESSAGE = 5000\n"
+        "import os; from workbench.entry.mcp import calls, project, stdio, wire; wire.MAX_MESSAGE = 5000\n"
         "def recall(*_):\n    project.CALLER.get()('embedding', 1, 2); print('noise')\n"
         "    os.write(1, b'more noise'); os.system('echo even more')\n"
         "    return calls.RecallResult((), note=repr(os.read(0, 1)))\n"

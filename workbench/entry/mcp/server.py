@@ -24,8 +24,8 @@ from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.messages import MergeResult, PlanResult
 from workbench.entry.mcp.project import CALLER, ServedProject
 from workbench.entry.mcp.resources import JSON, TEMPLATES, read_resource
-from workbench.entry.mcp.stdio import Wire, encode
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
+from workbench.entry.mcp.wire import Wire, encode
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
