@@ -8,6 +8,7 @@ names of files are split into their terms by the one tokenisation (`workbench.te
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
@@ -16,7 +17,7 @@ from typing import Final
 from workbench.records.segments import StashQuery
 from workbench.text.terms import clean_task
 
-ASIDE: Final = 0.3
+ASIDE: Final[Mapping[str, float]] = {"text": 1.0, "task": 0.3, "messages": 0.1, "files": 0.3}
 """What a part counts that says what surrounds the request, where the request itself counts 1."""
 
 LATEST: Final = 4
@@ -64,7 +65,7 @@ def query_parts(query: StashQuery) -> tuple[QueryPart, ...]:
     given = (("text", query.text), ("task", query.task), ("messages", messages), ("files", files))
     cleaned = [(name, clean_task(text)[:MOST_CHARACTERS]) for name, text in given if text.strip()]
     found = [(name, text) for name, text in cleaned if text]
-    return tuple(QueryPart(name, text, 1.0 if not at else ASIDE) for at, (name, text) in enumerate(found))
+    return tuple(QueryPart(name, text, ASIDE[name] if at else 1.0) for at, (name, text) in enumerate(found))
 
 
 def named_times(text: str, now: float) -> tuple[NamedTime, ...]:

@@ -20,7 +20,7 @@ SECRETS = [value for form in FORMATS if form.alone and len(value := form.make(_R
 TEXTS = [" ".join(SECRETS[at : at + 5]) for at in range(0, 40, 5)]
 """The secrets in texts that are short enough for a reason."""
 
-ENDLESS = {"app", "serve-web", "watch", "hook"}
+ENDLESS = {"app", "serve-web", "watch", "hook", "mcp"}
 """They wait, or end their process."""
 
 OWN = {"config set"}
@@ -158,7 +158,7 @@ def keep_stash(say: Callable[..., Ran], text: str, number: int, why: tuple[str, 
     say("stash", "protect", mine["segment_id"], *why)
     say("stash", "protect", mine["segment_id"], "--off", *why)
     say("stash", "search", text, "--task", text, "--message", text, "--file", text, "--topic", text)
-    say("stash", "merge", mine["segment_id"], "--session", text)
+    say("stash", "merge", mine["segment_id"], "--session", text, "--task", text, "--summary")
     say("stash", "list", text)
     say("stash", "remove", mine["segment_id"], *why)
     say("stash", "undo")
