@@ -86,7 +86,7 @@ class Drawn:
         return np.stack([self.vectors[text] for text in texts])
 
     def model(self) -> EmbeddingModel:
-        """Return what stands in for a model."""
+        """Return a model of made-up vectors."""
         return EmbeddingModel("drawn", "drawn", self.embed)
 
 
@@ -167,7 +167,7 @@ def _append(past: PastStash, segments: Sequence[ContextSegment]) -> None:
 
 
 def _answer(past: PastStash, drawn: Drawn) -> tuple[float, list[float]]:
-    """Return the seconds to open an index anew with its first answer, and those of later answers."""
+    """Return the seconds to open an index again with its first answer, and those of later answers."""
     places = past.project.segment_index.places
     texts = list(drawn.vectors)
     asked = [texts[int(at)] for at in drawn.random.integers(0, len(texts), QUERIES)]
