@@ -104,7 +104,7 @@ def test_cache_status_is_of_all_that_an_answer_rests_on(project: Any, opened: Op
     for each in (workspace, opened(project.root)):
         synced(each)
     assert synced(workspace).cache_status == "hit"
-    home = workspace.adapters.home
+    home = workspace.rule_store().home
     assert home is not None
     (home / ".claude").mkdir(parents=True)
     (home / ".claude/CLAUDE.md").write_text("- Always say why.\n", encoding="utf-8")

@@ -39,25 +39,22 @@ class Adapters:
     """Everything a workspace needs from outside.
 
     `latest(kind)` returns the directory of the current generation, None before the first, or that it is
-    damaged; `publish(kind, write)` makes a new one and returns its directory. `home` is the user's home, None
-    when rule files there are not to be read. `replace_file(path, data, expected)` writes a file of the user's
-    that has the bytes `expected`, None for a new one; `data` None removes it. `control` is None outside a
+    damaged; `publish(kind, write)` makes a new one and returns its directory. `rule_store()` opens where
+    rules come from and go to. `control` is None outside a
     repository. `stash()` opens the stash, None where nothing was ever put aside. `degraded` names what is
     missing, `notes` explain why in sentences.
     """
 
     root: Path
     project_id: str
-    home: Path | None
     journal: Journal
     home_journal: Journal
-    count_tokens: Callable[[str], int]
     latest: Callable[[str], Path | Damaged | None]
     publish: Callable[[str, Callable[[Path], None]], Path]
     lock: Callable[[str], AbstractContextManager[None]]
     now: Callable[[], float]
     lister: Lister
-    replace_file: Callable[[Path, bytes | None, bytes | None], None]
+    rule_store: Callable[[], RuleStore]
     control: VersionControl | None = None
     stash: Callable[[], StashSearch | None] = lambda: None
     degraded: tuple[str, ...] = ()
@@ -97,22 +94,6 @@ class Adapters:
             now=self.now,
             timeout=limits.session_timeout,
             trust=limits.trust,
-        )
-
-    def rule_store(self) -> RuleStore:
-        """Return where the project's rules come from and go to."""
-        return RuleStore(
-            root=self.root,
-            project_id=self.project_id,
-            home=self.home,
-            journal=self.journal,
-            home_journal=self.home_journal,
-            latest=self.usable,
-            publish=self.publish,
-            lock=self.lock,
-            now=self.now,
-            count_tokens=self.count_tokens,
-            replace_file=self.replace_file,
         )
 
 

@@ -10,8 +10,8 @@ import click
 import pytest
 
 from tests.entry.cli.conftest import Run
-from workbench.entry import project as places
 from workbench.entry.cli import exits, main
+from workbench.entry.project import project as places
 from workbench.entry.services.opening import find_project
 
 

@@ -10,13 +10,11 @@ import pytest
 from screens.app import WorkbenchApp
 from store import project_state
 from workbench.config import Config
-from workbench.entry import project as bootstrap
 from workbench.entry.project import open_workspace
 
 
 def one_name(patch: pytest.MonkeyPatch) -> None:
     """Give every project one name: ids of rules follow from it, and equal rules are ordered by id."""
-    patch.setattr(bootstrap, "project_id", lambda root: "roastery-0")
     patch.setattr(project_state, "project_id", lambda root: "roastery-0")
 
 

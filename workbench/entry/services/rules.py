@@ -112,7 +112,7 @@ def rule_fetcher(
     journals = (adapters.journal, adapters.home_journal)
     shared, missing = _shared_cache(config, adapters.project_id, clock, wait)
     return RuleFetcher(
-        partial(rules_generation, journals, adapters.project_id, str(adapters.home)),
+        partial(rules_generation, journals, adapters.project_id, str(workspace.rule_store().home)),
         load,
         ProcessCache(clock, seconds=config.cache.seconds, most=config.cache.rules, parts=rules_held),
         shared,

@@ -1,0 +1,92 @@
+"""A project and the adapters that serve it: the only package that knows both the engine and `store`.
+
+What is here is imported when it is named: the project as it is opened (`project` over `indexes`, `tables` and
+`journals`), its `models` and its `repository`, and of `store` what needs no wiring, as it is.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from store.app_state import place_file, read_place_file, seems_indexed, update_place_file
+    from store.archive import Archive
+    from store.cache import ProcessCache, RedisCache
+    from store.clock import SystemClock
+    from store.file_history import AskedTask, Companion, FileArtifact, FileHistory, FileSession
+    from store.files import private_dir, replace_file, write_atomic
+    from store.git_diff import diff_hunks
+    from store.git_log import commit_parents, log_commits, shallow_edge
+    from store.git_objects import BlobReader, read_tree
+    from store.git_process import git_version
+    from store.git_repository import Repository, remote_addresses, resolve, share_history, work_trees
+    from store.lists.sessions import SessionList, session_family
+    from store.locks import waited
+    from store.metrics import Call, Measurements, OperationStats, record_call
+    from store.ollama import ModelState
+    from store.project_state import (
+        IndexState,
+        give_consent,
+        project_id,
+        project_root,
+        repository_at,
+        state_notes,
+        work_state,
+    )
+    from store.runs import list_runs, open_run, put_run, write_rows
+    from store.sandbox import ColumnType, StatementRows
+    from store.search_index import SearchIndex, build_search_index, load_search_index
+    from store.table_notes import table_notes
+    from store.tables import CatchUp
+    from store.vector_store import VectorStore
+    from store.vectors import build_index
+    from workbench.entry.project.models import (
+        cached_embedder,
+        embedding_options,
+        embedding_settings,
+        language_model,
+        language_state,
+        prepare_embedder,
+        ready_embedder,
+    )
+    from workbench.entry.project.project import (
+        OpenedProject,
+        find_state,
+        open_project,
+        open_workspace,
+        require_consent,
+    )
+    from workbench.entry.project.repository import delta
+
+_NAMES = {
+    "store.app_state": "place_file read_place_file seems_indexed update_place_file",
+    "store.cache": "ProcessCache RedisCache",
+    "store.clock": "SystemClock",
+    "store.file_history": "AskedTask",
+    "store.files": "private_dir replace_file write_atomic",
+    "store.git_diff": "diff_hunks",
+    "store.git_log": "commit_parents log_commits shallow_edge",
+    "store.git_objects": "BlobReader read_tree",
+    "store.git_process": "git_version",
+    "store.git_repository": "Repository remote_addresses resolve share_history work_trees",
+    "store.lists.sessions": "SessionList session_family",
+    "store.locks": "waited",
+    "store.metrics": "record_call",
+    "store.project_state": "give_consent project_id project_root repository_at state_notes work_state",
+    "store.runs": "list_runs open_run put_run write_rows",
+    "store.search_index": "SearchIndex build_search_index load_search_index",
+    "store.table_notes": "table_notes",
+    "store.vectors": "build_index",
+    "workbench.entry.project.models": (
+        "cached_embedder embedding_options embedding_settings language_model language_state prepare_embedder"
+        " ready_embedder"
+    ),
+    "workbench.entry.project.project": "OpenedProject find_state open_project open_workspace require_consent",
+    "workbench.entry.project.repository": "delta",
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,56 @@
+"""What the repository of a project is asked for by planning, and what changed in it since a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from workbench.errors import GitError
+
+if TYPE_CHECKING:
+    from store.git_repository import Repository
+    from workbench.plan.adapters import VersionControl
+    from workbench.project.delta import Delta
+    from workbench.records.episodes import Commit
+
+DELTA_COMMITS: Final = 10  # how far back a delta looks unless it is given a revision
+
+
+def version_control(repository: Repository) -> VersionControl:
+    """Return what planning asks a repository."""
+    from store import git_log, git_repository
+    from store.git_diff import touched_files
+    from workbench.plan.adapters import VersionControl
+    from workbench.sessions.past import Commits
+
+    def present(sha: str | None) -> str | None:
+        """Return a commit that is still there, None for one that was pruned."""
+        return None if sha is None else git_repository.resolve(repository, sha)
+
+    def newest(limit: int | None, since: str | None) -> Iterator[Commit]:
+        return git_log.log_commits(repository, limit=limit, since_sha=present(since), line_counts=False)
+
+    return VersionControl(
+        head=partial(git_repository.head_state, repository),
+        inputs=lambda: git_repository.listing_inputs(repository),
+        touched=partial(touched_files, repository),
+        commits=Commits(
+            newest=newest,
+            count=lambda since: git_log.count_commits(repository, since_sha=present(since)),
+            lost=partial(git_log.lost_commits, repository),
+            edge=partial(git_log.shallow_edge, repository),
+        ),
+    )
+
+
+def delta(repository: Repository, since: str | None) -> Delta:
+    """Return what changed since a revision, or within the last commits. Raises: GitError."""
+    from store.git_diff import changes_since, diff_hunks, recent_base
+    from workbench.project.delta import digest
+
+    base = since or recent_base(repository, DELTA_COMMITS)
+    if base is None:
+        raise GitError("there is no commit to compare with", hint="Commit something first.")
+    changes = changes_since(repository, base)
+    return digest(changes, diff_hunks(repository, changes.base))
