@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from store.duck import select
+from store.duck import select, storable
 from store.lists.conditions import FieldColumn
 from store.lists.sql_list import ListColumns, SortKey, SqlList
 from store.tables import Tables
@@ -29,6 +29,7 @@ SELECT_REFERRING: Final = """
 SELECT referenced_id, segment_id FROM segment_references JOIN staged USING (referenced_id)
 ORDER BY referenced_id, segment_id
 """
+SELECT_SESSION: Final = "SELECT segment_id FROM segments WHERE session_id = $session AND NOT removed"
 
 FIELDS: Final = {
     "text": FieldColumn("text"),
@@ -92,6 +93,13 @@ def referring_segments(tables: Tables, identifiers: Collection[str]) -> dict[str
         for referenced, one in tables.read(lambda connection: select(connection, SELECT_REFERRING, asked)):
             found[referenced] = (*found[referenced], one)
     return found
+
+
+def session_segments(tables: Tables, session: str) -> tuple[str, ...]:
+    """Return the ids of the segments of a session, in no order. Raises: StoreError."""
+    asked = {"session": storable(session)}
+    rows = tables.read(lambda connection: connection.execute(SELECT_SESSION, asked).fetchall())
+    return tuple(one for (one,) in rows)
 
 
 def _segment_row(row: Sequence[Any]) -> SegmentRow:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,14 +52,31 @@ def stash_over(journal: MemoryJournal, clock: ManualClock, by: str = "test") -> 
         now=clock.now,
         count_tokens=lambda text: len(text.split()),
         texts=partial(read_texts, journal),
+        referring=partial(read_referring, journal),
+        of_session=lambda session: [
+            body["segment_id"] for body in read_puts(journal) if body["session_id"] == session
+        ],
     )
     return StashService(store, by)
 
 
 def read_texts(journal: Journal, identifiers: Collection[str]) -> dict[str, str]:
     """Return the texts of segments by id, as the journal has them."""
-    puts = [entry.body for _, entry in journal.read(STREAM) if entry.kind == PUT and "text" in entry.body]
+    puts = [body for body in read_puts(journal) if "text" in body]
     return {body["segment_id"]: body["text"] for body in puts if body["segment_id"] in identifiers}
+
+
+def read_referring(journal: Journal, identifiers: Collection[str]) -> dict[str, list[str]]:
+    """Return, for each id, those of the segments that refer to it, as the journal has them."""
+    puts = read_puts(journal)
+    return {
+        one: [body["segment_id"] for body in puts if one in body.get("references", ())] for one in identifiers
+    }
+
+
+def read_puts(journal: Journal) -> list[dict[str, Any]]:
+    """Return what the journal says of segments that were put."""
+    return [dict(entry.body) for _, entry in journal.read(STREAM) if entry.kind == PUT]
 
 
 class Meanings:

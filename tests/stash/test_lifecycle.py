@@ -10,6 +10,7 @@ from workbench.stash.lifecycle import RetentionPolicy, StashCollection
 from workbench.stash.service import StashService
 
 DAY = 86_400
+SAME = "the same twelve words are more than anybody says twice by chance"
 FOREVER = RetentionPolicy(keep_days=0)
 
 
@@ -32,8 +33,8 @@ def test_each_reason_is_told_and_undone(stash: StashService, clock: ManualClock)
     put(stash, "expired", expires_at="2023-11-15")
     clock.advance(31 * DAY)
     stash.note_merged(["merged"])
-    put(stash, "copy", "same", timestamp="2020-01-01")
-    put(stash, "again", "same", protected=True)
+    put(stash, "copy", SAME, timestamp="2020-01-01")
+    put(stash, "again", SAME, protected=True)
     clock.advance(DAY)
     put(stash, "new")
     policy = RetentionPolicy(keep_days=30, max_segments=3)
@@ -47,7 +48,7 @@ def test_each_reason_is_told_and_undone(stash: StashService, clock: ManualClock)
     assert stash.count() == 7
     done = stash.collect(policy)
     assert done == planned
-    assert (done.kept, done.protected, done.tokens) == (3, 2, 4)
+    assert (done.kept, done.protected, done.tokens) == (3, 2, 15)
     why = {one.segment.id: one.why for one in done.disposals}
     assert why["copy"] == "again has the same text"
     assert "2023-11-14" in why["old"]
@@ -55,7 +56,7 @@ def test_each_reason_is_told_and_undone(stash: StashService, clock: ManualClock)
     assert stash.store.ledger().current("copy").id == "again"  # type: ignore[union-attr]
     assert stash.undo().title == "undo: collect 4 segments"
     assert stash.count() == 7
-    assert stash.find("copy").text == "same"
+    assert stash.find("copy").text == SAME
 
 
 def test_limits_take_the_least_recently_needed(stash: StashService, clock: ManualClock) -> None:
@@ -68,6 +69,16 @@ def test_limits_take_the_least_recently_needed(stash: StashService, clock: Manua
     assert reasons(stash.collect(replace(FOREVER, max_segments=3), dry_run=True)) == {"c": "limit"}
     assert len(stash.collect(replace(FOREVER, max_segments=1, max_tokens=1)).disposals) == 3
     assert [one.id for one in stash.records()] == ["a"]
+
+
+def test_short_turns_that_are_equal_are_no_copies(stash: StashService, clock: ManualClock) -> None:
+    """A few words stay wherever they were said, unless twice of one moment; longer texts are kept once."""
+    long = "We keep sessions in Redis because Postgres took forty milliseconds for each one"
+    for name, session in (("a", "s1"), ("b", "s2")):
+        put(stash, f"yes-{name}", "Yes!", session_id=session, source=f"chat#{name}")
+        put(stash, f"long-{name}", long, session_id=session, source=f"chat#{name}")
+    put(stash, "yes-again", "Yes!", session_id="s1", source="chat#a")
+    assert reasons(stash.collect(FOREVER)) == {"long-a": "duplicate", "yes-a": "duplicate"}
 
 
 def test_clocks_that_go_back_and_odd_times_give_nothing_up_early(

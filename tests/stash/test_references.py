@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.records.segments import ContextSegment
-from workbench.stash.references import ReferenceDirection, follow_references, reference_links
+from workbench.stash.references import ReferenceDirection, follow_references, stash_links
+from workbench.stash.service import StashService
 
 _SEGMENTS = [
     ContextSegment(segment_id=name, text=name, references=tuple(others))
@@ -23,14 +24,21 @@ _SEGMENTS = [
         ("both", 0, []),
     ],
 )
-def test_chains_are_followed(direction: str, hops: int, expected: list[tuple[str, int, str]]) -> None:
+def test_chains_are_followed(
+    stash: StashService, direction: str, hops: int, expected: list[tuple[str, int, str]]
+) -> None:
     """Each segment is reached once, on the shortest way; a reference to nothing leads nowhere."""
-    links = reference_links(_SEGMENTS, ReferenceDirection(direction))
+    stash.add_many(_SEGMENTS)
+    links = stash_links(stash.store, ReferenceDirection(direction))
     reached = follow_references("a", links, hops)
     assert [(one.segment_id, one.hops, one.via) for one in reached] == expected
 
 
-def test_a_segment_that_refers_to_itself_is_alone() -> None:
-    """It is where the walk began."""
-    links = reference_links([ContextSegment(segment_id="a", text="a", references=("a",))])
-    assert follow_references("a", links, 3) == ()
+def test_a_removed_segment_ends_a_chain(stash: StashService) -> None:
+    """Neither what it refers to nor what refers to it is linked through it; one's own reference is none."""
+    stash.add_many(_SEGMENTS)
+    stash.remove(["b", "e"])
+    links = stash_links(stash.store, ReferenceDirection.BOTH)
+    assert [one.segment_id for one in follow_references("d", links, 1)] == ["a", "c"]
+    stash.add(ContextSegment(segment_id="self", text="s", references=("self",)))
+    assert follow_references("self", links, 3) == ()

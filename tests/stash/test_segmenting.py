@@ -235,6 +235,25 @@ def test_reports_of_sub_agents_and_pages_are_research(transcript: Transcript) ->
     assert page.source == "https://pool.example"
 
 
+def test_a_report_is_kept_once(transcript: Transcript) -> None:
+    """The last words of a sub-agent's own transcript are the report that the session has of it."""
+    report = (
+        "Only the worker keeps one:\n\n```python\npool = Pool()\nwith pool.one() as db:\n    run(db)\n```"
+    )
+    transcript.user("who keeps a connection open for too long?")
+    transcript.call("Task", report, description="Find keepers", prompt="Who keeps one?")
+    own = Transcript()
+    own.agent("I look at the pool and at all who take a connection from it.")
+    own.agent(report)
+    seen: set[bytes] = set()
+    asked = segments(transcript.raw(), seen=seen)
+    reading = TranscriptSegments()
+    found = read_segments(io.BytesIO(own.raw()), reading, name="agent-a1.jsonl", seen=seen)
+    assert [one.text for one in of_type(asked, SegmentType.RESEARCH)] == [report]
+    assert [one.text[:6] for one in found] == ["I look"]
+    assert reading.left_out == {"repeated contents": 1}
+
+
 def test_what_is_not_worth_keeping_is_counted_by_reason(transcript: Transcript) -> None:
     """Empty and binary outputs, announcements, hooks and rejected calls give no segment."""
     transcript.user("look at everything that is in the directory")

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.journal import FileJournal
-from store.lists.segments import referring_segments, segment_list, segment_texts
+from store.lists.segments import referring_segments, segment_list, segment_texts, session_segments
 from store.tables import Tables
 from tests.adapters import ManualClock
 from workbench.errors import UsageError
@@ -43,6 +43,8 @@ class Place:
             now=self.clock.now,
             count_tokens=len,
             texts=partial(segment_texts, self.tables),
+            referring=partial(referring_segments, self.tables),
+            of_session=partial(session_segments, self.tables),
         )
         self.stash = StashService(store, "test")
 
@@ -117,6 +119,10 @@ def test_tables_say_what_the_ledger_says(
     names = ("seg-0", "seg-1", "seg-2", "gone")
     assert referring_segments(place.tables, names) == {
         name: tuple(sorted(one.id for one in known if name in one.references)) for name in names
+    }
+    sessions = {one.session_id for one in known}
+    assert {name: {*session_segments(place.tables, name)} for name in sessions} == {
+        name: {one.id for one in known if one.session_id == name} for name in sessions
     }
     found = place.tables.query("SELECT cased, haystack FROM segments")
     assert [cased.lower() for cased, _ in found] == [haystack for _, haystack in found]

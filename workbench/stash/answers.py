@@ -18,6 +18,9 @@ from workbench.stash.drafts import SegmentDraft, SegmentMaker
 from workbench.stash.outputs import FORMS, ToolOutput
 
 USER: Final = "user"
+REPORT: Final = "report"
+"""What is repeated of a sub-agent's last words: they are its own and the answer to the call that asked."""
+
 _SHORT_ERROR: Final = 8_000  # characters of an output that is one error as a whole
 _LOGIC: Final = "mistakes in calls"
 _SHOWN_COMMAND: Final = 300
@@ -134,6 +137,9 @@ class AnswerSegmenter:
         query = text(given.get("query")) or text(given.get("description"))
         facts = {"tool": call.use.tool, "query": query[:300]}
         helper = purpose_of(call.use) is Purpose.HELPER
+        if helper and self.make.is_repeated(out.text, REPORT):
+            self.make.left_out[outputs.REPEATED] += 1
+            return
         words = out.text if helper or not query else f"{query}\n\n{out.text}"
         source = text(given.get("url"))
         yield from self.make.parts(

@@ -92,7 +92,7 @@ class SegmentMaker:
         if len(safe.text.strip()) < _SHORTEST:
             self.left_out[outputs.EMPTY] += 1
             return
-        if self._is_repeated(draft, key or safe.text):
+        if self.is_repeated(key or safe.text, draft.type, draft.source):
             self.left_out[outputs.REPEATED] += 1
             return
         self.masked.update(safe.counts)
@@ -120,10 +120,11 @@ class SegmentMaker:
         path = absolute(path, cwd)
         return path.removeprefix(f"{cwd.rstrip('/')}/") if cwd.strip("/") else path
 
-    def _is_repeated(self, draft: SegmentDraft, words: str) -> bool:
+    def is_repeated(self, words: str, kind: str, source: str = "") -> bool:
+        """Whether a content of the session was there before, as of this kind and source; now it was."""
         if self.seen is None:
             return False
-        digest = _digest(draft.type, self.here.session, draft.source, " ".join(words.split()))[:12]
+        digest = _digest(kind, self.here.session, source, " ".join(words.split()))[:12]
         known = digest in self.seen
         self.seen.add(digest)
         return known

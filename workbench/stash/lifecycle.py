@@ -1,9 +1,10 @@
 """Which segments the stash gives up, and why: retention as data; nothing is removed here [rag §8].
 
-In this order: what expired, what nobody needed for `keep_days`, further copies of the same text, and then the
-least recently needed until the stash is as small as it has to be. Protected segments are never given up. A
-segment is needed when it is created, stashed or merged, so that an old conversation that is imported today
-has all its days. Times in the future count as now, so that clocks that go back give nothing up early.
+In this order: what expired, what nobody needed for `keep_days`, further copies of a text (of a few words only
+those of the same moment and place), and then the least recently needed until the stash is as small as it has
+to be. Protected segments are never given up. A segment is needed when it is created, stashed or merged, so
+that an old conversation that is imported today has all its days. Times in the future count as now, so that
+clocks that go back give nothing up early.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from typing import Final
 from workbench.records.segments import ContextSegment
 from workbench.stash.stashstore import StashLedger
 from workbench.text.counts import counted
+
+MEANINGFUL: Final = 12
+"""Tokens from which a text that is there twice says the same: a "Yes!" is the answer to its own question."""
 
 _SECOND: Final = 19  # characters of a time up to its second
 
@@ -116,9 +120,10 @@ def _unused(
 def _duplicates(
     left: dict[str, ContextSegment], ledger: StashLedger, needed: dict[str, str]
 ) -> Iterator[Disposal]:
-    copies: dict[str, list[ContextSegment]] = {}
+    copies: dict[tuple[str, ...], list[ContextSegment]] = {}
     for one in left.values():
-        copies.setdefault(one.digest, []).append(one)
+        place = () if one.tokens >= MEANINGFUL else (one.session_id, one.source, one.timestamp)
+        copies.setdefault((one.digest, *place), []).append(one)
     for same in copies.values():
         if len(same) > 1:
             first, *others = sorted(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workbench.records.segments import ContextSegment
+from workbench.stash.stashstore import StashLedger, StashStore
 
 Links = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 """Ids to, for each, those it is linked with."""
@@ -47,18 +47,24 @@ def follow_references(start: str, links: Links, max_hops: int) -> tuple[ReachedS
     return tuple(list(reached.values())[1:])
 
 
-def reference_links(
-    segments: Iterable[ContextSegment], direction: ReferenceDirection = ReferenceDirection.BOTH
-) -> Links:
-    """Return the links between segments that are there; a reference to another one leads nowhere."""
-    given = {one.id: one for one in segments}
-    links: dict[str, list[str]] = {}
-    for one in given.values():
-        for other in one.references:
-            if other not in given:
-                continue
-            if direction is not ReferenceDirection.FROM:
-                links.setdefault(one.id, []).append(other)
-            if direction is not ReferenceDirection.TO:
-                links.setdefault(other, []).append(one.id)
-    return lambda identifiers: {one: links.get(one, ()) for one in identifiers}
+def stash_links(store: StashStore, direction: ReferenceDirection = ReferenceDirection.BOTH) -> Links:
+    """Return the links between segments that are there; a reference to another one leads nowhere.
+
+    Following them raises StoreError.
+    """
+
+    def links(identifiers: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        referring = {} if direction is ReferenceDirection.TO else store.referring(identifiers)
+
+        def read(ledger: StashLedger) -> dict[str, list[str]]:
+            there = ledger.records
+            onward = direction is not ReferenceDirection.FROM
+            found = {}
+            for one in identifiers:
+                own = there[one].references if onward and one in there else ()
+                found[one] = [other for other in (*own, *referring.get(one, ())) if other in there]
+            return found
+
+        return store.reader.read(read)
+
+    return links

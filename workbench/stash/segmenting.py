@@ -34,7 +34,7 @@ from workbench.sessions.importers.transcripts import (
     text,
 )
 from workbench.stash import outputs
-from workbench.stash.answers import USER, AnsweredCall, AnswerSegmenter
+from workbench.stash.answers import REPORT, USER, AnsweredCall, AnswerSegmenter
 from workbench.stash.blocks import split_code, stated_decisions
 from workbench.stash.calls import (
     Purpose,
@@ -171,6 +171,9 @@ class Segmenter:
             return
         if short and FORMS["acknowledgement"].match(words):
             self._left_out["bare acknowledgements"] += 1
+            return
+        if role == AGENT and self.make.here.agent and self.make.is_repeated(words, REPORT):
+            self._left_out[outputs.REPEATED] += 1
             return
         folded, blocks = split_code(words)
         code: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -76,9 +76,15 @@ def used_segments(entry: Entry) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StashStore(CurationStore[StashLedger]):
-    """Where segments come from and go to. `texts` reads their texts by id; an unknown id is missing."""
+    """Where segments come from and go to.
+
+    `texts` reads their texts by id, where an unknown id is missing; `referring` for each id those of the
+    segments that refer to it, `of_session` the ids of a session's segments.
+    """
 
     texts: Callable[[Collection[str]], Mapping[str, str]]
+    referring: Callable[[Collection[str]], Mapping[str, Sequence[str]]]
+    of_session: Callable[[str], Sequence[str]]
 
     def empty_ledger(self) -> StashLedger:
         """Return a ledger without segments."""

@@ -67,7 +67,12 @@ class ProjectIndexes(ProjectTables):
         """Where the segments of the project come from and go to; what was folded once stays folded."""
         from workbench.stash.stashstore import StashStore
 
-        return self.curated(StashStore, texts=self.segment_texts)
+        return self.curated(
+            StashStore,
+            texts=self.segment_texts,
+            referring=self.referring_segments,
+            of_session=self.session_segments,
+        )
 
     @cached_property
     def segment_index(self) -> SegmentIndex:

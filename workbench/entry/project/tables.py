@@ -99,6 +99,12 @@ class ProjectTables(ProjectJournals):
 
         return referring_segments(self.kept_tables, identifiers)
 
+    def session_segments(self, session: str) -> tuple[str, ...]:
+        """Return the ids of the segments of a session, in no order. Raises: StoreError."""
+        from store.lists.segments import session_segments
+
+        return session_segments(self.kept_tables, session)
+
     @cached_property
     def conflicts(self) -> ConflictStore:
         """The conflicts of rules and of learnings that the last searches found."""

@@ -99,13 +99,10 @@ def linked_segments(
     service: StashService, identifier: str, max_hops: int, direction: str
 ) -> tuple[ContextSegment, ...]:
     """Return the segments so many references away from one, the nearest first. Raises: UsageError."""
-    from workbench.stash.references import ReferenceDirection, follow_references, reference_links
+    from workbench.stash.references import ReferenceDirection, follow_references, stash_links
 
     start = service.find(identifier).id
-    way = ReferenceDirection(direction)
-    walk = service.store.reader.read(
-        lambda ledger: follow_references(start, reference_links(ledger.records.values(), way), max_hops)
-    )
+    walk = follow_references(start, stash_links(service.store, ReferenceDirection(direction)), max_hops)
     return service.find_all([one.segment_id for one in walk]) if walk else ()
 
 

@@ -107,7 +107,8 @@ def import_files(
             raise UsageError(
                 f"{place} does not exist", hint="Give a transcript, a directory, JSON lines or -."
             )
-    paths = find_transcripts(places)
+    # What sub-agents reported is kept where it was asked for, so that their own transcripts come last.
+    paths = sorted(find_transcripts(places), key=lambda path: path.name.startswith("agent-"))
     sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
     batches = SegmentBatches(service, request, f"import {', '.join(path.name for path in places[:3])}")
     seen: set[bytes] = set()

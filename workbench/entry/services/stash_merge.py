@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from workbench.records.answers.stash import LeftOutSegment, MergedSegment, MergeResponse, StashSummary
 from workbench.records.segments import ContextSegment
 from workbench.stash.merge import MergedContext, merge_segments, time_order
-from workbench.stash.references import follow_references, reference_links
+from workbench.stash.references import follow_references, stash_links
 from workbench.stash.service import StashService
-from workbench.stash.stashstore import StashLedger
+from workbench.stash.stashstore import StashLedger, StashStore
 
 Condense = Callable[[Sequence[ContextSegment]], StashSummary]
 
@@ -36,7 +37,7 @@ def merge_for(
     Raises: UsageError for an unknown id, and with `remove` for a protected segment; StoreError.
     """
     named = service.find_all(identifiers)
-    beside = service.store.reader.read(lambda ledger: _beside(ledger, named, hops, neighbours))
+    beside = _beside(service.store, named, hops, neighbours)
     others = service.find_all([*beside]) if beside else ()
     store = service.store
     merged = merge_segments((*named, *others), store.now(), store.count_tokens, beside=beside)
@@ -52,22 +53,25 @@ def merge_for(
     return replace(found, text=text, tokens_added=store.count_tokens(text), summary=summary)
 
 
-def _beside(
-    ledger: StashLedger, named: Sequence[ContextSegment], hops: int, neighbours: int
-) -> dict[str, str]:
+def _beside(store: StashStore, named: Sequence[ContextSegment], hops: int, neighbours: int) -> dict[str, str]:
     """Return {id: why it comes along} of the segments beside those that were named."""
     found: dict[str, str] = {}
-    links = reference_links(ledger.records.values() if hops else ())
+    links = stash_links(store)
     for one in named:
         for linked in follow_references(one.id, links, hops):
             found.setdefault(linked.segment_id, f"linked with {one.id}")
         if neighbours:
-            session = [other for other in ledger.records.values() if other.session_id == one.session_id]
-            session.sort(key=time_order)
-            place = next(at for at, other in enumerate(session) if other.id == one.id)
-            for other in session[max(0, place - neighbours) : place + neighbours + 1]:
-                found.setdefault(other.id, f"said beside {one.id}")
+            ids = store.of_session(one.session_id)
+            there = store.reader.read(partial(_there, ids=ids))
+            order = [other.id for other in sorted(there, key=time_order)]
+            place = order.index(one.id)
+            for other in order[max(0, place - neighbours) : place + neighbours + 1]:
+                found.setdefault(other, f"said beside {one.id}")
     return {name: why for name, why in found.items() if name not in {one.id for one in named}}
+
+
+def _there(ledger: StashLedger, ids: Sequence[str]) -> list[ContextSegment]:
+    return [ledger.records[one] for one in ids if one in ledger.records]
 
 
 def _response(merged: MergedContext, beside: Mapping[str, str], removed: bool) -> MergeResponse:

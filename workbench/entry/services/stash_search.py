@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.errors import ModelError, StoreError, UsageError
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
-from workbench.stash.references import ReachedSegment, ReferenceDirection, follow_references, reference_links
 from workbench.stash.retrieval import retrieve
 from workbench.stash.scoring import OrderWeights
 from workbench.stash.segmentindex import EmbeddingModel, Progress, SegmentIndex
@@ -137,13 +136,6 @@ def renew_stash_index(project: OpenedProject, vectors: VectorStore, progress: Pr
     if len(index) and (index.is_behind(vectors.model) or index.stored < len(index)):
         _publish(project, EmbeddingModel(vectors.model, vectors.setting, vectors.embed), progress)
     return len(index)
-
-
-def follow_segment(
-    segments: Sequence[ContextSegment], identifier: str, max_hops: int, direction: ReferenceDirection
-) -> tuple[ReachedSegment, ...]:
-    """Return what is so many references away from a segment, of those there are [rag §7]."""
-    return follow_references(identifier, reference_links(segments, direction), max_hops)
 
 
 def order_weights(settings: StashConfig) -> OrderWeights:

@@ -18,7 +18,7 @@ from workbench.entry.cli.stash.summaries import say_cost, summarizer
 from workbench.errors import UsageError, WorkbenchError
 from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse
 from workbench.records.segments import SegmentType
-from workbench.stash.references import ReferenceDirection
+from workbench.stash.references import ReferenceDirection, follow_references, stash_links
 from workbench.stash.segmenttype import SHORT
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
@@ -129,11 +129,10 @@ def search(
 )
 def references(identifier: str, hops: int, direction: str) -> None:
     """List the segments that are linked with one, those nearest first, each once."""
-    from workbench.entry.services.stash_search import follow_segment
-
     with stash_session("stash") as work:
         start = work.service.find(identifier)
-        walk = follow_segment(work.service.records(), start.id, hops, ReferenceDirection(direction))
+        links = stash_links(work.service.store, ReferenceDirection(direction))
+        walk = follow_references(start.id, links, hops)
         found = work.service.find_all([one.segment_id for one in walk]) if walk else ()
     out = work.here.out
     if work.here.flags.json:

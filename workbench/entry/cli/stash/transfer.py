@@ -60,7 +60,6 @@ def import_(
 
     started = time.perf_counter()
     with stash_session("stash-import") as work:
-        say_collected(work.here.out, collect_daily(work.opened, work.service))
         expires_at = None if days is None else work.service.in_days(days)
         request = StashImportRequest(session, form, expires_at, reason, again)
         collected = collect_daily(work.opened, work.service)
