@@ -38,6 +38,8 @@ COMMANDS = tuple(
     rules import --discover
     rules import AGENTS.md .github
     rules conflicts list
+    rules effective src/app.py --agent claude
+    rules effective src/app.py --agent copilot
     rules check --tool Bash --input '{"command":"ls"}'
     rules history
     rules undo

@@ -17,12 +17,13 @@ import msgspec
 from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
-from workbench.records.answers.rules import CheckResponse, MatchResponse
+from workbench.records.answers.rules import CheckResponse, EffectiveResponse, MatchResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
 
 ANSWERS: Final[tuple[type[Answer], ...]] = (
     CheckResponse,
     DoctorReport,
+    EffectiveResponse,
     ExploreResponse,
     ImportResponse,
     IndexReport,

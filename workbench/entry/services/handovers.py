@@ -8,7 +8,7 @@ before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -75,6 +75,17 @@ def record_instructions(project: OpenedProject, session: str, agent: str, file: 
     """Record that an agent loaded a file of instructions, and why as it says. Raises: StoreError."""
     body = {"session_id": session, "agent": agent, "file": file, "reason": reason[:100]}
     project.journal.append(STREAM, LOADED, [body], by="hook", sync=False)
+
+
+def loaded_instructions(project: OpenedProject, agent: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (session, file, reason) of each file of instructions that an agent's sessions report.
+
+    Raises: JournalError.
+    """
+    for entry in project.mentioning(STREAM, f'"{LOADED}"'):
+        body = entry.body
+        if entry.kind == LOADED and body.get("agent") == agent:
+            yield str(body.get("session_id", "")), str(body.get("file", "")), str(body.get("reason", ""))
 
 
 def record_loss(project: OpenedProject, session: str, reason: str) -> None:

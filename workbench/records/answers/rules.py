@@ -1,4 +1,4 @@
-"""The answers about rules: which match a task, and whether a tool call breaks one."""
+"""The answers about rules: which match a task, which an agent loads, whether a tool call breaks one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from workbench.records.answers.base import Answer, Share, Text
-from workbench.records.rules import Decision
+from workbench.records.answers.base import Answer, Count, Share, Text
+from workbench.records.rules import Activation, Decision
 
 
 class MatchedRule(Answer, frozen=True):
@@ -73,3 +73,56 @@ class CheckResponse(Answer, frozen=True):
     why: str
     breaches: tuple[BrokenRule, ...]
     notes: Annotated[tuple[str, ...], Meta(description="What could not be read whole.")]
+
+
+class EffectiveRule(Answer, frozen=True):
+    """A rule in a file that an agent loads."""
+
+    id: Text
+    line: Annotated[Count, Meta(description="1-based; 0 for a rule that waits to be written there.")]
+    rule: Text
+    enabled: Annotated[
+        bool,
+        Meta(description="False for a rule that is switched off; the agent reads its text all the same."),
+    ]
+
+
+class EffectiveFile(Answer, frozen=True):
+    """A rule file that an agent loads, in its order."""
+
+    file: Text
+    when: Annotated[
+        Activation,
+        Meta(description="At its start, for paths, as its description fits, or as the user names it."),
+    ]
+    why: str
+    via: Annotated[str, Meta(description="The file that imports it; empty for one that the agent finds.")]
+    tokens: Count
+    cut: Annotated[bool, Meta(description="Whether the agent reads only the beginning of it.")]
+    seen: Annotated[Count | None, Meta(description="Sessions that reported it; null where none reports.")]
+    rules: tuple[EffectiveRule, ...]
+
+
+class LeftOutFile(Answer, frozen=True):
+    """A rule file of the agent's formats that it does not load for the file, and why."""
+
+    file: Text
+    why: Text
+
+
+class EffectiveResponse(Answer, frozen=True):
+    """What `workbench rules effective --json` prints: the rule files that an agent loads for a file."""
+
+    agent: Text
+    file: Annotated[str, Meta(description="Relative to the project.")]
+    cwd: Annotated[str, Meta(description="Where the session starts, relative to the project; empty: there.")]
+    order: Annotated[str, Meta(description="What holds where files disagree.")]
+    loaded: Annotated[tuple[EffectiveFile, ...], Meta(description="In the order of loading.")]
+    left_out: tuple[LeftOutFile, ...]
+    tokens_at_start: Annotated[Count, Meta(description="Of all that is loaded at the start of a session.")]
+    tokens: Annotated[Count, Meta(description="Of all that is loaded without being asked for.")]
+    sessions: Annotated[Count, Meta(description="Sessions that reported what they loaded.")]
+    unpredicted: Annotated[
+        tuple[str, ...], Meta(description="Files that sessions loaded at their start and are not in here.")
+    ]
+    notes: tuple[str, ...]

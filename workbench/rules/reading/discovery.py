@@ -89,6 +89,23 @@ def discover(
     return tuple(found)
 
 
+def discover_outside(home_dir: str | None, above: Iterable[str]) -> tuple[RuleSource, ...]:
+    """Return rule files that agents read and no project owns: in directories over it, Copilot's in the home.
+
+    `above` are absolute. They are found by no import, because other projects are below them, too.
+    """
+    found = []
+    if home_dir:
+        for path in _walk(home_dir, ".copilot/instructions", ".instructions.md"):
+            location = os.path.join(home_dir, path)
+            found.append(RuleSource(f"~/{path}", "copilot-instructions", location, home=True))
+    for place in above:
+        for path in _walk(place, ".claude/rules", ".md"):
+            location = os.path.join(place, path)
+            found.append(RuleSource(location, "claude-rules", location, home=True))
+    return tuple(found)
+
+
 def read_source(source: RuleSource) -> bytes:
     """Return a rule file's bytes.
 
@@ -132,13 +149,20 @@ def _follow(root: str, path: str) -> Iterator[PathBeneath]:
 def _known(root: str, files: Iterable[str], folders: Iterable[str]) -> list[str]:
     paths = [path for path in files if os.path.lexists(os.path.join(root, path))]
     for folder in folders:
-        for parent, names, entries in os.walk(os.path.join(root, folder)):
-            names.sort()
-            relative = os.path.relpath(parent, root).replace(os.sep, "/")
-            paths.extend(f"{relative}/{entry}" for entry in entries)
-            if len(paths) > MAX_FILES:
-                break
+        paths += _walk(root, folder)
     return sorted(path for path in set(paths) if family_of(path))
+
+
+def _walk(root: str, folder: str, ending: str = "") -> list[str]:
+    """Return the files below a folder whose names end so, relative to the root, about MAX_FILES at most."""
+    paths: list[str] = []
+    for parent, names, entries in os.walk(os.path.join(root, folder)):
+        names.sort()
+        relative = os.path.relpath(parent, root).replace(os.sep, "/")
+        paths.extend(f"{relative}/{entry}" for entry in sorted(entries) if entry.endswith(ending))
+        if len(paths) > MAX_FILES:
+            break
+    return paths
 
 
 _Found = tuple[os.stat_result, bool, RuleSource]  # what is there, whether a link leads to it, what it is

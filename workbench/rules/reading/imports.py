@@ -226,22 +226,28 @@ def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ..
     return units
 
 
-def _import_lines(source: RuleSource, units: Iterable[Unit]) -> list[tuple[str, int]]:
+def import_targets(units: Iterable[Unit]) -> list[tuple[str, int]]:
     """Return the (target, line) of `@path`s in a file's prose; code spans and code blocks don't count."""
-    if source.format not in IMPORTING:
-        return []
     found: list[tuple[str, int]] = []
     for unit in units:
         if unit.kind not in PROSE or "@" not in unit.own:
             continue
         for offset, line in enumerate(unit.own.split("\n")):
             bare_line = re.sub(r"`[^`]*`", "", line)
-            found.extend(
-                (match.group(1), unit.line + offset)
-                for match in _IMPORT_LINE.finditer(bare_line)
-                if _TEXT_ENDING.search(match.group(1).rstrip("."))
-            )
+            found.extend((match.group(1), unit.line + offset) for match in _IMPORT_LINE.finditer(bare_line))
     return found
+
+
+def names_text(target: str) -> bool:
+    """Whether an `@path` ends like a file of text: others may be names of people and packages."""
+    return _TEXT_ENDING.search(target.rstrip(".")) is not None
+
+
+def _import_lines(source: RuleSource, units: Iterable[Unit]) -> list[tuple[str, int]]:
+    """Return the (target, line) of the texts that a file of a format with imports pulls in."""
+    if source.format not in IMPORTING:
+        return []
+    return [(target, line) for target, line in import_targets(units) if names_text(target)]
 
 
 def imported_paths(source: RuleSource, units: Iterable[Unit]) -> tuple[str, ...]:
