@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from store.duck import ForeignSchema, storable
 from store.journal import FileJournal, Quarantined
-from store.projections import episodes, learnings, rows, rules, segments
+from store.projections import episodes, handovers, learnings, rows, rules, segments
 from workbench.ports import Entry
 
 if TYPE_CHECKING:
@@ -179,6 +179,8 @@ def _projector(origin: str, stream: str) -> Callable[[DuckDBPyConnection], Proje
         return episodes.EpisodeProjector
     if stream == segments.STREAM:
         return segments.SegmentProjector
+    if stream == handovers.STREAM:
+        return handovers.HandoverProjector
     return rows.ModelProjector if stream == rows.MODELS else None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from store.file_history import file_history
 from store.metrics import measurements, operation_stats
 from store.table_state import tables_report
 from store.tables import Tables
+from store.usage import usage_records
 from workbench.records.episodes import Completeness
 
 if TYPE_CHECKING:
@@ -35,24 +35,6 @@ def completeness(tables: Tables, *, quiet_since: float) -> Completeness:
     return Completeness(*counts)
 
 
-# What sessions read and edited: live ones as an agent names them, and their prompts as episodes.
-SELECT_TOUCHES: Final = """
-SELECT coalesce(nullif(parent_session, ''), session_id) AS session, event_type, file_path, "timestamp"
-FROM episode_events JOIN episode_sources USING (session_id)
-WHERE event_type IN ('read', 'edit') AND file_path IS NOT NULL
-    AND coalesce(nullif(parent_session, ''), session_id) IN (SELECT unnest($sessions))
-ORDER BY session, "timestamp", file_path, event_type
-"""
-
-
-def session_touches(tables: Tables, sessions: Sequence[str]) -> dict[str, list[tuple[str, str, int]]]:
-    """Return (read or edit, path, seconds since the epoch) by session. Raises: StoreError."""
-    found: dict[str, list[tuple[str, str, int]]] = {}
-    for session, what, path, at in tables.query(SELECT_TOUCHES, {"sessions": list(sessions)}):
-        found.setdefault(session, []).append((what, path, at))
-    return found
-
-
 class TableQueries(Tables):
     """Tables whose questions are methods: see the functions of the same names."""
 
@@ -61,4 +43,4 @@ class TableQueries(Tables):
     measurements = measurements
     operation_stats = operation_stats
     report = tables_report
-    session_touches = session_touches
+    usage_records = usage_records

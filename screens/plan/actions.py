@@ -308,9 +308,8 @@ class PlanActions(SectionScreen):
             self.ask("Saving", job, partial(self._saved, self.asked, self.plan), group="save", writes=True)
 
     def _handed_over(self, plan: ShownPlan, session: str = "") -> None:
-        if plan.learnings or plan.rules or plan.segments:
-            job = partial(work.record_use, self.engine, plan, session)
-            self.ask("Recording use", job, lambda _: None, group="given", quiet=True)
+        job = partial(work.record_use, self.engine, plan, session)
+        self.ask("Recording use", job, lambda _: None, group="given", quiet=True)
 
     def _saved(self, asked: PlanQuery, plan: ShownPlan, session: str) -> None:
         self._handed_over(plan, session)

@@ -143,10 +143,11 @@ def start_episode(engine: AppEngine, asked: PlanQuery, plan: ShownPlan, job: Job
 
 
 def record_use(engine: AppEngine, plan: ShownPlan, session: str, job: Job) -> None:
-    """Record what left with a pack: the use of rules and segments counts, no learning is learned again.
+    """Record what left with a pack: a hand-over; rules and segments were used, no learning is learned again.
 
     `session` is the one they were given to, '' where nobody knows. Raises: StoreError.
     """
+    from workbench.entry.services.handovers import plan_handover, record_handover
     from workbench.entry.services.plan import record_given
     from workbench.records.plan import PlanRequest
 
@@ -156,6 +157,7 @@ def record_use(engine: AppEngine, plan: ShownPlan, session: str, job: Job) -> No
         given = (plan.rules, plan.learnings, plan.segments)
         if note := record_given(opened, request, *given, by=BY):
             raise StoreError(note)
+        record_handover(opened, plan_handover(request, plan.response, "copy"), by=BY)
 
 
 def read_file_text(root: Path, path: str, job: Job) -> bytes | str:

@@ -19,6 +19,7 @@ from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, EffectiveResponse, MatchResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
+from workbench.records.answers.usage import UsageResponse
 
 ANSWERS: Final[tuple[type[Answer], ...]] = (
     CheckResponse,
@@ -34,6 +35,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     PruneResponse,
     RankResponse,
     RetrieveResponse,
+    UsageResponse,
 )
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")

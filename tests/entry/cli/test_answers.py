@@ -15,6 +15,7 @@ from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, MatchResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
+from workbench.records.answers.usage import UsageResponse
 
 FORCED = '{"command": "git push --force"}'
 EXAMPLE = str(Path(__file__).parents[3] / "sample_data" / "stash_example.jsonl")
@@ -32,6 +33,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     PruneResponse: ("stash", "prune", "--budget", "700", EXAMPLE, "--apply"),
     RankResponse: ("rank", TASK),
     RetrieveResponse: ("stash", "search", "tokens"),
+    UsageResponse: ("stats", "--usage"),
 }
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.hooks.sessions import SessionState, session_state
-from workbench.entry.services.handovers import Handover, SessionContext, session_context
+from workbench.entry.services.handovers import SessionContext, plan_handover, session_context
 from workbench.records.plan import PlanRequest, Representation
+from workbench.records.usage import Handover
 
 if TYPE_CHECKING:
     from workbench.config import Config
@@ -182,14 +183,12 @@ def _planned(
         return _nothing(call, f"no pack fits {most:,} characters", subagent=subagent)
     if not text:
         return _nothing(call, NOTHING, subagent=subagent)
-    response = made.response
-    handover = Handover(
-        session=call.session,
-        agent=call.agent,
-        event=call.name,
-        files={one.path: str(one.representation) for one in response.selection},
-        passages=tuple(one.id for one in response.rules),
+    handover = plan_handover(
+        request,
+        made.response,
+        call.name,
         tokens=project.counter.count(text),
+        matched=[one.rule.id for one in made.matches],
         subagent=subagent,
     )
     measurement.tokens = handover.tokens

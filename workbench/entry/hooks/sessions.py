@@ -133,6 +133,9 @@ def record_breach(
     project: OpenedProject, config: Config, call: HookCall, decision: str, rules: list[str]
 ) -> None:
     """Record that rules kept a tool from running, or had a person asked. Raises: WorkbenchError."""
+    from workbench.entry.services import handovers
+
+    handovers.record_breach(project, call.session, rules, call=call.key, decision=decision)
     state = session_state(project, call.session)
     if state.episode:
         payload = {"hook": call.name, "tool": call.tool[:100], "decision": decision, "rules": rules}

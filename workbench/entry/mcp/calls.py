@@ -68,8 +68,7 @@ def call_tool(served: ServedProject, name: str, arguments: Mapping[str, Any], ag
 
 def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult:
     from workbench.entry.services.episodes import recording_of
-    from workbench.entry.services.handovers import Handover, record_handover
-    from workbench.entry.services.plan import plan_for, record_pack
+    from workbench.entry.services.plan import plan_for, record_pack, record_plan
     from workbench.entry.services.requests import pack_style, plan_request
     from workbench.plan.ranking import needed_chances
 
@@ -88,7 +87,7 @@ def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult
         )
         style = pack_style(work.project, "")
         made = plan_for(
-            work.project, work.measurement, request, style=style, progress=host.progress, by=host.by
+            work.project, work.measurement, request, style=style, progress=host.progress, by=host.by, event=""
         )
         if given.session_id:
             record_pack(recording_of(host), request, made.response)
@@ -98,20 +97,18 @@ def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult
         notes = [f"without {one}" for one in response.degraded]
         text = HEAD + response.context.text if response.context.text else ""
         tokens = work.project.counter.count(text)
-        if served.session:
-            given_files = {one.path: str(one.representation) for one in response.selection}
-            handover = Handover(
+        try:
+            record_plan(
+                work.project,
+                made,
+                request,
+                "plan_context",
                 session=served.session,
-                agent=agent,
-                event="plan_context",
-                files=given_files,
-                passages=tuple(one.id for one in response.rules),
                 tokens=tokens,
+                by=host.by,
             )
-            try:
-                record_handover(work.project, handover, by=host.by)
-            except StoreError as error:
-                notes.append(f"what was handed over is not recorded: {error.message}")
+        except StoreError as error:
+            notes.append(f"what was handed over is not recorded: {error.message}")
     shown = [chances.get(one.path, 1.0) for one in response.selection]
     return PlanResult(
         text=text,

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
+from workbench.entry.services.handovers import agent_session
 from workbench.errors import ProjectError, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ BY: Final = "mcp"
 """What journals name as the face that acted."""
 
 PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
-SESSION_VARIABLE: Final = "CLAUDE_CODE_SESSION_ID"
 
 CALLER: Final[ContextVar[Callable[[str, int, int], None] | None]] = ContextVar("CALLER", default=None)
 """What the call of this thread reports its progress to."""
@@ -32,7 +32,7 @@ class ServedProject:
         self._given = given or environment.get(PROJECT_VARIABLE, "")
         self._host: ProjectHost | None = None
         self._opening = Lock()
-        self.session = environment.get(SESSION_VARIABLE, "")
+        self.session = agent_session(environment)
 
     def host(self) -> ProjectHost:
         """Return the project, kept open. Raises: WorkbenchError, and the next call tries again."""

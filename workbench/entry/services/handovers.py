@@ -8,39 +8,27 @@ before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from workbench.ports import Entry
 from workbench.records.plan import Representation
+from workbench.records.usage import Handover
+from workbench.sessions.episodes_fold import STREAM as SESSIONS
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
+    from workbench.records.answers.plan import PlanResponse
+    from workbench.records.plan import PlanRequest
 
 STREAM: Final = "handovers"
 GIVEN: Final = "handover.given"
 LOADED: Final = "handover.instructions"
 LOST: Final = "handover.lost"
-
-
-@dataclass(frozen=True, slots=True)
-class Handover:
-    """What a session was given at one of its moments, `at` as ISO 8601; `why` says why nothing was.
-
-    `files` maps paths to how they were shown, `passages` are ids of rules and learnings, `tokens` those of
-    the whole text. What was given to a sub-agent is not in the session's own context.
-    """
-
-    session: str
-    agent: str
-    event: str
-    files: Mapping[str, str] = field(default_factory=dict)
-    passages: tuple[str, ...] = ()
-    tokens: int = 0
-    why: str = ""
-    subagent: bool = False
-    at: str = ""
+BROKEN: Final = "handover.broken"
+SESSION_VARIABLE: Final = "CLAUDE_CODE_SESSION_ID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +44,56 @@ class SessionContext:
     lost_at: str = ""
 
 
+def plan_handover(
+    request: PlanRequest,
+    response: PlanResponse,
+    event: str,
+    *,
+    session: str = "",
+    tokens: int | None = None,
+    matched: Sequence[str] = (),
+    variant: str = "",
+    subagent: bool = False,
+) -> Handover:
+    """Return what a plan hands to a session at one of its moments; `tokens` of its text unless given.
+
+    `session` is that of the agent, where it is known otherwise than by the request.
+    """
+    return Handover(
+        session=session or request.session_id or "",
+        agent=request.tool or "",
+        event=event,
+        files={one.path: str(one.representation) for one in response.selection},
+        passages=tuple(one.id for one in response.rules),
+        matched=tuple(matched),
+        tokens=response.budget_report.estimated_used if tokens is None else tokens,
+        variant=variant,
+        subagent=subagent,
+    )
+
+
+def agent_session(environment: Mapping[str, str]) -> str:
+    """Return the session of the agent that runs this program, empty where none does."""
+    return environment.get(SESSION_VARIABLE, "")
+
+
 def record_handover(project: OpenedProject, given: Handover, by: str = "hook") -> None:
-    """Record a hand-over without waiting for the disk; `by` is the face. Raises: StoreError."""
+    """Record a hand-over without waiting for the disk; `by` is the face. Raises: StoreError.
+
+    What the session does later is what the stream of sessions has beyond its size of now.
+    """
     body = {
         "session_id": given.session,
         "agent": given.agent,
         "event": given.event,
         "files": dict(given.files),
         "passages": list(given.passages),
+        "matched": list(given.matched),
         "tokens": given.tokens,
         "why": given.why,
         "subagent": given.subagent,
+        "variant": given.variant,
+        "seen": project.journal.size(SESSIONS),
     }
     project.journal.append(STREAM, GIVEN, [body], by=by, sync=False)
 
@@ -86,6 +113,15 @@ def loaded_instructions(project: OpenedProject, agent: str) -> Iterator[tuple[st
         body = entry.body
         if entry.kind == LOADED and body.get("agent") == agent:
             yield str(body.get("session_id", "")), str(body.get("file", "")), str(body.get("reason", ""))
+
+
+def record_breach(
+    project: OpenedProject, session: str, rules: Sequence[str], *, call: str, decision: str, by: str = "hook"
+) -> None:
+    """Record that a session's call of a tool broke rules; a call counts once. Raises: StoreError."""
+    if session and rules:
+        body = {"session_id": session, "rules": list(rules), "call": call, "decision": decision}
+        project.journal.append(STREAM, BROKEN, [body], by=by, sync=False)
 
 
 def record_loss(project: OpenedProject, session: str, reason: str) -> None:
@@ -123,89 +159,23 @@ def shown_files(given: Handover) -> list[str]:
 def read_handover(entry: Entry) -> Handover:
     """Return a recorded hand-over; fields that are not of their type are empty."""
     body = entry.body
-    files, passages, tokens = body.get("files"), body.get("passages"), body.get("tokens")
+    files, tokens, seen = body.get("files"), body.get("tokens"), body.get("seen")
     return Handover(
         session=str(body.get("session_id", "")),
         agent=str(body.get("agent", "")),
         event=str(body.get("event", "")),
         files={str(path): str(shown) for path, shown in files.items()} if isinstance(files, dict) else {},
-        passages=tuple(map(str, passages)) if isinstance(passages, list) else (),
+        passages=_texts(body.get("passages")),
+        matched=_texts(body.get("matched")),
         tokens=tokens if isinstance(tokens, int) else 0,
         why=str(body.get("why", "")),
         subagent=bool(body.get("subagent")),
-        at=entry.at,
+        variant=str(body.get("variant", "")),
+        seen=seen if isinstance(seen, int) else -1,
+        at=datetime.fromisoformat(entry.at).timestamp(),
+        by=entry.by,
     )
 
 
-def read_handovers(project: OpenedProject, since: str) -> list[Handover]:
-    """Return the hand-overs since a moment (ISO 8601 in UTC), in order. Raises: JournalError."""
-    entries: Iterable[Entry] = (entry for _, entry in project.journal.read(STREAM))
-    return [read_handover(entry) for entry in entries if entry.kind == GIVEN and entry.at >= since]
-
-
-@dataclass(frozen=True, slots=True)
-class HandoverUse:
-    """What sessions made of what they were given, at one event of an agent.
-
-    `calls` hooks answered, of which `silent` had nothing relevant enough; `tokens` were added in all. Of
-    `files` that were shown or named `opened` were read or edited in their session later on; of the files that
-    those sessions `edited`, `missed` had not been given.
-    """
-
-    agent: str
-    event: str
-    calls: int
-    silent: int
-    tokens: int
-    files: int
-    opened: int
-    edited: int
-    missed: int
-
-
-Touches = Mapping[str, Sequence[tuple[str, str, int]]]
-"""By session: (read or edit, path, seconds since the epoch), in order."""
-
-
-def count_use(handovers: Sequence[Handover], touches: Touches) -> list[HandoverUse]:
-    """Return what was made of hand-overs, by agent and event; edits count at each event that gave files."""
-    from datetime import datetime
-
-    groups: dict[tuple[str, str], list[Handover]] = {}
-    for one in handovers:
-        groups.setdefault((one.agent, one.event), []).append(one)
-    found = []
-    for (agent, event), given in sorted(groups.items()):
-        first: dict[tuple[str, str], float] = {}
-        began: dict[str, float] = {}
-        for one in given:
-            at = datetime.fromisoformat(one.at).timestamp()
-            began.setdefault(one.session, at)
-            for path in one.files:
-                first.setdefault((one.session, path), at)
-        opened = edited = missed = 0
-        for session, start in sorted(began.items()):
-            later = [touch for touch in touches.get(session, ()) if touch[2] >= int(start)]
-            paths = {path for _, path, _ in later}
-            changed = {path for what, path, _ in later if what == "edit"}
-            opened += sum((session, path) in first for path in paths)
-            edited += len(changed)
-            missed += sum((session, path) not in first for path in changed)
-        silent = sum(not (one.files or one.passages) for one in given)
-        tokens = sum(one.tokens for one in given)
-        found.append(
-            HandoverUse(agent, event, len(given), silent, tokens, len(first), opened, edited, missed)
-        )
-    return found
-
-
-def handover_use(project: OpenedProject, since: float) -> list[HandoverUse]:
-    """Return what was made of hand-overs since a time in seconds. Raises: StoreError."""
-    from datetime import UTC, datetime
-
-    moment = datetime.fromtimestamp(max(since, 0.0), UTC).isoformat(timespec="seconds")
-    found = read_handovers(project, moment.partition("+")[0])
-    if not found:
-        return []
-    with project.tables() as tables:
-        return count_use(found, tables.session_touches(sorted({one.session for one in found})))
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()

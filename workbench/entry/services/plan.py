@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject
+from workbench.entry.services.handovers import agent_session, plan_handover, record_handover
 from workbench.entry.services.metrics import Measured
 from workbench.errors import StoreError, UsageError
 from workbench.plan.passages import match_task
@@ -64,11 +65,36 @@ def plan_for(
     baseline: bool = False,
     progress: Progress | None = None,
     by: str,
+    event: str = "plan",
 ) -> Plan:
-    """Make a plan that is handed over, and measure it. Raises as `plan` does."""
+    """Make a plan that is handed over, and measure it; without an `event` its caller records that.
+
+    Raises as `plan` does.
+    """
     made = preview_for(project, measurement, request, style=style, baseline=baseline, progress=progress)
     measurement.note = record_given(project, request, made.rules, made.learnings, made.segments, by=by)
+    if event and not measurement.note:
+        try:
+            record_plan(project, made, request, event, session=agent_session(project.environment), by=by)
+        except StoreError as error:
+            measurement.note = f"what was handed over is not recorded: {error.message}"
     return made
+
+
+def record_plan(
+    project: OpenedProject,
+    made: Plan,
+    request: PlanRequest,
+    event: str,
+    *,
+    session: str = "",
+    tokens: int | None = None,
+    by: str,
+) -> None:
+    """Record that a session was handed a plan, see `plan_handover`. Raises: StoreError."""
+    matched = [one.rule.id for one in made.matches]
+    given = plan_handover(request, made.response, event, session=session, tokens=tokens, matched=matched)
+    record_handover(project, given, by=by)
 
 
 def rank_for(

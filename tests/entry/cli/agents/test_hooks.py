@@ -98,7 +98,10 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
     assert shown["events"][2]["payload"]["decision"] == "deny"
     listed = run("episode", "list", "--json").json()["sessions"]
     assert [one["session_id"] for one in listed] == [f"{SESSION}/1"]
-    [used] = run("stats", "--usage", "--json").json()["hooks"]
+    counted = run("stats", "--usage", "--json").json()
+    [used], [session] = counted["hooks"], counted["sessions"]
+    assert session["missed"] == ["new.py"]
+    assert session["session_id"] == SESSION
     assert used | {"tokens": 0, "files": 0} == {
         "agent": "claude",
         "event": "UserPromptSubmit",
@@ -109,6 +112,9 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
         "opened": 1,
         "edited": 2,
         "missed": 1,
+        "changed": 1,
+        "nearby": 1,
+        "elsewhere": 0,
     }
     assert used["tokens"] > 0 < used["files"]
     assert "claude  UserPromptSubmit" in run("stats", "--usage").out

@@ -1,0 +1,83 @@
+"""What sessions did with what they were given is counted from what was recorded, and only that."""
+
+from __future__ import annotations
+
+from workbench.records.usage import FileTouch, Handover, RuleBreach, UsageRecords
+from workbench.sessions.usage import KnownRules, door_uses, receipt, rule_uses, session_outcome, session_uses
+
+FILES = {"pkg/auth.py": "full", "pkg/store.py": "path"}
+GIVEN = Handover("s", "claude", "UserPromptSubmit", FILES, ("rule-a", "rule-b"), tokens=900, at=100.5)
+RULES = KnownRules(frozenset({"rule-a", "rule-b", "rule-c"}), frozenset({"rule-a"}), {"rule-c": "CLAUDE.md"})
+NEIGHBOURS = {"web/login.py": frozenset({"pkg/auth.py"}), "pkg/auth.py": frozenset({"web/login.py"})}
+
+
+def counted(*touches: FileTouch, given: tuple[Handover, ...] = (GIVEN,)) -> UsageRecords:
+    """Return records of one session that touched files."""
+    return UsageRecords(given, {"s": touches}, neighbours=NEIGHBOURS)
+
+
+def test_touches_are_exact_nearby_or_elsewhere() -> None:
+    """A file given counts once it is touched later; others are near by folder or import, else elsewhere."""
+    records = counted(
+        FileTouch("pkg/auth.py", read_at=100, edited_at=150),
+        FileTouch("pkg/store.py", read_at=99),  # before it was given
+        FileTouch("pkg/other.py", read_at=120),
+        FileTouch("web/login.py", edited_at=130),
+        FileTouch("docs/index.md", edited_at=140),
+    )
+    [door] = door_uses(records)
+    assert (door.files, door.opened, door.changed, door.nearby, door.elsewhere) == (2, 1, 1, 2, 1)
+    assert (door.edited, door.missed) == (3, 2)
+    [session] = session_uses(records, RULES)
+    assert session.changed == ("pkg/auth.py",)
+    assert receipt(session) == (
+        "2 files given, 1 opened, 1 edited; edited and not given: docs/index.md, web/login.py; 900 tokens"
+    )
+
+
+def test_a_file_that_another_door_gave_is_not_missed() -> None:
+    """Missed is what a session was given by nothing, or only after its last edit."""
+    more = Handover("s", "claude", "plan_context", {"new.py": "full"}, at=200.0)
+    given = (GIVEN, more)
+    early, late = FileTouch("new.py", edited_at=150), FileTouch("new.py", edited_at=250)
+    assert [one.missed for one in door_uses(counted(late, given=given))] == [0, 0]
+    assert [one.missed for one in door_uses(counted(early, given=given))] == [1, 0]
+
+
+def test_the_stream_orders_what_was_live_whatever_the_clock_says() -> None:
+    """What the stream had not yet when something was given is later, also by a clock that went back."""
+    given = Handover("s", "claude", "UserPromptSubmit", FILES, seen=500, at=9_000.0)
+    after = FileTouch("pkg/auth.py", edited_at=10, edit_entry=500)
+    before = FileTouch("pkg/store.py", read_at=9_999, read_entry=499)
+    [door] = door_uses(counted(after, before, given=(given,)))
+    assert (door.opened, door.changed) == (1, 1)
+
+
+def test_rules_are_judged_where_a_check_can() -> None:
+    """A rule that was given and not broken afterwards is obeyed; without a check nothing is said of it."""
+    other = Handover("t", "claude", "SessionStart", {}, ("rule-a",), at=100.0)
+    third = Handover("u", "claude", "UserPromptSubmit", {}, (), ("rule-b",), at=100.0)
+    breaches = (
+        RuleBreach("s", "rule-a", "deny", 100.0),
+        RuleBreach("t", "rule-a", "deny", 50.0),  # before it was given
+        RuleBreach("u", "rule-a", "deny", 500.0),  # never given
+    )
+    records = UsageRecords(
+        (GIVEN, other, third),
+        outcomes={"s": ("failed",), "t": ("unknown", "success")},
+        loaded={"u": ("CLAUDE.md",)},
+        breaches=breaches,
+    )
+    found = {one.rule_id: one for one in rule_uses(records, RULES)}
+    assert (found["rule-a"].given, found["rule-a"].obeyed, found["rule-a"].broken) == (2, 1, 1)
+    assert (found["rule-a"].success, found["rule-a"].failed) == (1, 1)
+    assert (found["rule-b"].checkable, found["rule-b"].matched, found["rule-b"].obeyed) == (False, 2, 0)
+    assert (found["rule-c"].given, found["rule-c"].loaded) == (0, 1)
+    sessions = {one.session_id: one.broken for one in session_uses(records, RULES)}
+    assert sessions == {"s": ("rule-a",), "t": (), "u": ()}
+
+
+def test_outcomes_that_differ_are_partial() -> None:
+    """A session's outcome is that of its tasks, partial where they differ, unknown where nobody knows."""
+    cases = [(), ("unknown",), ("success", "unknown"), ("success", "failed"), ("failed", "failed")]
+    assert [session_outcome(one) for one in cases] == ["unknown", "unknown", "success", "partial", "failed"]

@@ -1,0 +1,217 @@
+"""`workbench stats`: how long operations took, and with --usage whether what was handed over helped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from workbench.entry.cli.arguments import parse_span
+from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.os.terminal import fold
+from workbench.entry.project import open_project, open_workspace
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.project import OperationStats
+    from workbench.records.answers.usage import RuleUse, SessionUse, UsageResponse
+
+_SESSIONS = 8
+_RULES = 10
+_RULE_CHARS = 46
+
+
+@command(
+    examples=(
+        "workbench stats",
+        "workbench stats --since 24h",
+        "workbench stats --usage --since 30d",
+        "workbench stats --usage --json | jq .sessions[0].missed",
+        "workbench stats --json",
+    )
+)
+@click.option("--since", default="7d", show_default=True, metavar="SPAN", help="How far back: 30m, 24h, 7d.")
+@click.option("--usage", is_flag=True, help="What sessions were given instead, and what became of it.")
+def stats(since: str, usage: bool) -> None:
+    """Show how long operations took, how often caches answered, and what was missing.
+
+    Times are in milliseconds. Hit ratios are shares of questions that a cache level answered.
+
+    With --usage a line for each hook, tool or command that handed something to sessions: how often it was
+    asked, how often it had nothing relevant enough, the tokens it added, how many files it gave and how many
+    of them the session read or edited afterwards, how many files those sessions edited and how many of them
+    they had not been given. Under it the newest sessions, and what became of rules: how many sessions they
+    matched, were given to or loaded by the agent itself, and whether those obeyed, where a check can judge.
+    """
+    from workbench.entry.services.metrics import statistics
+    from workbench.entry.services.sessions import (
+        completeness_sentence,
+        session_completeness,
+        session_figures,
+    )
+
+    here = current()
+    seconds = parse_span(since)
+    if usage:
+        _show_usage(here, since, time.time() - seconds)
+        return
+    opened = open_project(here.project, here.settings().config)
+    found = statistics(opened, time.time() - seconds)
+    stories = session_figures(session_completeness(opened))
+    if here.flags.json:
+        here.out.json({"since": since, "operations": found, "sessions": stories})
+        return
+    if stories.ended or stories.open:
+        here.out.say(completeness_sentence(stories))
+    if not found:
+        off = "" if opened.config.store.metrics else " (store.metrics is off)"
+        here.out.say(f"nothing was measured in the last {since}{off}")
+        return
+    for line in stats_lines(found):
+        here.out.data(fold(line, 2))
+
+
+def _show_usage(here: Invocation, since: str, start: float) -> None:
+    from workbench.entry.services.usage import rules_in_book, usage_for
+
+    opened = open_workspace(here.project, here.settings().config)
+    found = usage_for(opened, start, since)
+    if here.flags.json:
+        here.out.json(found)
+        return
+    if not found.hooks:
+        here.out.say(f"nothing was handed over in the last {since}")
+        return
+    texts = {rule.id: rule.rule for rule in rules_in_book(opened)}
+    for line in usage_lines(found, texts):
+        here.out.data(visible_line(line))
+
+
+def usage_lines(found: UsageResponse, rules: Mapping[str, str]) -> list[str]:
+    """Return what became of hand-overs as lines: doors, sessions, rules ({id: text}) and variants."""
+    from workbench.sessions.usage import receipt
+
+    head = ("agent", "by", "asked", "silent", "tokens", "files", "opened", "edited", "missed")
+    rows = [
+        (
+            one.agent or "·",
+            one.event,
+            *(
+                f"{number:,}"
+                for number in (
+                    one.calls,
+                    one.silent,
+                    one.tokens,
+                    one.files,
+                    one.opened,
+                    one.edited,
+                    one.missed,
+                )
+            ),
+        )
+        for one in found.hooks
+    ]
+    lines = [*_aligned((head, *rows), 2), "", *_touched_lines(found.sessions)]
+    shown = [one for one in found.sessions if one.session_id][:_SESSIONS]
+    lines += [f"{_name(one)}: {receipt(one)}; {one.outcome}" for one in shown]
+    unclaimed = sum(one.calls for one in found.sessions if not one.session_id)
+    if unclaimed:
+        lines.append(f"{counted(unclaimed, 'pack')} went to no session that is known")
+    lines += _rule_lines(found.rules, rules)
+    return lines + _variant_lines(found)
+
+
+def _touched_lines(sessions: Sequence[SessionUse]) -> list[str]:
+    opened, near = sum(one.opened for one in sessions), sum(one.nearby for one in sessions)
+    far = sum(one.elsewhere for one in sessions)
+    if not opened + near + far:
+        return []
+    return [
+        f"of {counted(opened + near + far, 'file')} touched afterwards {opened:,} had been given, {near:,} "
+        f"are beside those or import them, {far:,} are elsewhere"
+    ]
+
+
+def _name(one: SessionUse) -> str:
+    when = time.strftime("%m-%d %H:%M", time.localtime(one.started_at))
+    return f"{when}  {one.session_id[:8]}"
+
+
+def _rule_lines(found: Sequence[RuleUse], texts: Mapping[str, str]) -> list[str]:
+    """Return the rules that sessions were given; only those with a check can be judged."""
+    had = [one for one in found if one.given or one.loaded]
+    if not had:
+        return []
+    tested = any(one.variant for one in had)
+    head = ("rule", "matched", "given", "loaded", "obeyed", "broken", "success", "failed")
+    rows: list[tuple[str, ...]] = [(*head, "variant") if tested else head]
+    for one in had[:_RULES]:
+        text = " ".join(texts.get(one.rule_id, one.rule_id).split())
+        name = text if len(text) <= _RULE_CHARS else text[: _RULE_CHARS - 1] + "…"
+        obeyed = f"{one.obeyed:,}" if one.checkable else "·"
+        broken = f"{one.broken:,}" if one.checkable else "·"
+        counts = (f"{one.matched:,}", f"{one.given:,}", f"{one.loaded:,}", obeyed, broken)
+        row = (visible_line(name), *counts, f"{one.success:,}", f"{one.failed:,}")
+        rows.append((*row, one.variant) if tested else row)
+    judged = "" if all(one.checkable for one in had) else " (·: no check can judge it)"
+    more = f"and {len(had) - _RULES:,} more rules (--json)"
+    lines = ["", f"rules by sessions{judged}", *_aligned(rows, 1)]
+    return lines if len(had) <= _RULES else [*lines, more]
+
+
+def _variant_lines(found: UsageResponse) -> list[str]:
+    """Return how sessions with the variant of the matching differ from those without."""
+    if not found.variants:
+        return []
+    lines = ["", f"variant {found.variants[0].variant} against default, difference with its 95 % interval"]
+    for one in found.variants:
+        unit = "rules of both" if one.paired else f"{one.variant_count} and {one.default_count} sessions"
+        lines.append(
+            f"  {one.measure}: {one.variant_mean:.3g} against {one.default_mean:.3g}, {one.difference:+.3g} "
+            f"[{one.low:+.3g}, {one.high:+.3g}], p {one.p:.2g} ({unit})"
+        )
+    return lines
+
+
+def stats_lines(found: Sequence[OperationStats]) -> list[str]:
+    """Return an aligned table of operations, then their cache levels, stages and missing parts."""
+    head = ("operation", "calls", "failed", "p50", "p95", "p99", "tokens", "files", "degraded")
+    rows = [
+        (
+            one.operation,
+            f"{one.count:,}",
+            f"{one.failed:,}",
+            *(f"{value:,.1f}" for value in (one.p50, one.p95, one.p99)),
+            "-" if one.tokens_median is None else f"{one.tokens_median:,.0f}",
+            "-" if one.candidates_median is None else f"{one.candidates_median:,.0f}",
+            f"{one.fallback_rate:.0%}",
+        )
+        for one in found
+    ]
+    lines = _aligned((head, *rows), 1)
+    for one in found:
+        if one.hit_ratio:
+            levels = ", ".join(f"{level} {ratio:.0%}" for level, ratio in sorted(one.hit_ratio.items()))
+            lines.append(f"{one.operation} cache hits: {levels}")
+        if one.stages:
+            order = sorted(one.stages.items(), key=lambda pair: (-pair[1], pair[0]))
+            lines.append(f"{one.operation} stages: " + ", ".join(f"{name} {ms:,.1f}" for name, ms in order))
+        if one.missing:
+            parts = ", ".join(f"{part} {times:,}×" for part, times in sorted(one.missing.items()))
+            lines.append(f"{one.operation} without: {parts}")
+    return lines
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], names: int) -> list[str]:
+    """Return rows as lines of aligned columns, the first so many of them to the left."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            f"{cell:<{width}}" if column < names else f"{cell:>{width}}"
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]

@@ -1,0 +1,98 @@
+"""The answer to whether it helped: what was handed over, and what sessions did with it, as it was counted."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from workbench.records.answers.base import Answer, Count, Text, Texts
+
+Seconds = Annotated[float, Meta(description="Seconds since the epoch.")]
+
+
+class DoorUse(Answer, frozen=True):
+    """What became of what one hook, tool or command handed over, over all sessions."""
+
+    agent: str
+    event: Annotated[str, Meta(description="The hook as its agent calls it, plan_context, plan or copy.")]
+    calls: Count
+    silent: Annotated[Count, Meta(description="Calls that had nothing relevant enough.")]
+    tokens: Annotated[Count, Meta(description="Tokens that were added in all.")]
+    files: Annotated[Count, Meta(description="Files shown or named, each once a session.")]
+    opened: Annotated[Count, Meta(description="Of these, read or edited in that session later on.")]
+    edited: Annotated[Count, Meta(description="Files that those sessions edited afterwards.")]
+    missed: Annotated[Count, Meta(description="Of these, given to their session by nothing.")]
+    changed: Annotated[Count, Meta(description="Of the files given, those edited later on.")]
+    nearby: Annotated[
+        Count,
+        Meta(
+            description="Other files touched later on: in the folder of one given, or a neighbour by imports."
+        ),
+    ]
+    elsewhere: Annotated[Count, Meta(description="All other files touched later on.")]
+
+
+class SessionUse(Answer, frozen=True):
+    """What one session was given, and what it did afterwards."""
+
+    session_id: Annotated[str, Meta(description="Empty for packs that no session took up.")]
+    agent: str
+    started_at: Seconds
+    calls: Count
+    tokens: Count
+    files: Count
+    opened: Count
+    changed: Texts
+    missed: Annotated[Texts, Meta(description="Files it edited and had not been given.")]
+    nearby: Count
+    elsewhere: Count
+    broken: Annotated[Texts, Meta(description="Ids of rules that it broke after it was given them.")]
+    outcome: Text
+    variant: str
+
+
+class RuleUse(Answer, frozen=True):
+    """What became of one rule in sessions, each counted once; `variant` is how rules were matched there."""
+
+    rule_id: Text
+    variant: str
+    matched: Annotated[Count, Meta(description="Sessions with a task that it matched.")]
+    given: Annotated[Count, Meta(description="Sessions that it was handed to.")]
+    loaded: Annotated[Count, Meta(description="Sessions whose agent loaded its file by itself.")]
+    checkable: Annotated[bool, Meta(description="Whether it has a check; others cannot be judged.")]
+    obeyed: Annotated[
+        Count, Meta(description="Sessions that had it and did not break it, if it is checkable.")
+    ]
+    broken: Annotated[Count, Meta(description="Sessions that had it and broke it.")]
+    success: Annotated[Count, Meta(description="Sessions that had it and succeeded.")]
+    failed: Annotated[Count, Meta(description="Sessions that had it and failed.")]
+
+
+class VariantGap(Answer, frozen=True):
+    """How sessions with a variant of the matching differ from those without, with a 95 % interval.
+
+    `paired` compares rules that sessions of both had, else sessions are two samples. Numbers are means.
+    """
+
+    measure: Text
+    paired: bool
+    variant: Text
+    default_count: Count
+    variant_count: Count
+    default_mean: float
+    variant_mean: float
+    difference: float
+    low: float
+    high: float
+    p: Annotated[float, Meta(ge=0, le=1, description="Two-sided, by permutation.")]
+
+
+class UsageResponse(Answer, frozen=True):
+    """What `workbench stats --usage --json` prints. It is what was counted, and no claim of tokens saved."""
+
+    since: Text
+    hooks: Annotated[tuple[DoorUse, ...], Meta(description="By agent and hook, tool or command.")]
+    sessions: Annotated[tuple[SessionUse, ...], Meta(description="Newest first.")]
+    rules: Annotated[tuple[RuleUse, ...], Meta(description="Most given first.")]
+    variants: tuple[VariantGap, ...]

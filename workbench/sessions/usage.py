@@ -1,0 +1,247 @@
+"""Did it help? What sessions did with what they were handed, counted from what was recorded of them.
+
+A file counts as opened where its session read or edited it after it was given. What was recorded while it
+happened is ordered by the stream of sessions, so that a clock that jumps changes nothing; what was imported
+by its times. Rules are judged only where a check can judge them: a session that had one and did not break it
+obeyed. Nothing is said of tokens that somebody saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from workbench.records.answers.usage import DoorUse, RuleUse, SessionUse
+from workbench.records.usage import FileTouch, Handover, UsageRecords
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRules:
+    """The rules in force, as far as their use is counted: ids, those with a check, and the files of some."""
+
+    ids: frozenset[str] = frozenset()
+    checkable: frozenset[str] = frozenset()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def opened_after(touch: FileTouch, given: Handover) -> bool:
+    """Whether a file was read or edited after a hand-over."""
+    return edited_after(touch, given) or _is_after(touch.read_at, touch.read_entry, given)
+
+
+def edited_after(touch: FileTouch, given: Handover) -> bool:
+    """Whether a file was edited after a hand-over."""
+    return _is_after(touch.edited_at, touch.edit_entry, given)
+
+
+def _is_after(at: int, entry: int, given: Handover) -> bool:
+    if entry >= 0 and given.seen >= 0:
+        return entry >= given.seen
+    return at >= int(given.at)
+
+
+def door_uses(records: UsageRecords) -> tuple[DoorUse, ...]:
+    """Return what became of what each door handed over, by agent and event."""
+    everything = _given_files(records.handovers)
+    doors: dict[tuple[str, str], list[Handover]] = {}
+    for one in records.handovers:
+        doors.setdefault((one.agent, one.event), []).append(one)
+    found = []
+    for (agent, event), calls in sorted(doors.items()):
+        counts = [0] * 7
+        for session, given in _by_session(calls).items():
+            later = _look(given, records, session, everything.get(session, {}))
+            numbers = (
+                len(later.files),
+                len(later.opened),
+                len(later.edited),
+                len(later.missed),
+                len(later.changed),
+                later.nearby,
+                later.elsewhere,
+            )
+            counts = [total + number for total, number in zip(counts, numbers, strict=True)]
+        silent = sum(not (one.files or one.passages) for one in calls)
+        tokens = sum(one.tokens for one in calls)
+        found.append(DoorUse(agent, event, len(calls), silent, tokens, *counts))
+    return tuple(found)
+
+
+def session_uses(records: UsageRecords, rules: KnownRules) -> tuple[SessionUse, ...]:
+    """Return what each session was given and did with it, newest first."""
+    found = []
+    broken = _broken(records)
+    for session, given in _by_session(records.handovers).items():
+        later = _look(given, records, session, _given_files(given).get(session, {}))
+        had = _delivered(records, session, given, rules)
+        found.append(
+            SessionUse(
+                session_id=session,
+                agent=next((one.agent for one in given if one.agent), ""),
+                started_at=round(given[0].at, 3),
+                calls=len(given),
+                tokens=sum(one.tokens for one in given),
+                files=len(later.files),
+                opened=len(later.opened),
+                changed=tuple(sorted(later.changed)),
+                missed=tuple(sorted(later.missed)),
+                nearby=later.nearby,
+                elsewhere=later.elsewhere,
+                broken=tuple(sorted(broken.get(session, frozenset()) & had)),
+                outcome=session_outcome(records.outcomes.get(session, ())),
+                variant=next((one.variant for one in given if one.variant), ""),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: (-one.started_at, one.session_id)))
+
+
+def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
+    """Return what became of each rule, by the variant of the matching, the most given first."""
+    columns = ("matched", "given", "loaded", "obeyed", "broken", "success", "failed")
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    broken = _broken(records)
+    for session, given in _by_session(records.handovers).items():
+        if not session:
+            continue
+        variant = next((one.variant for one in given if one.variant), "")
+        handed = {one for each in given for one in each.passages} & rules.ids
+        loaded = _loaded(records, session, rules)
+        matched = {one for each in given for one in each.matched} & rules.ids
+        had = handed | loaded
+        outcome = session_outcome(records.outcomes.get(session, ()))
+        bad = broken.get(session, frozenset()) & had
+        marks = {
+            "matched": matched | handed,
+            "given": handed,
+            "loaded": loaded,
+            "obeyed": (had & rules.checkable) - bad,
+            "broken": bad,
+            outcome: had,
+        }
+        for name, ids in marks.items():
+            for rule in ids:
+                row = counts.setdefault((rule, variant), dict.fromkeys(columns, 0))
+                row[name] = row.get(name, 0) + 1
+    found = [
+        RuleUse(
+            rule_id=rule, variant=variant, checkable=rule in rules.checkable, **{n: row[n] for n in columns}
+        )
+        for (rule, variant), row in counts.items()
+    ]
+    return tuple(
+        sorted(found, key=lambda one: (-one.given, -one.loaded, -one.matched, one.rule_id, one.variant))
+    )
+
+
+def session_outcome(outcomes: Collection[str]) -> str:
+    """Return the outcome of a session from those of its tasks: partial where they differ."""
+    known = {one for one in outcomes if one != "unknown"}
+    if not known:
+        return "unknown"
+    return known.pop() if len(known) == 1 else "partial"
+
+
+def receipt(use: SessionUse) -> str:
+    """Return in a line what a session was given and what it did with it."""
+    text = f"{use.files} files given, {use.opened} opened, {len(use.changed)} edited"
+    if use.missed:
+        more = f" and {len(use.missed) - _NAMED} more" if len(use.missed) > _NAMED else ""
+        text += f"; edited and not given: {', '.join(use.missed[:_NAMED])}{more}"
+    if use.broken:
+        text += f"; rules broken although given: {len(use.broken)}"
+    return f"{text}; {use.tokens:,} tokens"
+
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """What a session did with some hand-overs: the files given and, of all it touched later, which."""
+
+    files: frozenset[str]
+    opened: frozenset[str]
+    changed: frozenset[str]
+    edited: frozenset[str]
+    missed: frozenset[str]
+    nearby: int
+    elsewhere: int
+
+
+def _look(
+    given: Sequence[Handover], records: UsageRecords, session: str, everything: Mapping[str, Handover]
+) -> _Later:
+    """Return what became of hand-overs to one session; `everything` is what it was given by any door."""
+    start, first = given[0], _given_files(given).get(session, {})
+    opened, changed, edited, missed, other = set(), set(), set(), set(), set()
+    for touch in records.touches.get(session, ()):
+        path = touch.path
+        gave = first.get(path)
+        if gave is not None and opened_after(touch, gave):
+            opened.add(path)
+            if edited_after(touch, gave):
+                changed.add(path)
+        elif gave is None and opened_after(touch, start):
+            other.add(path)
+        if edited_after(touch, start):
+            edited.add(path)
+            by_any = everything.get(path)
+            if by_any is None or not edited_after(touch, by_any):
+                missed.add(path)
+    near = _nearby(other, first, records.neighbours)
+    return _Later(
+        files=frozenset(first),
+        opened=frozenset(opened),
+        changed=frozenset(changed),
+        edited=frozenset(edited),
+        missed=frozenset(missed),
+        nearby=near,
+        elsewhere=len(other) - near,
+    )
+
+
+def _nearby(paths: Iterable[str], given: Collection[str], neighbours: Mapping[str, frozenset[str]]) -> int:
+    folders = {path.rpartition("/")[0] for path in given}
+    return sum(
+        path.rpartition("/")[0] in folders or not neighbours.get(path, frozenset()).isdisjoint(given)
+        for path in paths
+    )
+
+
+def _given_files(handovers: Iterable[Handover]) -> dict[str, dict[str, Handover]]:
+    """Return by session the files it was given, each with the first hand-over that had it."""
+    found: dict[str, dict[str, Handover]] = {}
+    for one in handovers:
+        files = found.setdefault(one.session, {})
+        for path in one.files:
+            files.setdefault(path, one)
+    return found
+
+
+def _by_session(handovers: Iterable[Handover]) -> dict[str, list[Handover]]:
+    found: dict[str, list[Handover]] = {}
+    for one in handovers:
+        found.setdefault(one.session, []).append(one)
+    return found
+
+
+def _loaded(records: UsageRecords, session: str, rules: KnownRules) -> set[str]:
+    files = records.loaded.get(session, ())
+    return {rule for rule, file in rules.files.items() if file in files} if files else set()
+
+
+def _delivered(records: UsageRecords, session: str, given: Iterable[Handover], rules: KnownRules) -> set[str]:
+    return {one for each in given for one in each.passages} | _loaded(records, session, rules)
+
+
+def _broken(records: UsageRecords) -> dict[str, frozenset[str]]:
+    """Return by session the rules it broke after it was first given something that had them."""
+    first: dict[tuple[str, str], float] = {}
+    for one in records.handovers:
+        for passage in one.passages:
+            first.setdefault((one.session, passage), one.at)
+    found: dict[str, set[str]] = {}
+    for breach in records.breaches:
+        if breach.at >= int(first.get((breach.session, breach.rule), 0.0)):
+            found.setdefault(breach.session, set()).add(breach.rule)
+    return {session: frozenset(ids) for session, ids in found.items()}
