@@ -25,7 +25,7 @@ from workbench.records.segments import ContextSegment, SegmentType, StashQuery
 from workbench.replay.metrics import ndcg, recall, reciprocal_rank
 from workbench.replay.stash_systems import second_of
 from workbench.replay.statistics import clustered_means, clustered_p
-from workbench.stash.segmentindex import EmbeddingModel
+from workbench.stash.segmentmodels import EmbeddingModel
 from workbench.text.fusion import fuse
 from workbench.text.vectors import cosines
 

@@ -25,7 +25,8 @@ from workbench.entry.services.stash import stash_service
 from workbench.entry.services.stash_past import PastStash, stash_past
 from workbench.records.segments import ContextSegment, StashQuery, text_digest
 from workbench.stash.retrieval import retrieve
-from workbench.stash.segmentindex import EmbeddingModel, SegmentIndex
+from workbench.stash.segmentindex import SegmentIndex
+from workbench.stash.segmentmodels import EmbeddingModel
 from workbench.stash.segmenttype import PUT, SEGMENTS, STREAM
 
 if TYPE_CHECKING:

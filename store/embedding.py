@@ -142,6 +142,20 @@ def ready_embedder(settings: EmbeddingSettings) -> tuple[Embedder | None, str]:
     return resolve_embedder(settings)[0], ""
 
 
+def configured_embedder(settings: EmbeddingSettings, *, prepare: bool) -> tuple[Embedder | None, str]:
+    """Return the embedder of the configured model and of no other, and what is missing if it is not ready.
+
+    With `prepare` it is built or fetched where that is allowed.
+    """
+    missing = "" if prepare else ready_embedder(settings)[1]
+    if missing:
+        return None, missing
+    found, report = resolve_embedder(settings)
+    if found is not None and report.as_configured:
+        return found, ""
+    return None, report.options[0].reason or "it cannot be used"
+
+
 def _configured_option(settings: EmbeddingSettings) -> ModelOption:
     from store.onnx_embedder import model_file
 

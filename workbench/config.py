@@ -144,7 +144,8 @@ class StashConfig:
     similarity, by age (which counts 1/e after `temporal_days`) and by time in the stash (after
     `recency_days`), with these weights. Similarity rises or falls by `feedback_weight` at most as a segment
     was used when it came back. At most `per_session` come from one session, any number if that is 0. Texts
-    are embedded in chunks of `chunk_tokens`.
+    are embedded in chunks of `chunk_tokens`. `models` holds `type=MODEL` for types of segments that have an
+    embedding model of their own, a directory or a name.
 
     Segments take `share` of a plan's budget at most; with 0 none is in a plan. A summary that somebody asks
     for has `summary_tokens` at most, and the language model is waited for `summary_timeout` seconds.
@@ -164,6 +165,7 @@ class StashConfig:
     feedback_weight: Share = 0.1
     per_session: Count = 0
     chunk_tokens: ChunkTokens = 200
+    models: tuple[str, ...] = ()
     share: Share = 0.15
     summary_tokens: Positive = 800
     summary_timeout: Seconds = 60.0
@@ -318,7 +320,7 @@ USER_ONLY = frozenset(
     store.metrics sessions.archive sessions.archive_mb rules.home rules.recheck rules.recheck_top
     rules.recheck_timeout cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
     stash.keep_days stash.max_segments stash.max_tokens stash.collect
-    stash.summary_tokens stash.summary_timeout
+    stash.models stash.summary_tokens stash.summary_timeout
     hooks.session_chars hooks.prompt_chars hooks.task_chars hooks.threshold hooks.deadline
     hooks.stash
     """.split()

@@ -17,7 +17,7 @@ from store.projections.rows import Row, insert_rows
 from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert
-from workbench.records.segments import ContextSegment, text_digest
+from workbench.records.segments import ContextSegment, SegmentType, text_digest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -42,8 +42,12 @@ UPDATE segments SET session_id = staged.session_id, type = staged.type, "timesta
     haystack = split_part(segments.haystack, chr({ord(FIELD)}), 1) || staged.haystack
 FROM staged WHERE segments.segment_id = staged.segment_id
 """
-# An index was written with vectors of all that were there.
-UPDATE_MODEL: Final = "UPDATE segments SET embedding_model = $model WHERE embedding_model <> $model"
+# An index was written with vectors of all that were there, by the models of their types.
+UPDATE_MODEL: Final = """
+UPDATE segments SET embedding_model = found.model
+FROM (SELECT unnest($types) AS type, unnest($models) AS model) AS found
+WHERE segments.type = found.type AND embedding_model <> found.model
+"""
 HIDE_SEGMENTS: Final = """
 UPDATE segments SET removed = TRUE FROM staged WHERE segments.segment_id = staged.segment_id
 """
@@ -87,6 +91,7 @@ class _Removed(msgspec.Struct):
 
 class _Embedded(msgspec.Struct):
     model: str
+    types: dict[str, str] = {}
 
 
 class _Used(msgspec.Struct):
@@ -126,9 +131,11 @@ class SegmentProjector:
             else:
                 self._hidden.add(identifier)
         elif entry.kind == _EMBEDDED:
-            model = convert(dict(entry.body), _Embedded).model
+            by = convert(dict(entry.body), _Embedded)
             self.flush()
-            self._connection.execute(UPDATE_MODEL, {"model": storable(model)})
+            models = [storable(by.types.get(one.value, by.model)) for one in SegmentType]
+            asked = {"types": [one.value for one in SegmentType], "models": models}
+            self._connection.execute(UPDATE_MODEL, asked)
         elif entry.kind in _USES:
             used = convert(dict(entry.body), _Used)
             marks = {"event": _USES[entry.kind], "at": entry.at, "by": entry.by}

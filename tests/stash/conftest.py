@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from store.vectors import build_index, load_index
 from tests.adapters import ManualClock, MemoryJournal
 from workbench.ports import Journal
-from workbench.stash.segmentindex import EmbeddingModel, IndexPlaces
+from workbench.stash.segmentindex import IndexPlaces
+from workbench.stash.segmentmodels import EmbeddingModel
 from workbench.stash.segmenttype import PUT, STREAM
 from workbench.stash.service import StashService
 from workbench.stash.stashstore import StashStore

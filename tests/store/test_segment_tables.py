@@ -92,14 +92,18 @@ def play(place: Place, steps: list[tuple[str, int]]) -> None:
                 case "shown":
                     place.stash.note_shown([one, "seg-0"], query="q")
                 case "embedded":
-                    place.stash.note_embedded(f"model {number}")
+                    place.stash.note_embedded(
+                        {"": f"model {number}", "decision": "other"} if number else {"": "one"}
+                    )
+                case "retype":
+                    place.stash.edit(one, type="decision" if number else "message")
                 case "merged":
                     place.stash.note_merged([one])
                 case _:
                     place.rows()
 
 
-VERBS = ("add", "edit", "protect", "remove", "undo", "redo", "shown", "merged", "embedded", "read")
+VERBS = ("add", "edit", "protect", "remove", "undo", "redo", "shown", "merged", "embedded", "retype", "read")
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -201,12 +201,12 @@ def _meanings(index: SegmentIndex, search: _Search) -> Float32 | None:
     """Return how near each segment is in meaning, float32 [n] in [0, 1]; None where that takes a graph."""
     if search.vector is None:
         return np.zeros(len(index), np.float32)
-    return None if index.approximate else score_excess(index.cosines(search.vector))
+    return None if index.approximate else score_excess(index.cosines(search.vector), index.background())
 
 
 def _meaning_of(index: SegmentIndex, search: _Search, rows: Int64) -> Float32:
     assert search.vector is not None
-    return score_excess(index.cosines_of(search.vector, rows))
+    return score_excess(index.cosines_of(search.vector, rows), index.background(rows))
 
 
 def _best(index: SegmentIndex, own: _Own, allowed: NDArray[np.bool_], breadth: int) -> Int64:

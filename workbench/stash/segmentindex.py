@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec import UNSET
 
 from workbench.errors import ParseError, StoreError
 from workbench.ports import Damaged, Entry, Journal, VectorIndex
@@ -32,6 +33,7 @@ from workbench.stash.columns import (
     text_key,
 )
 from workbench.stash.lexicon import Lexicon
+from workbench.stash.segmentmodels import EmbeddingModel, ModelBlocks, Progress, numbers_of
 from workbench.stash.segmentparts import (
     SegmentIndexState,
     SegmentPart,
@@ -42,6 +44,7 @@ from workbench.stash.segmentparts import (
 )
 from workbench.stash.segmenttype import MERGED, PUT, REMOVED, SEGMENTS, SHOWN, STREAM
 from workbench.stash.stashstore import used_segments
+from workbench.text.fusion import MINILM
 from workbench.text.postings import build_postings
 from workbench.text.terms import count_terms
 
@@ -56,25 +59,6 @@ TAIL: Final = 512
 
 _FILE: Final = re.compile(r"[^:#\n]*\w\.\w{1,8}")
 """What a source looks like that is a path, with an ending."""
-
-Progress = Callable[[int, int], None]
-
-
-class Embed(Protocol):
-    """Embeds texts; `progress` is called with texts done and texts in all."""
-
-    def __call__(self, texts: Sequence[str], *, progress: Progress | None = None) -> Float32:
-        """Return float32 [n, d] unit vectors. Raises: ModelError."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingModel:
-    """What embeds: the model's identity, the setting it was opened by, and how it is asked."""
-
-    model: str
-    setting: str
-    embed: Embed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +78,16 @@ class IndexPlaces:
 class SegmentIndex:
     """All segments of a stash, to be searched. `refresh` brings it up to the journal.
 
-    `model` is that of the vectors, "" where there are none; `setting` is what it was opened by. `previous`
-    and `following` int64 [n] are the rows before and after a segment in its session, -1 for none. `notes` say
-    what was found amiss.
+    `model` is that of the vectors, "" where there are none; `setting` is what it was opened by; `blocks` is
+    what is kept of several models, None of one. `previous` and `following` int64 [n] are the rows before and
+    after a segment in its session, -1 for none. `notes` say what was found amiss.
     """
 
     columns: SegmentColumns
     model: str
     setting: str
+    blocks: ModelBlocks | None
+    _tail_numbers: NDArray[np.uint8]
     previous: Int64
     following: Int64
     lexicon: Lexicon
@@ -149,16 +135,24 @@ class SegmentIndex:
         ):
             return
         known = self._tail_vectors
-        texts = tail.chunk_texts()[len(known) :] if known is not None else tail.chunk_texts()
-        fresh = model.embed(texts, progress=progress)
+        types, sizes = self.columns.types[self.stored :], np.diff(tail.chunks.starts)
+        there = 0 if known is None else len(known)
+        fresh = model.embed_segments(tail.chunk_texts()[there:], np.repeat(types, sizes)[there:], progress)
         vectors = fresh if known is None else np.concatenate([known, fresh])
-        self._tail, self._tail_vectors = replace(tail, vectors=vectors), vectors
         self.model, self.setting = model.model, model.setting
+        if self.blocks is None:
+            self.blocks = model.measure(types, tail.chunk_text)
+        if self.blocks is not None:
+            embedded = numbers_of(self.blocks.types, types)
+            embedded[: len(self._tail_numbers)] = self._tail_numbers
+            self._tail_numbers = embedded
+            tail = replace(tail, numbers=embedded)
+        self._tail, self._tail_vectors = replace(tail, vectors=vectors), vectors
 
     def is_behind(self, model: str) -> bool:
-        """Whether the next generation is due: for what came or went since, or for another model."""
+        """Whether the next generation is due: for what came or went since, for another model or type."""
         gone = len(self) - int(self.columns.alive.sum())
-        other = len(self) > 0 and model not in ("", self.model)
+        other = len(self) > 0 and model != "" and (model != self.model or self._is_retyped())
         return other or len(self._segments) >= TAIL or (gone >= TAIL and 4 * gone > len(self))
 
     def publish(self, model: EmbeddingModel | None, progress: Progress | None = None) -> None:
@@ -171,9 +165,8 @@ class SegmentIndex:
             self.embed_tail(model, progress)
         kept = np.flatnonzero(self.columns.alive)
         part = merge_parts(self._parts(), kept, [record_bytes(self.record(row)) for row in kept.tolist()])
-        if model is not None and (part.vectors is None or self.model != model.model) and len(part):
-            part = replace(part, vectors=model.embed(part.chunk_texts(), progress=progress))
-            self.model, self.setting = model.model, model.setting
+        if model is not None and len(part):
+            part = self._embed(part, self.columns.types[kept], model, progress)
         embedded = part.vectors is not None
         state = SegmentIndexState(
             self._end,
@@ -182,6 +175,7 @@ class SegmentIndex:
             self.model if embedded else "",
             self.setting if embedded else "",
             self.places.chunk_tokens,
+            blocks=self.blocks if embedded and self.blocks is not None else UNSET,
         )
         columns, build = self.columns.rows(kept), self.places.build
         self.places.publish(KIND, partial(write_part, part=part, columns=columns, state=state, build=build))
@@ -227,8 +221,13 @@ class SegmentIndex:
 
     def nearest(self, query: Float32, count: int, allowed: NDArray[np.bool_]) -> Int64:
         """Return the rows of the segments that are nearest, of those allowed; all of the tail are."""
+        searches = [(query, allowed)]
+        if self.blocks is not None:
+            numbers, models = self._numbers(), range(len(self.blocks.models))
+            searches = [(self.blocks.part_of(query, one), allowed & (numbers == one)) for one in models]
         found = [
-            part.nearest(query, count, allowed[start : start + len(part)]) + start
+            part.nearest(asked, count, among[start : start + len(part)]) + start
+            for asked, among in searches
             for part, start in self._parts()
         ]
         return np.concatenate([np.empty(0, np.int64), *found])
@@ -237,6 +236,50 @@ class SegmentIndex:
         """Return the cosine of each chunk of a segment, NaN without vectors."""
         part, at = self._place(row)
         return part.chunk_cosines(query, at)
+
+    def background(self, rows: Int64 | None = None) -> Float32 | float:
+        """Return the cosines of unrelated texts by the models of rows, or of all; one number of one."""
+        if self.blocks is None:
+            return MINILM.background
+        numbers = self._numbers()
+        return np.array(self.blocks.backgrounds, np.float32)[numbers if rows is None else numbers[rows]]
+
+    def _numbers(self) -> NDArray[np.uint8]:
+        """Return the number of the model that each segment's vectors are by, or would be; uint8 [n]."""
+        assert self.blocks is not None
+        found = numbers_of(self.blocks.types, self.columns.types)
+        for part, start in self._parts():
+            if part.numbers is not None:
+                found[start : start + len(part)] = part.numbers
+        return found
+
+    def _is_retyped(self) -> bool:
+        """Whether the type of a segment was edited since, and has another model."""
+        if self.blocks is None:
+            return False
+        wanted = numbers_of(self.blocks.types, self.columns.types)
+        return bool((self._numbers() != wanted)[self.columns.alive].any())
+
+    def _embed(
+        self, part: SegmentPart, types: NDArray[np.int8], model: EmbeddingModel, progress: Progress | None
+    ) -> SegmentPart:
+        """Return a part with its vectors by a model; those there are by it are taken over."""
+        numbers = numbers_of(model.types, types) if model.parts else None
+        matrix = part.matrix if self.model == model.model else None
+        stale = np.full(len(part), matrix is None)
+        if matrix is not None and numbers is not None and part.numbers is not None:
+            stale = numbers != part.numbers
+        if stale.any():
+            sizes = np.diff(part.chunks.starts)
+            chunks = np.repeat(stale, sizes)
+            texts = [text for text, wanted in zip(part.chunk_texts(), chunks, strict=True) if wanted]
+            fresh = model.embed_segments(texts, np.repeat(types, sizes)[chunks], progress)
+            vectors = np.empty((len(chunks), fresh.shape[1]), np.float32) if matrix is None else matrix
+            vectors[chunks] = fresh
+            part = replace(part, vectors=vectors)
+        self.model, self.setting = model.model, model.setting
+        self.blocks = model.measure(types, part.chunk_text)
+        return replace(part, numbers=numbers)
 
     def _parts(self) -> list[tuple[SegmentPart, int]]:
         stored = [] if self._stored is None else [(self._stored, 0)]
@@ -260,6 +303,8 @@ class SegmentIndex:
         self._stored = part
         self.columns = columns
         self.model, self.setting = state.model, state.setting
+        self.blocks = None if state.blocks is UNSET else state.blocks
+        self._tail_numbers = np.empty(0, np.uint8)
         self._end = state.end
         self._order: Int64 = np.argsort(part.ids, kind="stable") if part else np.empty(0, np.int64)
         self._segments: list[ContextSegment] = []

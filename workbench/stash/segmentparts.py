@@ -26,6 +26,7 @@ from workbench.stash.columns import (
     unpack_columns,
     unpack_pool,
 )
+from workbench.stash.segmentmodels import ModelBlocks
 from workbench.text.postings import Postings, merge_postings, pack_postings, unpack_postings
 from workbench.text.vectors import cosines
 
@@ -43,7 +44,10 @@ _VECTORS: Final = "vectors"
 
 
 class SegmentIndexState(msgspec.Struct, frozen=True):
-    """Up to where the journal is in a generation, and by what its chunks were cut and embedded."""
+    """Up to where the journal is in a generation, and by what its chunks were cut and embedded.
+
+    `blocks` is there where several models embedded it.
+    """
 
     end: int
     checksum: int
@@ -52,6 +56,7 @@ class SegmentIndexState(msgspec.Struct, frozen=True):
     setting: str
     chunk_tokens: int
     format: int = FORMAT
+    blocks: ModelBlocks | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +88,10 @@ def make_chunks(cut: Sequence[Sequence[SegmentChunk]]) -> Chunks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentPart:
-    """Consecutive segments. `ids` are the keys of their ids; `vectors` are those of all chunks, or None."""
+    """Consecutive segments. `ids` are the keys of their ids; `vectors` are those of all chunks, or None.
+
+    `numbers` uint8 [n] say which of several models embedded each, None where there is one.
+    """
 
     postings: Postings
     chunks: Chunks
@@ -91,6 +99,7 @@ class SegmentPart:
     texts: Pool
     ids: NDArray[np.uint64]
     vectors: VectorIndex | Float32 | None
+    numbers: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return len(self.records)
@@ -153,6 +162,10 @@ class SegmentPart:
             texts += [embedded_text(text, chunk) for chunk in self.chunks.of(row)]
         return texts
 
+    def chunk_text(self, row: int) -> str:
+        """Return what is embedded of the first chunk of a segment."""
+        return embedded_text(bytes_text(self.texts[row]), self.chunks.of(row)[0])
+
 
 def merge_parts(
     parts: Sequence[tuple[SegmentPart, int]], kept: Int64, records: Sequence[bytes]
@@ -160,7 +173,7 @@ def merge_parts(
     """Return the rows to keep (ascending, of all parts) as one part; parts come with their first rows."""
     postings: list[tuple[Postings, NDArray[np.int32]]] = []
     sizes, spans = [np.empty(0, np.int64)], [np.empty((0, 2), np.int32)]
-    ids, vectors, texts = [np.empty(0, np.uint64)], [], []
+    ids, vectors, numbers, texts = [np.empty(0, np.uint64)], [], [], []
     for part, start in parts:
         mine = kept[(kept >= start) & (kept < start + len(part))]
         mapping = np.full(len(part), -1, np.int32)
@@ -174,6 +187,8 @@ def merge_parts(
         matrix = part.matrix
         if matrix is not None:
             vectors.append(matrix[chosen])
+        if part.numbers is not None:
+            numbers.append(part.numbers[mine - start])
     return SegmentPart(
         merge_postings(postings, len(kept)),
         Chunks(offsets(np.concatenate(sizes)), np.concatenate(spans)),
@@ -181,6 +196,7 @@ def merge_parts(
         make_pool(texts),
         np.concatenate(ids),
         np.concatenate(vectors) if vectors and len(vectors) == len(parts) else None,
+        np.concatenate(numbers) if numbers and len(numbers) == len(parts) else None,
     )
 
 
@@ -202,6 +218,8 @@ def write_part(
         **part.records.pack("records"),
         **part.texts.pack("texts"),
     }
+    if part.numbers is not None:
+        arrays["numbers"] = part.numbers
     write_arrays(directory / _ARRAYS, arrays)
     matrix = part.matrix
     if matrix is not None:
@@ -229,8 +247,11 @@ def read_part(
         unpack_pool(arrays, "texts", state.count),
         arrays["ids"],
         load(directory / _VECTORS) if state.model else None,
+        None if state.blocks is msgspec.UNSET else arrays["numbers"],
     )
     counts = {len(columns), part.postings.size, len(part.ids), len(part.chunks.starts) - 1, state.count}
+    if part.numbers is not None:
+        counts.add(len(part.numbers))
     chunks, matrix = int(part.chunks.starts[-1]), part.matrix
     if len(counts) > 1 or chunks != len(part.chunks.spans) or (matrix is not None and len(matrix) != chunks):
         raise ValueError("its parts do not add up")

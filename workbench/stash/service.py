@@ -190,9 +190,15 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         """Note that segments were taken back into a context: they were useful. Raises: StoreError."""
         self._note(MERGED, identifiers, query, session_id)
 
-    def note_embedded(self, model: str) -> None:
-        """Note that an index was written with vectors of all segments by a model. Raises: StoreError."""
-        self.store.journal.append(STREAM, EMBEDDED, [{"model": model}], by=self.by, sync=False)
+    def note_embedded(self, models: Mapping[str, str]) -> None:
+        """Note that an index was written with vectors of all segments, by type, "" for all others.
+
+        Raises: StoreError.
+        """
+        body: dict[str, object] = {"model": models[""]}
+        if types := {kind: model for kind, model in models.items() if kind}:
+            body["types"] = types
+        self.store.journal.append(STREAM, EMBEDDED, [body], by=self.by, sync=False)
 
     def uses(self, identifier: str) -> SegmentUses:
         """Return how a segment was used. Raises: StoreError."""

@@ -21,8 +21,9 @@ class StashLedger(Ledger[ContextSegment]):
 
     `shown` and `merged` count by id how often a query found a segment and how often it was taken back into a
     context, last at `merged_at`: relevance feedback. `collected` is when retention last ran, "" for never.
-    `embedded` is the model by which the last index was written, and `unembedded` are ids that came since. All
-    these are facts, which no undo takes back.
+    `embedded` is the model by which the last index was written, `embedded_types` those of types with another
+    one; `unembedded` are ids that came since, `retyped` has the models of those whose type was edited since.
+    These are facts, which no undo takes back.
     """
 
     type: SegmentRecordType = SEGMENTS
@@ -31,6 +32,8 @@ class StashLedger(Ledger[ContextSegment]):
     merged_at: dict[str, str] = field(default_factory=dict)
     collected: str = ""
     embedded: str = ""
+    embedded_types: dict[str, str] = field(default_factory=dict)
+    retyped: dict[str, str] = field(default_factory=dict)
     unembedded: set[str] = field(default_factory=set)
 
     def find(self, identifier: str) -> ContextSegment | None:
@@ -38,7 +41,7 @@ class StashLedger(Ledger[ContextSegment]):
         found = self.records.get(identifier)
         if found is None or not self.embedded or identifier in self.unembedded:
             return found
-        return replace(found, embedding_model=self.embedded)
+        return replace(found, embedding_model=self.retyped.get(identifier) or self._model_of(found))
 
     def take(self, entry: Entry, home: bool = False) -> None:
         """Bring one more entry into the ledger; a segment whose text was never put is left out."""
@@ -47,6 +50,7 @@ class StashLedger(Ledger[ContextSegment]):
             if identifier not in self.versions:
                 self.skipped.append(f"segment {identifier[:80]!r}: its text is missing")
                 return
+            self._note_type(identifier, str(entry.body.get("type", "")))
         elif entry.kind == PUT and self.embedded:
             self.unembedded.add(str(entry.body.get("segment_id", "")))
         Ledger.take(self, entry, home)
@@ -58,13 +62,26 @@ class StashLedger(Ledger[ContextSegment]):
             return
         if entry.kind == EMBEDDED:
             self.embedded = str(entry.body.get("model") or "")
+            given = entry.body.get("types")
+            types = given if isinstance(given, dict) else {}
+            self.embedded_types = {str(kind): str(model) for kind, model in types.items()}
             self.unembedded.clear()
+            self.retyped.clear()
             return
         counts = self.shown if entry.kind == SHOWN else self.merged
         for identifier in used_segments(entry):
             counts[identifier] = counts.get(identifier, 0) + 1
             if entry.kind == MERGED:
                 self.merged_at[identifier] = entry.at
+
+    def _model_of(self, segment: ContextSegment) -> str:
+        return self.embedded_types.get(segment.type, self.embedded)
+
+    def _note_type(self, identifier: str, kind: str) -> None:
+        """Keep by which model a segment is embedded when its type is edited."""
+        before = self.versions[identifier]
+        if self.embedded_types and kind != before.type:
+            self.retyped.setdefault(identifier, self._model_of(before))
 
 
 def used_segments(entry: Entry) -> tuple[str, ...]:

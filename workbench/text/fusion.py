@@ -70,7 +70,7 @@ def fuse(
     """
     vector, lexical = weights
     total = vector + lexical
-    meaning = vector * score_excess(cosine, calibration)
+    meaning = vector * score_excess(cosine, calibration.background)
     evidence = score_prominence(bm25, bound)
     words = lexical * (evidence if names is None else np.maximum(evidence, names))
     even = vector / total * (calibration.even - calibration.background) / (1 - calibration.background)
@@ -82,9 +82,9 @@ def fuse_lexical(bm25: Float32, bound: float) -> Float32:
     return _scale(_shares(bm25, bound), EVEN_SHARE)
 
 
-def score_excess(cosine: Float32, calibration: Calibration = MINILM) -> Float32:
+def score_excess(cosine: Float32, background: Float32 | float = MINILM.background) -> Float32:
     """Return cosines float32 [n] as shares of the way from the model's background to identity, in [0, 1]."""
-    way = (np.nan_to_num(cosine, nan=-1.0) - calibration.background) / (1 - calibration.background)
+    way = (np.nan_to_num(cosine, nan=-1.0) - background) / (1 - background)
     return _unit(way)
 
 

@@ -52,6 +52,14 @@ class ProjectIndexes(ProjectTables):
             cached(embedder, self.home / "embeddings"), self.latest, self.publish, setting=setting, note=note
         )
 
+    def vectors_by_setting(self, setting: str, *, prepare: bool = False) -> tuple[VectorStore | None, str]:
+        """Return what embeds by just the model of a setting, and what is missing if it is not ready."""
+        from store import embedding
+
+        settings = replace(embedding_settings(self.config), model=setting)
+        embedder, missing = embedding.configured_embedder(settings, prepare=prepare)
+        return (None if embedder is None else self.vectors_by(embedder, setting)), missing
+
     def vectors_of(self, model: str, setting: str) -> VectorStore | None:
         """Return what embeds by a model that was opened by a setting before, None where it is gone."""
         from store import embedding

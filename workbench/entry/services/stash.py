@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from workbench.config import StashConfig
-from workbench.errors import ModelError
+from workbench.errors import ConfigError, ModelError
 from workbench.records.answers.project import DoctorFinding, State
 from workbench.records.segments import ContextSegment
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
@@ -52,9 +52,9 @@ def collect_daily(project: OpenedProject, service: StashService) -> StashCollect
     return done if done is not None and done.disposals else None
 
 
-def count_segments(project: OpenedProject) -> int:
-    """Return how many segments a project has. Raises: StoreError."""
-    return project.stash_store.reader.read(lambda ledger: len(ledger.records))
+def stash_figures(project: OpenedProject) -> tuple[int, dict[str, str]]:
+    """Return how many segments there are, and the models of types with their own. Raises: StoreError."""
+    return project.stash_store.reader.read(lambda ledger: (len(ledger.records), dict(ledger.embedded_types)))
 
 
 def refold_stash(project: OpenedProject) -> None:
@@ -80,18 +80,31 @@ def stash_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
     held = f"{counted(number, 'segment')} of {counted(tokens, 'token')}, {plan.protected:,} protected"
     due = f"; `workbench stash gc` removes {len(plan.disposals):,}" if plan.disposals else ""
     yield DoctorFinding("stash", State.OK, held + due)
+    from workbench.entry.services.stash_models import models_of_types  # what only adds needs no models
+
+    try:
+        for kind, setting in models_of_types(project.config.stash).items():
+            vectors, missing = project.vectors_by_setting(setting)
+            text = f"{kind} is embedded by {vectors.model}" if vectors else f"{kind}, {setting}: {missing}"
+            state = State.OK if vectors else State.NOTE
+            yield DoctorFinding("stash", state, text, "The default model embeds it until then.")
+    except ConfigError as error:
+        yield DoctorFinding("stash", State.BROKEN, error.message, error.hint)
 
 
 def segment_embedding(project: OpenedProject, service: StashService, identifier: str) -> Float32:
-    """Return the unit vector of a segment's text by the model that is ready, as far as it reads; float32 [d].
+    """Return the unit vector of a segment's text by the model of its type, as far as it reads; float32 [d].
 
     Raises: UsageError for an unknown one; ModelError where no model is ready; StoreError.
     """
-    text = service.find(identifier).text
+    from workbench.entry.services.stash_models import segment_model
+
+    one = service.find(identifier)
     vectors, missing = project.text_vectors
     if vectors is None:
         raise ModelError(missing, hint="workbench model prepare")
-    found: Float32 = vectors.embed([text])[0]
+    model, _ = segment_model(project, vectors)
+    found: Float32 = model.part(one.type).embed([one.text])[0]
     return found
 
 

@@ -17,7 +17,8 @@ from workbench.entry.services.stash_search import order_weights
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, FoundSegment, StashQuery
 from workbench.stash.retrieval import retrieve
 from workbench.stash.scoring import OrderWeights
-from workbench.stash.segmentindex import EmbeddingModel, SegmentIndex
+from workbench.stash.segmentindex import SegmentIndex
+from workbench.stash.segmentmodels import EmbeddingModel
 
 if TYPE_CHECKING:
     from workbench.ports import Int64
@@ -70,7 +71,7 @@ class PastStash:
         found = retrieve(
             self.index,
             replace(query, top_k=query.top_k + spare),
-            embed=None if self.model is None else self.model.embed,
+            embed=None if self.model is None else self.model.embed_query,
             now=at,
             weights=self.weights,
             per_session=self.project.config.stash.per_session,

@@ -40,7 +40,7 @@ from workbench.sessions.importers.places import (
     transcript,
 )
 from workbench.stash.reading import TranscriptSegments, read_steps
-from workbench.stash.segmentindex import EmbeddingModel
+from workbench.stash.segmentmodels import EmbeddingModel
 
 _SIDE: Final = "agent-"
 """What the names of files of sub-agents begin with: their prompts are no user's."""

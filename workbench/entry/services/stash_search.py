@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.entry.services.stash_models import former_model, models_by_type, segment_model
 from workbench.errors import ModelError, StoreError, UsageError
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
 from workbench.stash.retrieval import retrieve
 from workbench.stash.scoring import OrderWeights
-from workbench.stash.segmentindex import EmbeddingModel, Progress, SegmentIndex
+from workbench.stash.segmentindex import SegmentIndex
+from workbench.stash.segmentmodels import EmbeddingModel, Progress
 
 if TYPE_CHECKING:
     from workbench.config import StashConfig
@@ -35,12 +37,12 @@ class StashSearcher:
     project: OpenedProject
     index: SegmentIndex
     notes: list[str] = field(default_factory=list)
-    vectors: VectorStore | None = None
+    model: EmbeddingModel | None = None
 
     @property
     def lexical(self) -> bool:
         """Whether there are no vectors to search."""
-        return self.vectors is None or not self.index.model
+        return self.model is None or not self.index.model
 
     def query(
         self,
@@ -71,7 +73,7 @@ class StashSearcher:
         return retrieve(
             self.index,
             query,
-            embed=None if self.vectors is None else self.vectors.embed,
+            embed=None if self.model is None else self.model.embed_query,
             now=self.project.clock.now(),
             weights=order_weights(self.project.config.stash),
             per_session=self.project.config.stash.per_session,
@@ -97,11 +99,14 @@ def open_stash_search(
     index = project.segment_index
     index.refresh()
     vectors, missing = project.text_vectors if len(index) else (None, "")
-    searcher = StashSearcher(project, index, vectors=vectors)
-    if vectors is None and len(index):
+    searcher = StashSearcher(project, index)
+    if vectors is not None:
+        searcher.model, notes = segment_model(project, vectors)
+        searcher.notes += notes
+    elif len(index):
         searcher.notes.append(f"the stash is searched by words alone: {missing}")
     try:
-        _bring_up(searcher, vectors, progress, write)
+        _bring_up(searcher, progress, write)
     except (ModelError, StoreError) as error:
         searcher.notes.append(f"the index of the stash is not up to date: {error.message}")
     searcher.notes += [note for note in index.notes if note not in searcher.notes]
@@ -126,16 +131,21 @@ def search_stash(
     return searcher.find(searcher.query(text, **asked)), tuple(searcher.notes)
 
 
-def renew_stash_index(project: OpenedProject, vectors: VectorStore, progress: Progress | None = None) -> int:
-    """Write the index of the stash with vectors by a model; return how many segments it has.
+def renew_stash_index(
+    project: OpenedProject, vectors: VectorStore, progress: Progress | None = None
+) -> tuple[int, tuple[str, ...]]:
+    """Write the index of the stash with vectors by a model, and by those of types, which are made ready.
 
-    Raises: ModelError, StoreError.
+    Return how many segments it has, and notes. Raises: ModelError, StoreError, ConfigError.
     """
     index = project.segment_index
     index.refresh()
-    if len(index) and (index.is_behind(vectors.model) or index.stored < len(index)):
-        _publish(project, EmbeddingModel(vectors.model, vectors.setting, vectors.embed), progress)
-    return len(index)
+    if not len(index):
+        return 0, ()
+    model, notes = segment_model(project, vectors, prepare=True)
+    if index.is_behind(model.model) or index.stored < len(index):
+        _publish(project, model, progress)
+    return len(index), notes
 
 
 def order_weights(settings: StashConfig) -> OrderWeights:
@@ -150,19 +160,16 @@ def order_weights(settings: StashConfig) -> OrderWeights:
     )
 
 
-def _bring_up(
-    searcher: StashSearcher, vectors: VectorStore | None, progress: Progress | None, write: bool
-) -> None:
+def _bring_up(searcher: StashSearcher, progress: Progress | None, write: bool) -> None:
     """Embed what was stashed since, and write the next index where it is due."""
-    project, index = searcher.project, searcher.index
-    if vectors is not None and index.model not in ("", vectors.model):
-        former = project.vectors_of(index.model, index.setting)
+    project, index, model = searcher.project, searcher.index, searcher.model
+    if model is not None and index.model not in ("", model.model):
+        former = former_model(project, index)
         if former is not None or not write:
             searcher.notes.append(
                 f"the vectors of the stash are by {index.model} until `workbench model prepare` is done"
             )
-            searcher.vectors = vectors = former
-    model = None if vectors is None else EmbeddingModel(vectors.model, vectors.setting, vectors.embed)
+            searcher.model = model = former
     if write and index.is_behind("" if model is None else model.model):
         _publish(project, model, progress)
     elif model is not None and (write or len(index) - index.stored <= AT_ONCE):
@@ -170,9 +177,9 @@ def _bring_up(
 
 
 def _publish(project: OpenedProject, model: EmbeddingModel | None, progress: Progress | None) -> None:
-    """Write the next index, and note by which model."""
+    """Write the next index, and note by which models."""
     project.segment_index.publish(model, progress)
     if model is not None:
         from workbench.entry.services.stash import stash_service  # plans publish nothing
 
-        stash_service(project, "index").note_embedded(model.model)
+        stash_service(project, "index").note_embedded(models_by_type(model))

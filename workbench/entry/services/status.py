@@ -26,6 +26,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
     report, planner, tables = stored.report, project.planner, project.table_file()
     scanned: Mapping[str, Any] = workspace.scan_report
     unembedded = known_past(planner.embedder, stored.past.heads if stored.past else ()).missing
+    segments, segment_models = _stash(project)
     return ProjectStatus(
         root=str(project.root),
         repository=repository is not None,
@@ -49,7 +50,8 @@ def project_status(project: OpenedProject) -> ProjectStatus:
         indexes=_indexes(project),
         rules=0 if stored.rules is None else len(stored.rules.rules),
         rule_files=() if stored.rules is None else tuple(stored.rules.files),
-        segments=_count_segments(project),
+        segments=segments,
+        segment_models=segment_models,
         ranking_model=config.models.ranking or DEFAULT_MODEL,
         embedding_model=None if planner.embedder is None else planner.embedder.model,
         tokenizer=planner.counter.name,
@@ -64,12 +66,12 @@ def project_status(project: OpenedProject) -> ProjectStatus:
     )
 
 
-def _count_segments(project: OpenedProject) -> int:
+def _stash(project: OpenedProject) -> tuple[int, dict[str, str]]:
     if not project.has_stash:
-        return 0
-    from workbench.entry.services.stash import count_segments
+        return 0, {}
+    from workbench.entry.services.stash import stash_figures
 
-    return count_segments(project)
+    return stash_figures(project)
 
 
 def _indexes(project: OpenedProject) -> tuple[StoredIndex, ...]:

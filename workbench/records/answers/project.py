@@ -100,6 +100,9 @@ class ProjectStatus(Answer, frozen=True):
     rules: Annotated[Count, Meta(description="Rules in force.")]
     rule_files: Texts
     segments: Annotated[Count, Meta(description="Segments of the stash.")]
+    segment_models: Annotated[
+        Mapping[str, str], Meta(description="Embedding models of types of segments that have their own.")
+    ]
     ranking_model: Text
     embedding_model: str | None
     tokenizer: Text

@@ -66,7 +66,8 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
     files = found.rule_files
     lines.append(("rules", f"{found.rules:,}" + (f" from {', '.join(files[:6])}" if files else "")))
     if found.segments:
-        lines.append(("stash", counted(found.segments, "segment")))
+        models = "".join(f", {kind} embedded by {one}" for kind, one in found.segment_models.items())
+        lines.append(("stash", counted(found.segments, "segment") + models))
     embedding = found.embedding_model or "none: by words alone"
     lines.append(("models", f"ranking {found.ranking_model}, embedding {embedding}"))
     lines.append(("tokens", f"counted by {found.tokenizer}"))

@@ -172,7 +172,10 @@ def _renew_stash(work: Session, vectors: VectorStore) -> int:
     from workbench.entry.services.stash_search import renew_stash_index
 
     try:
-        return renew_stash_index(work.opened, vectors, partial(work.progress, "embedding segments"))
+        count, notes = renew_stash_index(work.opened, vectors, partial(work.progress, "embedding segments"))
+        for note in notes:
+            work.here.out.say(note)
+        return count
     except (ModelError, StoreError) as error:
         work.here.out.say(f"the stash is not embedded: {error.message}")
         return 0
