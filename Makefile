@@ -109,6 +109,7 @@ docs: $(VENV)/.dev ## write the generated pages and schemas in docs/
 	@$(PYTHON_) -m workbench.entry.cli.reference docs/commands.md
 	@$(PYTHON_) -m screens.reference docs/keys.md
 	@$(PYTHON_) -m workbench.entry.schemas docs/schema
+	@$(PYTHON_) -m workbench.entry.http.openapi docs/openapi.json
 	@$(PYTHON_) -m store.table_notes docs/tables.md
 
 pictures: $(VENV)/.dev ## draw the pictures of the README and the tour

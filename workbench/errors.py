@@ -2,7 +2,8 @@
 
     WorkbenchError
     ├── UsageError            the request itself makes no sense (exit 2)
-    │   └── ConfigError       a setting is wrong; names the file, key and value
+    │   ├── ConfigError       a setting is wrong; names the file, key and value
+    │   └── UnknownRecord     nothing has the id that was given
     ├── ProjectError          the project directory cannot be used
     │   ├── Unasked           so much outside of a repository that a person is asked first
     │   ├── StaleProject      --strict was asked and files changed since the index
@@ -41,6 +42,10 @@ class UsageError(WorkbenchError):
 
 class ConfigError(UsageError):
     """A setting has a wrong name or value."""
+
+
+class UnknownRecord(UsageError):
+    """Nothing has the id that was given."""
 
 
 class ProjectError(WorkbenchError):

@@ -46,3 +46,9 @@ def journal_files(root: Path, stream: str, environment: Mapping[str, str] = os.e
     """Yield the files that a stream of a project and of its user may be in."""
     for place in (*state_places(root, environment), user_home(environment)):
         yield place / "journal" / f"{stream}.jsonl"
+
+
+def serve_socket(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return where `workbench serve` listens for questions about a project, and hooks look for it."""
+    name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:_HASH_LENGTH]
+    return user_home(environment) / "run" / f"{name}.sock"

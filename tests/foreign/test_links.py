@@ -19,8 +19,8 @@ from tests.screens.golden import screen_text
 from workbench.entry.cli import exits, main
 from workbench.rules.files.placement import TARGETS
 
-ELSEWHERE = {"app", "serve-web", "watch", "hook", "mcp"}
-"""The app is below, a browser shows it; watching ends by a signal, a hook its process, mcp needs a client."""
+ELSEWHERE = {"app", "serve-web", "watch", "hook", "mcp", "serve"}
+"""The app is below, a browser shows it; watching ends by a signal, a hook its process; servers wait."""
 
 COMMANDS = tuple(
     shlex.split(line)

@@ -24,7 +24,7 @@ from workbench.curation.records import (
     SettledConflict,
     StepMarks,
 )
-from workbench.errors import ParseError, UsageError
+from workbench.errors import ParseError, UnknownRecord
 from workbench.ports import Entry
 
 
@@ -72,18 +72,20 @@ class Ledger(Generic[R]):
         return [identifier for identifier in self.records if identifier in identifiers]
 
     def require(self, identifier: str) -> R:
-        """Return the record of an id. Raises: UsageError, naming the record in its place if there is one."""
+        """Return the record of an id. Raises: UnknownRecord, naming the one in its place if there is one."""
         record = self.records.get(identifier)
         if record is not None:
             return record
         kind, now = self.type, self.current(identifier)
         if now is not None:
-            raise UsageError(
+            raise UnknownRecord(
                 f"{identifier} was superseded by {now.id}",
                 hint=f"workbench {kind.group} history {kind.short(now.id)}",
             )
         known = "is no longer in force" if identifier in self.versions else "is not known"
-        raise UsageError(f"{identifier} {known}", hint=f"`workbench {kind.group} list` shows all there are.")
+        raise UnknownRecord(
+            f"{identifier} {known}", hint=f"`workbench {kind.group} list` shows all there are."
+        )
 
     def take(self, entry: Entry, home: bool = False) -> None:
         """Bring one more entry into the ledger; `home` says whether it is of the home's journal."""

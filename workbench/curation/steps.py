@@ -26,7 +26,7 @@ from workbench.curation.records import (
     StepMarks,
     new_marks,
 )
-from workbench.errors import UsageError
+from workbench.errors import UnknownRecord, UsageError
 
 _NAMED: Final = 3  # records in the title of a step
 
@@ -189,7 +189,7 @@ def _step_to_undo(ledger: Ledger[R], identifier: str) -> CurationStep[R]:
         raise UsageError("there is nothing to undo", hint=f"`workbench {group} history` lists what was done.")
     found = next((one for one in reversed(ledger.done) if one.startswith(identifier)), None)
     if found is None:
-        raise UsageError(
+        raise UnknownRecord(
             f"there is no step {identifier} to undo", hint=f"`workbench {group} undo --list` has their ids."
         )
     return ledger.steps[found]

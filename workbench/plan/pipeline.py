@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from workbench.plan.compose import FileCandidate, Pack, compose
+from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.passages import choose_rules, learned_passages, rule_passages, without_rule_files
 from workbench.plan.planner import Planner, Ranking, missing_parts, rank
@@ -21,7 +21,7 @@ from workbench.plan.snippets import chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
 from workbench.records.answers.plan import PlanResponse
-from workbench.records.plan import Intent, PlanRequest, RankedFile
+from workbench.records.plan import Detail, Intent, MlMode, PlanRequest, RankedFile, Representation
 from workbench.records.project import CacheStatus, Layer, Skipped
 from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
 _NAMED_RULE = 60  # characters of a rule in the reason why it is left out
+RERANKING = "reranking"
+"""The second stage of `ml_mode` full, for which there is no model yet."""
+_UNWANTED = {Detail.COMPACT: Representation.FULL, Detail.VERBOSE: Representation.OUTLINE}
 _SPARE_SHARE = 0.1  # of the budget that may stay free without a note
 
 
@@ -79,6 +82,8 @@ def plan(
     """
     stages: dict[str, float] = {}
     clock = time.perf_counter()
+    if request.ml_mode is MlMode.OFF:
+        planner = replace(planner, embedder=None, embedder_note="", recheck=None)
     ranking = rank(
         workspace,
         planner,
@@ -117,6 +122,7 @@ def plan(
     chances = needed_chances(ranking.model, ranking.files, overrides.pinned)
     least = max(LEAST_CHANCE, request.least_chance)
     candidates, unread = _candidates(workspace, planner, ranking, chances, STYLES[style], least)
+    candidates = in_detail(candidates, request.detail)
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
     candidates = without_rule_files(candidates, rules, intent)
@@ -145,7 +151,11 @@ def plan(
         chances={} if baseline else chances,
         segments=segments,
         dropped=dropped,
-        degraded=(*missing_parts(workspace, planner), *matched.degraded),
+        degraded=(
+            *missing_parts(workspace, planner),
+            *matched.degraded,
+            *((RERANKING,) if request.ml_mode is MlMode.FULL else ()),
+        ),
         notes=[
             *_unfit(pack, dropped, overrides),
             *_spare(pack),
@@ -196,6 +206,21 @@ def _candidates(
         pinned=ranking.overrides.pinned,
         least=least,
     )
+
+
+def in_detail(candidates: Sequence[FileCandidate], detail: Detail) -> list[FileCandidate]:
+    """Return candidates without the offers that a detail leaves out; what is pinned keeps its own."""
+    unwanted = _UNWANTED.get(detail)
+    if unwanted is None:
+        return [*candidates]
+    return [
+        one if one.pinned else replace(one, offers=tuple(_without(one.offers, unwanted)))
+        for one in candidates
+    ]
+
+
+def _without(offers: Sequence[ViewOffer], unwanted: Representation) -> Iterator[ViewOffer]:
+    return (offer for offer in offers if offer.view.representation is not unwanted)
 
 
 def file_candidates(

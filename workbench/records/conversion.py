@@ -22,11 +22,14 @@ _MSGPACK: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 _EXAMINING = Lock()
 
 
-def convert(value: object, kind: type[Value]) -> Value:
-    """Return builtin values as `kind`, strictly. Raises: msgspec.ValidationError, a ValueError."""
+def convert(value: object, kind: type[Value], *, strict: bool = True) -> Value:
+    """Return builtin values as `kind`, unless `strict` also texts as the numbers and truths they spell.
+
+    Raises: msgspec.ValidationError, a ValueError.
+    """
     if kind not in _MSGPACK:
         _examine(kind)
-    return msgspec.convert(value, kind)
+    return msgspec.convert(value, kind, strict=strict)
 
 
 def decode_json(data: bytes | bytearray | memoryview | str | msgspec.Raw, kind: type[Value]) -> Value:
@@ -50,6 +53,14 @@ def encode_lossless(value: object) -> bytes:
     except UnicodeEncodeError:
         # Names that are not UTF-8 are lone surrogates, which the standard library's JSON alone can write.
         return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode("ascii")
+
+
+def encode_whole(value: object) -> bytes:
+    """Return a value as JSON for programs of others: `?` for what UTF-8 cannot say."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def decode_lossless(data: bytes, kind: type[Value]) -> Value:

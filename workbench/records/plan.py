@@ -26,11 +26,19 @@ class Risk(StrEnum):
 
 
 class Detail(StrEnum):
-    """How much of each layer `explore` shows."""
+    """How much of each layer `explore` shows, and of each file a pack."""
 
     COMPACT = "compact"
     NORMAL = "normal"
     VERBOSE = "verbose"
+
+
+class MlMode(StrEnum):
+    """Which models a plan asks [img §7.4]."""
+
+    OFF = "off"  # none: structure and words alone
+    FAST = "fast"  # embeddings
+    FULL = "full"  # a second stage that ranks the best again
 
 
 class Representation(StrEnum):
@@ -52,7 +60,8 @@ class PlanRequest:
     `facts` (name, values), `scenario` and `step` say what else is known of the work, for rules that hold only
     there. `received` are paths and ids that the session has already and that are not repeated, whether they
     are still there or not; a file less likely to be needed than `least_chance` is neither shown nor named.
-    Without `stash` no segment of the stash is in the pack.
+    Without `stash` no segment of the stash is in the pack. `detail` compact shows no file as a whole, verbose
+    none as an outline.
     """
 
     project_root: str
@@ -73,6 +82,8 @@ class PlanRequest:
     received: tuple[str, ...] = ()
     least_chance: float = 0.0
     stash: bool = True
+    ml_mode: MlMode = MlMode.FAST
+    detail: Detail = Detail.NORMAL
 
 
 @dataclass(frozen=True, slots=True)

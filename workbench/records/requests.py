@@ -27,7 +27,8 @@ class PlanOptions(WorkContext, total=False):
     `query_type` is the kind of task (default: by its words); with `strict` files that changed since the last
     index are refused. `pinned` and `excluded` name files by their paths from the root, rules, learnings
     and segments by their ids. `feature` and `task_id` limit what was learned to what is about them. Without
-    `stash` no segment is in the pack.
+    `stash` no segment is in the pack. `ml_mode` is off (words and structure alone), fast (embeddings) or full
+    (and a reranking); `detail` compact (no file as a whole), normal or verbose (none as an outline).
     """
 
     query_type: str
@@ -37,6 +38,8 @@ class PlanOptions(WorkContext, total=False):
     feature: str
     task_id: str
     stash: bool
+    ml_mode: str
+    detail: str
 
 
 class RuleFields(TypedDict, total=False):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from workbench.errors import UsageError
+from workbench.errors import UnknownRecord, UsageError
 from workbench.records.episodes import ChangeKind
 from workbench.suggest import did_you_mean
 from workbench.text.redact import redact, redact_values
@@ -110,10 +110,10 @@ def edit_payload(found: dict[str, Any], kind: str, path_of: Callable[[str], str]
     return edited
 
 
-def unknown_session(given: str, known: Iterable[str]) -> UsageError:
+def unknown_session(given: str, known: Iterable[str]) -> UnknownRecord:
     """Return the error for an unknown session, with the nearest one."""
     nearest = did_you_mean(given, known, "`workbench episode list` shows the sessions that are known.")
-    return UsageError(f"there is no session {_short(given)}", hint=nearest)
+    return UnknownRecord(f"there is no session {_short(given)}", hint=nearest)
 
 
 def _clean_object(value: Mapping[str, Any], room: list[int], depth: int) -> dict[str, Any]:

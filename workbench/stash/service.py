@@ -16,7 +16,7 @@ from workbench.curation.records import EntryDraft, RecordChange, StepDraft, new_
 from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_same_changes, nothing_to_change, some_names
 from workbench.curation.store import record
-from workbench.errors import UsageError
+from workbench.errors import UnknownRecord, UsageError
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
 from workbench.stash.segmenttype import (
@@ -246,11 +246,11 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         """Return the whole id of a segment from its beginning. Raises: UsageError for none or several."""
         try:
             return _identified(beginning, ledger.records)
-        except UnknownSegment:
+        except UnknownRecord:
             gone = _begun(beginning, ledger.versions)
             if len(gone) != 1:
                 raise
-            raise UsageError(
+            raise UnknownRecord(
                 f"{gone[0]} was removed",
                 hint=f"`workbench stash history {gone[0][:SHORT]}` says when and why.",
             ) from None
@@ -329,12 +329,8 @@ def _storable(text: str) -> str:
     return text
 
 
-class UnknownSegment(UsageError):
-    """No segment has an id that begins so."""
-
-
 def _identified(beginning: str, known: Collection[str]) -> str:
-    """Return the one of the ids that begins so. Raises: UnknownSegment for none; UsageError for several."""
+    """Return the one of the ids that begins so. Raises: UnknownRecord for none; UsageError for several."""
     if beginning in known:
         return beginning
     found = _begun(beginning, known)
@@ -347,7 +343,7 @@ def _identified(beginning: str, known: Collection[str]) -> str:
         )
     near = (one for one in known if one.startswith(beginning[:6]) or one.endswith(beginning[-6:]))
     hint = did_you_mean(beginning, [one for one, _ in zip(near, range(_NEAR), strict=False)])
-    raise UnknownSegment(
+    raise UnknownRecord(
         f"there is no segment {beginning[:40]!r}", hint=hint or "`workbench stash list` shows all."
     )
 

@@ -199,8 +199,9 @@ def test_what_is_unusual_is_left_to_the_sdk(line: bytes) -> None:
 def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Path) -> None:
     """What prints in the same process goes to stderr; garbage and messages that are too long are survived."""
     noisy = (
-        "import os; from workbench.entry.mcp import calls, project, stdio, wire; wire.MAX_MESSAGE = 5000\n"
-        "def recall(*_):\n    project.CALLER.get()('embedding', 1, 2); print('noise')\n"
+        "import os; from workbench.entry.mcp import calls, stdio, wire\n"
+        "from workbench.entry.services import opening; wire.MAX_MESSAGE = 5000\n"
+        "def recall(*_):\n    opening.CALLER.get()('embedding', 1, 2); print('noise')\n"
         "    os.write(1, b'more noise'); os.system('echo even more')\n"
         "    return calls.RecallResult((), note=repr(os.read(0, 1)))\n"
         f"calls._CALLS['recall'] = recall; stdio.serve({str(tmp_path)!r})"

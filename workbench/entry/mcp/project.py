@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -21,9 +20,6 @@ BY: Final = "mcp"
 
 PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
 
-CALLER: Final[ContextVar[Callable[[str, int, int], None] | None]] = ContextVar("CALLER", default=None)
-"""What the call of this thread reports its progress to."""
-
 
 class ServedProject:
     """The project of a server, opened once. `session` is that of the agent, empty where none is known."""
@@ -38,10 +34,10 @@ class ServedProject:
         """Return the project, kept open. Raises: WorkbenchError, and the next call tries again."""
         with self._opening:
             if self._host is None:
-                from workbench.entry.services.opening import find_project, host_project
+                from workbench.entry.services.opening import find_project, host_project, report_progress
 
                 root = find_project(self._given) if self._given else Path.cwd()
-                self._host = host_project(root, {}, BY, _report)
+                self._host = host_project(root, {}, BY, report_progress)
             return self._host
 
     def close(self) -> None:
@@ -67,9 +63,3 @@ def require_index(project: OpenedProject) -> None:
             hint="Ask the user to run `workbench index` there, once. Until then search for yourself; the "
             "stash, remember and recall work.",
         )
-
-
-def _report(stage: str, done: int, total: int) -> None:
-    caller = CALLER.get()
-    if caller is not None:
-        caller(stage, done, total)

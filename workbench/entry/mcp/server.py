@@ -22,10 +22,11 @@ from mcp.shared.exceptions import MCPError
 from workbench import __version__
 from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.messages import MergeResult, PlanResult
-from workbench.entry.mcp.project import CALLER, ServedProject
+from workbench.entry.mcp.project import ServedProject
 from workbench.entry.mcp.resources import JSON, TEMPLATES, read_resource
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
 from workbench.entry.mcp.wire import Wire, encode
+from workbench.entry.services.opening import CALLER
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:

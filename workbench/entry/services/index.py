@@ -7,26 +7,31 @@ places. Nothing is opened but what git itself reads, and nothing is recorded.
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.sessions import project_places
-from workbench.errors import GitError
+from workbench.errors import GitError, StoreError
 from workbench.plan.matching import LEARNINGS, RULES
 from workbench.plan.semantics import TASKS, head_texts
-from workbench.plan.workspace import Progress, Workspace
+from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.scan import ScanLimits, scan
+from workbench.records.answers.project import IndexReport
 from workbench.rules.matching.relevance import rule_texts
 from workbench.rules.rulebook import find_sources
 from workbench.sessions.importers.places import agent_directory_session, project_transcripts
 
 if TYPE_CHECKING:
     from workbench.entry.project import CatchUp, VectorStore
+    from workbench.entry.services.metrics import Measured
+    from workbench.project.layers import LayerView
+    from workbench.records.plan import Detail, QueryType
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +163,67 @@ def keep_vectors(project: OpenedProject, *, renew: bool = False) -> list[str]:
         return []
     texts = vector_texts(project.workspace)
     return [kind for kind in texts if vectors.keep(kind, texts[kind], renew=renew)]
+
+
+def project_tables(opened: OpenedProject) -> tuple[str, ...]:
+    """Put the index into the tables; return why that failed, as plans do without them."""
+    try:
+        follow_index(opened)
+        if opened.has_stash:
+            from workbench.entry.services.stash import refold_stash
+
+            refold_stash(opened)
+    except StoreError as error:
+        return (f"the tables do not hold the index: {error.message}",)
+    return ()
+
+
+def refresh_index(
+    project: OpenedProject, measurement: Measured, progress: Progress | None = None
+) -> tuple[Synced, float]:
+    """Bring the index up to date, and the tables with it; return what was read and the seconds it took.
+
+    Raises: ProjectError, StoreError, GitError.
+    """
+    started = time.perf_counter()
+    synced = project.workspace.sync(progress=progress, settle=True)
+    measurement.synced(synced)
+    synced = replace(synced, notes=(*synced.notes, *project_tables(project)))
+    return synced, time.perf_counter() - started
+
+
+def index_report(workspace: Workspace, synced: Synced, seconds: float) -> IndexReport:
+    """Return what an update of the index is published as."""
+    return IndexReport(
+        was=synced.freshness,
+        cache_status=synced.cache,
+        files=int(workspace.index.alive.sum()),
+        changed=synced.changed,
+        added=synced.added,
+        removed=synced.removed,
+        episodes=workspace.history.size,
+        imported=synced.episodes,
+        forgotten=synced.forgotten,
+        rules=len(workspace.rulebook.rules),
+        notes=(*workspace.adapters.notes, *synced.notes),
+        timing={**synced.stages, "total": round(seconds * 1000, 3)},
+    )
+
+
+def explore_project(
+    project: OpenedProject,
+    measurement: Measured,
+    query_type: QueryType,
+    detail: Detail,
+    progress: Progress | None = None,
+) -> tuple[LayerView, tuple[str, ...]]:
+    """Return the layers of a kind of task, and what is odd about the project. Raises: as `refresh_index`."""
+    from workbench.plan.baseline import layer_view
+    from workbench.project.sections import explore
+
+    notes: list[str] = []
+    synced = project.workspace.sync(progress=progress)
+    measurement.synced(synced)
+    view = explore(layer_view(project.workspace, notes=notes), query_type, detail)
+    measurement.candidates = len(view.paths)
+    return view, (*synced.notes, *notes)

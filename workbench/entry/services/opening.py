@@ -6,10 +6,11 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from workbench.errors import ProjectError, UsageError
 
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
     from workbench.entry.services.metrics import Measured
 
 Progress = Callable[[str, int, int], None]
+
+CALLER: Final[ContextVar[Progress | None]] = ContextVar("CALLER", default=None)
+"""What the call of this thread reports its progress to, where a server keeps the project open."""
+
+
+class CallEnded(BaseException):
+    """Nobody waits for a call any more: raised by `CALLER` where the call reports progress."""
+
+
+def report_progress(stage: str, done: int, total: int) -> None:
+    """Report progress to who asked in this thread."""
+    caller = CALLER.get()
+    if caller is not None:
+        caller(stage, done, total)
 
 
 def find_project(given: str = "", start: Path | None = None) -> Path:

@@ -10,7 +10,7 @@ from workbench.entry.services.episodes import episode_service
 from workbench.entry.services.rule_checks import ToolCallContext
 from workbench.errors import UsageError
 from workbench.plan.render import STYLES
-from workbench.records.plan import PlanRequest, QueryType
+from workbench.records.plan import Detail, MlMode, PlanRequest, QueryType
 from workbench.records.requests import WorkContext
 from workbench.sessions.episodes_checks import one_of
 
@@ -28,6 +28,8 @@ def plan_request(  # noqa: PLR0913 - what a plan can be asked for
     feature: str | None = None,
     task_id: str | None = None,
     stash: bool = True,
+    ml_mode: str = "",
+    detail: str = "",
     **known: Unpack[WorkContext],
 ) -> PlanRequest:
     """Return the request for a task; `session` is the episode that asks, whose scenario and step hold.
@@ -62,6 +64,8 @@ def plan_request(  # noqa: PLR0913 - what a plan can be asked for
         scenario=scenario,
         step=step,
         stash=stash,
+        ml_mode=one_of(MlMode, ml_mode, "mode") if ml_mode else MlMode.FAST,
+        detail=one_of(Detail, detail, "detail") if detail else Detail.NORMAL,
     )
 
 

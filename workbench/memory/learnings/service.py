@@ -16,7 +16,7 @@ from workbench.curation.records import StepDraft, WalkedStep
 from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_addition, draft_same_changes
 from workbench.curation.store import record
-from workbench.errors import UsageError
+from workbench.errors import UnknownRecord, UsageError
 from workbench.memory.learnings.echoes import is_echo, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
@@ -289,7 +289,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
                 f"{len(found)} learnings begin with {beginning[:40]!r}", hint=f"Give more of it: {some}, …"
             )
         hint = did_you_mean(beginning, sorted(one[:SHORT] for one in ledger.records))
-        raise UsageError(
+        raise UnknownRecord(
             f"there is no learning {beginning[:40]!r}", hint=hint or "`workbench memory list` shows all."
         )
 

@@ -51,23 +51,19 @@ def explore(query_type: str, detail: str) -> None:
 
     It knows nothing of a task but its kind: this is what a plan is compared with.
     """
-    from workbench.plan.baseline import layer_view
-    from workbench.project import layers, sections
+    from workbench.entry.services.index import explore_project
+    from workbench.project import layers
 
-    notes: list[str] = []
     with session("explore") as work:
-        synced = work.opened.workspace.sync(progress=work.progress)
-        work.measurement.synced(synced)
-        view = sections.explore(
-            layer_view(work.opened.workspace, notes=notes), QueryType(query_type), Detail(detail)
+        view, notes = explore_project(
+            work.opened, work.measurement, QueryType(query_type), Detail(detail), work.progress
         )
-        work.measurement.candidates = len(view.paths)
     if work.here.flags.json:
         work.here.out.json(layers.explore_response(view))
     else:
         work.here.out.data(layers.render(view))
     work.show_notes()
-    for note in (*synced.notes, *notes):
+    for note in notes:
         work.here.out.say(note)
 
 

@@ -12,11 +12,17 @@ from workbench.entry.cli.frame import Group, command, current
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.sessions.transfer import import_sessions
 from workbench.entry.project import OpenedProject, give_consent
-from workbench.entry.services.index import follow_index, keep_vectors, rebuild_tables
+from workbench.entry.services.index import (
+    follow_index,
+    index_report,
+    keep_vectors,
+    project_tables,
+    rebuild_tables,
+    refresh_index,
+)
 from workbench.entry.services.rules import measured_fetcher
 from workbench.errors import ModelError, ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
-from workbench.records.answers.project import IndexReport
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
@@ -40,7 +46,7 @@ def index(full: bool) -> None:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
         work.measurement.synced(synced)
-        synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened), *_vectors(work.opened)))
+        synced = replace(synced, notes=(*synced.notes, *project_tables(work.opened), *_vectors(work.opened)))
     _report(work, synced, time.perf_counter() - started)
 
 
@@ -48,24 +54,8 @@ def index(full: bool) -> None:
 def refresh() -> None:
     """Update the index with the files that changed, and list them."""
     with session("refresh") as work:
-        started = time.perf_counter()
-        synced = work.opened.workspace.sync(progress=work.progress, settle=True)
-        work.measurement.synced(synced)
-        synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
-    _report(work, synced, time.perf_counter() - started)
-
-
-def _project_tables(opened: OpenedProject) -> tuple[str, ...]:
-    """Put the index into the tables; return why that failed, as plans do without them."""
-    try:
-        follow_index(opened)
-        if opened.has_stash:
-            from workbench.entry.services.stash import refold_stash
-
-            refold_stash(opened)
-    except StoreError as error:
-        return (f"the tables do not hold the index: {error.message}",)
-    return ()
+        synced, seconds = refresh_index(work.opened, work.measurement, work.progress)
+    _report(work, synced, seconds)
 
 
 def _vectors(opened: OpenedProject, *, renew: bool = False) -> tuple[str, ...]:
@@ -83,22 +73,7 @@ def _report(work: Session, synced: Synced, seconds: float) -> None:
     workspace, out = work.opened.workspace, work.here.out
     files = int(workspace.index.alive.sum())
     if work.here.flags.json:
-        out.json(
-            IndexReport(
-                was=synced.freshness,
-                cache_status=synced.cache,
-                files=files,
-                changed=synced.changed,
-                added=synced.added,
-                removed=synced.removed,
-                episodes=workspace.history.size,
-                imported=synced.episodes,
-                forgotten=synced.forgotten,
-                rules=len(workspace.rulebook.rules),
-                notes=(*workspace.adapters.notes, *synced.notes),
-                timing={**synced.stages, "total": round(seconds * 1000, 3)},
-            )
-        )
+        out.json(index_report(workspace, synced, seconds))
         return
     how = {"hit": "nothing had changed", "partial": synced.reason, "miss": synced.reason or "built"}
     counts = ((files, "file"), (workspace.history.size, "past task"), (len(workspace.rulebook.rules), "rule"))

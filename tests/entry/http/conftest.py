@@ -1,0 +1,49 @@
+"""A server of an indexed repository, asked without a network."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+pytest.importorskip("fastapi", reason="the package fastapi is not installed here")
+
+import workbench
+from tests.conftest import Work
+from workbench.entry.http.app import Service
+from workbench.entry.http.projects import ServedProjects
+
+TASK = "the token is not refreshed after a 401"
+
+
+@pytest.fixture
+def shop(work: Work) -> Work:
+    """A repository with code and a rule, indexed."""
+    work.write("AGENTS.md", "- Never push with force.\n")
+    work.write("shop/auth.py", 'def refresh_token():\n    """Refresh the token after a 401."""\n')
+    work.write("shop/store.py", "def read(key):\n    return key\n")
+    work.commit("Refresh tokens")
+    with workbench.open_project(work.root) as project:
+        project.preview(TASK)
+    return work
+
+
+def service_of(root: Path, **options: Any) -> Service:
+    """Return a server of the projects below a directory."""
+    return Service(ServedProjects([root], root), **options)
+
+
+@asynccontextmanager
+async def asking(service: Service, base: str = "http://localhost") -> AsyncIterator[httpx.AsyncClient]:
+    """Give a client of a server in this process, and end the server afterwards."""
+    transport = httpx.ASGITransport(app=service.guard)
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url=base) as client:
+            yield client
+    finally:
+        service.workers.end()
+        service.projects.close()

@@ -1,0 +1,95 @@
+"""The command that answers programs over HTTP."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from workbench.entry.cli import exits
+from workbench.entry.cli.frame import command, current
+from workbench.errors import UsageError
+
+
+@command(
+    examples=(
+        "workbench serve",
+        "workbench serve --port 8321",
+        "workbench serve --root ~/code --socket ~/.cache/workbench.sock",
+        "workbench serve --openapi > openapi.json",
+    )
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help="Listen at a port; 0 takes a free one."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="With --port: where.")
+@click.option(
+    "--socket", "path", type=click.Path(path_type=Path), metavar="PATH", help="Another unix socket."
+)
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIRECTORY",
+    help="Answer for all projects below it (default: this project). Repeatable.",
+)
+@click.option("--openapi", is_flag=True, help="Print the OpenAPI document, and serve nothing.")
+def serve(port: int | None, host: str, path: Path | None, roots: Sequence[Path], openapi: bool) -> int:
+    """Answer programs over HTTP: plans, rules, learnings, the stash, sessions, hooks.
+
+    It listens at a unix socket that only you can open; with --port at a port of this machine, where every
+    request needs the bearer token of a file that only you can read. Both are printed once it can be asked.
+    The address goes to stdout. Ctrl-C ends it.
+
+    The server owns nothing: everything is on disk before a request is answered, so it may be killed, two may
+    run, and every other command works meanwhile and without it. Hooks of agents ask it where it runs, because
+    its projects are loaded; nothing starts it unasked.
+    """
+    here = current()
+    if openapi:
+        from workbench.entry.http.openapi import document_text
+
+        here.out.data(document_text().rstrip("\n"))
+        return exits.OK
+    from workbench.entry.http.projects import ServedProjects
+    from workbench.entry.http.serving import ListeningPlace, read_token
+    from workbench.entry.http.serving import serve as serve_requests
+    from workbench.entry.web.access import is_loopback
+    from workbench.places import serve_socket, user_home
+
+    if port is not None and path is not None:
+        raise UsageError("a server listens at a port or at a socket", hint="Leave out --port or --socket.")
+    if not is_loopback(host):
+        raise UsageError(
+            f"{host} may be reached from other machines",
+            hint="Use a tunnel, such as ssh -L 8321:localhost:8321.",
+        )
+    project = Path(os.path.realpath(here.project))
+    projects = ServedProjects(roots or [project], project)
+    if port is None:
+        place, token_file = ListeningPlace(socket=(path or serve_socket(project)).absolute()), None
+    else:
+        token, token_file = read_token(user_home(os.environ))
+        place = ListeningPlace(host=host, port=port, token=token)
+
+    def ready(address: str) -> None:
+        if here.flags.json:
+            known = (
+                {"socket": address} if token_file is None else {"url": address, "token_file": str(token_file)}
+            )
+            here.out.json(known)
+            return
+        here.out.data(address)
+        if token_file is None:
+            here.out.say(f"try: curl --unix-socket {address} http://localhost/v1/health")
+        else:
+            here.out.say(f"the bearer token is in {token_file}")
+            here.out.say(f'try: curl -H "Authorization: Bearer $(cat {token_file})" {address}v1/health')
+        here.out.say("Ctrl-C ends it")
+
+    serve_requests(projects, place, ready)
+    here.out.say("stopped serving")
+    return exits.OK

@@ -1,0 +1,1 @@
+"""The server that programs ask over HTTP."""

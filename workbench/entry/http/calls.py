@@ -1,0 +1,223 @@
+"""What the requests about a project and its sessions do: the services that every face asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, structs
+
+from workbench.entry.http.answers import (
+    EpisodeState,
+    EventReceipt,
+    SessionReceipt,
+    SessionRows,
+    TextContext,
+)
+from workbench.entry.http.messages import (
+    ContextRequest,
+    DeltaRequest,
+    EndRequest,
+    EventRequest,
+    ExploreRequest,
+    FeedbackRequest,
+    ListRequest,
+    PlanContextRequest,
+    RecordRequest,
+    Request,
+    StartRequest,
+)
+from workbench.errors import ProjectError
+
+if TYPE_CHECKING:
+    from workbench.entry.services.opening import ProjectHost
+    from workbench.project.delta import Delta
+    from workbench.records.answers.plan import PlanResponse
+    from workbench.records.answers.project import ExploreResponse, IndexReport, ProjectStatus
+    from workbench.records.episodes import Episode, Trace
+
+
+def plan_context(host: ProjectHost, given: PlanContextRequest) -> PlanResponse:
+    """Pack what an agent should read for a task into a token budget."""
+    from workbench.entry.services.episodes import recording_of
+    from workbench.entry.services.plan import plan_for, record_pack
+    from workbench.entry.services.requests import pack_style, plan_request
+
+    with host.operation("plan") as work:
+        request = plan_request(
+            work.project,
+            given.task,
+            budget=given.token_budget,
+            session=given.session_id,
+            query_type=given.query_type or "",
+            strict=given.strict,
+            pinned=given.pinned,
+            excluded=given.excluded,
+            ml_mode=given.ml_mode,
+            detail=given.detail,
+            **known(given),
+        )
+        made = plan_for(
+            work.project,
+            work.measurement,
+            request,
+            style=pack_style(work.project, ""),
+            progress=host.progress,
+            by=host.by,
+        )
+        if given.session_id:
+            record_pack(recording_of(host), request, made.response)
+        return made.response
+
+
+def explore(host: ProjectHost, given: ExploreRequest) -> ExploreResponse:
+    """Show the project in layers, as a kind of task is routed to them."""
+    from workbench.entry.services.index import explore_project
+    from workbench.project.layers import explore_response
+
+    with host.operation("explore") as work:
+        view, _ = explore_project(
+            work.project, work.measurement, given.query_type, given.detail, host.progress
+        )
+        return explore_response(view)
+
+
+def context(host: ProjectHost, given: ContextRequest) -> TextContext:
+    """Return the layers of a kind of task as a text for an agent, within a token budget."""
+    from workbench.entry.services.index import explore_project
+    from workbench.project.layers import render
+
+    with host.operation("explore") as work:
+        view, _ = explore_project(
+            work.project, work.measurement, given.query_type, given.detail, host.progress
+        )
+        budget = given.token_budget or work.project.config.plan.budget
+        count, whole = work.project.counter.count, render(view)
+        lines = whole.splitlines(keepends=True)
+        least, most = 0, len(lines)
+        while least < most:
+            middle = (least + most + 1) // 2
+            if count("".join(lines[:middle])) <= budget:
+                least = middle
+            else:
+                most = middle - 1
+        text = "".join(lines[:least])
+        tokens = work.measurement.tokens = count(text)
+        return TextContext(
+            query_type=given.query_type,
+            detail=given.detail,
+            layers=tuple(section.layer for section in view.sections),
+            files=tuple(dict.fromkeys(view.paths)),
+            text=text,
+            tokens=tokens,
+            complete=text == whole,
+        )
+
+
+def delta(host: ProjectHost, given: DeltaRequest) -> Delta:
+    """Show what changed since a revision: uncommitted work first, then files by their last commit."""
+    from workbench.entry.project import delta as changes_since
+
+    with host.operation("delta") as work:
+        if work.project.repository is None:
+            raise ProjectError(f"{host.root} is not a git repository", hint="There is nothing to compare.")
+        return changes_since(work.project.repository, given.since or None)
+
+
+def refresh(host: ProjectHost, given: Request) -> IndexReport:
+    """Bring the index up to date with the files; the first time it is built."""
+    from workbench.entry.services.index import index_report, refresh_index
+
+    with host.operation("refresh") as work:
+        synced, seconds = refresh_index(work.project, work.measurement, host.progress)
+        return index_report(work.project.workspace, synced, seconds)
+
+
+def status(host: ProjectHost, given: Request) -> ProjectStatus:
+    """Show what is known of the project, and change nothing."""
+    from workbench.entry.services.status import project_status
+
+    with host.turn() as project:
+        return project_status(project)
+
+
+def list_sessions(host: ProjectHost, given: ListRequest) -> SessionRows:
+    """List sessions, the newest first."""
+    from workbench.entry.services.sessions import session_page, session_query
+
+    query = session_query(given.filter, given.sort)
+    with host.operation("sessions") as work:
+        page = session_page(
+            work.project, query, commits=False, cursor=given.cursor or None, limit=given.limit
+        )
+    return SessionRows(page.rows, page.total, page.cursor)
+
+
+def show_session(host: ProjectHost, given: RecordRequest) -> Trace:
+    """Show a session with its events: task, reads, edits, outcome."""
+    from workbench.entry.services.episodes import recording_of
+
+    return recording_of(host).trace(given.id)
+
+
+def start_episode(host: ProjectHost, given: StartRequest) -> SessionReceipt:
+    """Start an episode for a task; the same one again changes nothing."""
+    from workbench.entry.services.episodes import recording_of
+
+    started = recording_of(host).start(
+        given.task,
+        session_id=given.session_id,
+        query_type=given.query_type or "",
+        token_budget=given.token_budget,
+    )
+    return SessionReceipt(started)
+
+
+def record_event(host: ProjectHost, given: EventRequest) -> EventReceipt:
+    """Record what a session did, once for each file."""
+    from workbench.entry.services.episodes import recording_of
+
+    recorded = recording_of(host).event(
+        given.session_id,
+        given.event_type,
+        files=given.files,
+        kind=given.kind or "",
+        symbol=given.symbol,
+        payload=given.payload,
+        key=given.key,
+    )
+    return EventReceipt(bool(recorded))
+
+
+def end_episode(host: ProjectHost, given: EndRequest) -> EpisodeState:
+    """End an episode and say how it went."""
+    from workbench.entry.services.episodes import recording_of
+
+    return _state(
+        recording_of(host).end(
+            given.session_id, given.outcome, commit=given.commit_sha, token_used=given.token_used
+        )
+    )
+
+
+def give_feedback(host: ProjectHost, given: FeedbackRequest) -> EpisodeState:
+    """Judge a session; the last word on an outcome counts."""
+    from workbench.entry.services.episodes import recording_of
+
+    return _state(recording_of(host).feedback(given.session_id, given.outcome or "", given.rationale))
+
+
+def _state(found: Episode) -> EpisodeState:
+    return EpisodeState(found.session_id, found.outcome, found.ended_at, len(found.reads), len(found.changes))
+
+
+def known(given: Any) -> Any:  # noqa: ANN401 - the fields of `WorkContext` that a request has
+    """Return what a request says of the work; what it leaves out is as the settings say."""
+    found = {name: getattr(given, name, None) for name in ("agent", "contexts", "facts")}
+    return {name: value for name, value in found.items() if value}
+
+
+def values_of(given: Any, *left_out: str) -> dict[str, Any]:  # noqa: ANN401 - any request
+    """Return the fields that a request gives, without those that say how and where."""
+    without = {"project_root", "reason", *left_out}
+    found = structs.asdict(given)
+    return {name: value for name, value in found.items() if value is not UNSET and name not in without}

@@ -1,0 +1,282 @@
+"""What the requests about rules, learnings and the stash do."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from workbench.entry.http.answers import (
+    LearningRows,
+    RecallAnswer,
+    RecalledLearning,
+    RemovalReceipt,
+    RuleAnswer,
+    RuleRows,
+    ScoredRule,
+    SegmentRows,
+    StashReceipt,
+    StepReceipt,
+)
+from workbench.entry.http.calls import known, values_of
+from workbench.entry.http.messages import (
+    AddLearningRequest,
+    AddRuleRequest,
+    ChangeRequest,
+    CheckRequest,
+    EditRuleRequest,
+    EditSegmentRequest,
+    ListRequest,
+    MatchRequest,
+    MergeRequest,
+    RecallRequest,
+    RecordRequest,
+    Request,
+    RuleSearchRequest,
+    StashRequest,
+    StashSearchRequest,
+    UndoRequest,
+)
+from workbench.entry.services.learnings import curate_learnings
+from workbench.entry.services.rules import curate_rules
+from workbench.entry.services.stash import curate_stash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from workbench.entry.services.opening import ProjectHost
+    from workbench.records.answers.rules import CheckResponse, MatchResponse
+    from workbench.records.answers.stash import MergeResponse, RetrieveResponse
+    from workbench.records.learnings import FeatureLearning
+    from workbench.records.rules import Rule
+    from workbench.records.segments import ContextSegment
+
+    Hold = Callable[[ProjectHost, str], AbstractContextManager[Any]]
+
+
+def list_rules(host: ProjectHost, given: ListRequest) -> RuleRows:
+    """List the rules in force, by file and line."""
+    from workbench.entry.services.rules import rule_page
+
+    page = rule_page(host, given.filter, given.sort, limit=given.limit, cursor=given.cursor or None)
+    return RuleRows(page.rows, page.total, page.cursor)
+
+
+def show_rule(host: ProjectHost, given: RecordRequest) -> Rule:
+    """Show a rule in force."""
+    with curate_rules(host, "rules") as curator:
+        return curator.store.ledger().require(given.id)
+
+
+def match_rules(host: ProjectHost, given: MatchRequest) -> MatchResponse:
+    """Match the rules in force with a task, best first; their use is recorded."""
+    from workbench.entry.services.plan import match_for, match_response
+    from workbench.entry.services.requests import plan_request
+
+    with host.operation("rules") as work:
+        request = plan_request(work.project, given.task, session=given.session_id, **known(given))
+        found = match_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
+        return match_response(found)
+
+
+def check_call(host: ProjectHost, given: CheckRequest) -> CheckResponse:
+    """Say whether the call of a tool may run, and by which rule; nothing is run."""
+    from workbench.entry.services.requests import work_context
+    from workbench.entry.services.rule_checks import check_response, check_tool_call, current_rules
+
+    with host.turn() as project:
+        rules, _ = current_rules(project.root, project.config)
+        work = work_context(project, given.cwd or str(project.root), **known(given))
+        return check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), work))
+
+
+def search_rules(host: ProjectHost, given: RuleSearchRequest) -> RuleAnswer:
+    """Return every absolute rule that filters let through, and the best default ones for a query."""
+    from workbench.entry.services.rule_reads import RuleReads
+
+    asked: Any = {
+        name: value
+        for name, value in values_of(given, "query", "k", "threshold").items()
+        if value not in ("", (), None)
+    }
+    found = RuleReads(host).context(given.query, given.k, given.threshold, asked)
+    return RuleAnswer(found.absolute, tuple(ScoredRule(rule, score) for rule, score in found.default))
+
+
+def add_rule(host: ProjectHost, given: AddRuleRequest) -> Rule:
+    """Add a rule: by default for this project, everywhere, of default authority."""
+    from workbench.entry.services import rule_edits
+
+    fields = values_of(given, "home", "file")
+    return rule_edits.add_rule(host, fields, home=given.home, file=given.file, reason=given.reason)
+
+
+def edit_rule(host: ProjectHost, given: EditRuleRequest) -> Rule:
+    """Change fields of a rule and return it as it is now."""
+    from workbench.entry.services import rule_edits
+
+    return rule_edits.edit_rule(host, given.id, values_of(given, "id"), reason=given.reason)
+
+
+def remove_rule(host: ProjectHost, given: ChangeRequest) -> RemovalReceipt:
+    """Remove a rule; it stays in the history."""
+    with curate_rules(host, "rules-edit") as curator:
+        curator.remove((given.id,), reason=given.reason)
+    return RemovalReceipt(given.id)
+
+
+def list_learnings(host: ProjectHost, given: ListRequest) -> LearningRows:
+    """List learnings, live or not, the newest first."""
+    from workbench.lists.learnings import LEARNINGS
+    from workbench.lists.tables import read_page
+
+    query = LEARNINGS.query(given.filter, given.sort)
+    with host.operation("memory") as work:
+        page = read_page(work.project.learning_list, query, given.cursor or None, given.limit)
+    return LearningRows(page.rows, page.total, page.cursor)
+
+
+def show_learning(host: ProjectHost, given: RecordRequest) -> FeatureLearning:
+    """Show a learning, whether it holds or not."""
+    with curate_learnings(host, "memory") as service:
+        return service.find(given.id)
+
+
+def add_learning(host: ProjectHost, given: AddLearningRequest) -> FeatureLearning:
+    """Add a learning that a person or an agent words."""
+    from workbench.records.learnings import LearningSource
+
+    with curate_learnings(host, "memory-edit") as service:
+        return service.add(
+            given.text,
+            feature=given.feature,
+            reason=given.reason,
+            source=LearningSource.AGENT if given.agent else LearningSource.HUMAN,
+            task_id=given.task_id,
+            files=given.files,
+            personal=given.home,
+        )
+
+
+def recall(host: ProjectHost, given: RecallRequest) -> RecallAnswer:
+    """Find what was learned in earlier work; that it was given back is noted."""
+    from workbench.entry.services.learnings import recall_learnings
+    from workbench.memory.learnings.echoes import note_injected
+    from workbench.memory.learnings.learningstore import store_of
+    from workbench.memory.learnings.prompt import escape_frame
+
+    with host.operation("memory") as work:
+        ranked = [one.learning for one in recall_learnings(work.project, given.query)]
+        found = ranked[: given.limit]
+        if found:
+            texts = {one.id: one.text for one in found}
+            note_injected(store_of(work.project.workspace.rule_store()), texts, surface="recall", session="")
+    return RecallAnswer(
+        tuple(
+            RecalledLearning(one.id, escape_frame(one), one.feature, one.reviewed, round(one.confidence, 3))
+            for one in found
+        ),
+        len(ranked),
+    )
+
+
+def judge_learning(verb: str, host: ProjectHost, given: ChangeRequest) -> FeatureLearning:
+    """Accept, reject, retire or restore a learning."""
+    with curate_learnings(host, "memory-edit") as service:
+        [found] = getattr(service, verb)((given.id,), reason=given.reason)
+    learning: FeatureLearning = found
+    return learning
+
+
+def list_segments(host: ProjectHost, given: ListRequest) -> SegmentRows:
+    """List the segments of the stash, the newest first, their texts cut."""
+    from workbench.lists.segments import SEGMENTS
+    from workbench.lists.tables import read_page
+
+    query = SEGMENTS.query(given.filter, given.sort)
+    with host.operation("stash") as work:
+        page = read_page(work.project.segment_list, query, given.cursor or None, given.limit)
+    return SegmentRows(page.rows, page.total, page.cursor)
+
+
+def show_segment(host: ProjectHost, given: RecordRequest) -> ContextSegment:
+    """Show a segment with its whole text."""
+    with curate_stash(host, "stash") as service:
+        return service.find(given.id)
+
+
+def stash(host: ProjectHost, given: StashRequest) -> StashReceipt:
+    """Put segments aside as one step, secrets masked."""
+    from msgspec import structs
+
+    from workbench.entry.services.stash import collect_daily, stash_service
+    from workbench.records.segments import ContextSegment
+
+    with host.operation("stash-edit") as work:
+        service = stash_service(work.project, host.by)
+        collect_daily(work.project, service)
+        segments = [ContextSegment(**structs.asdict(one)) for one in given.segments]
+        added = service.add_many(segments, reason=given.reason).segments
+    return StashReceipt(len(added), tuple(one.segment_id for one in added), sum(one.tokens for one in added))
+
+
+def search_stash(host: ProjectHost, given: StashSearchRequest) -> RetrieveResponse:
+    """Find segments by meaning, words and context, best first; that they were shown is noted."""
+    from workbench.entry.services.stash import stash_service
+    from workbench.entry.services.stash_queries import answer, read_query
+    from workbench.entry.services.stash_search import open_stash_search
+
+    with host.operation("stash-search") as work:
+        embedding = None if host.progress is None else partial(host.progress, "embedding segments")
+        searcher = open_stash_search(work.project, progress=embedding)
+        fields = {
+            name: [*value] if isinstance(value, tuple) else value for name, value in values_of(given).items()
+        }
+        found = answer(searcher, read_query(searcher, fields))
+        work.measurement.candidates = found.total_found
+        if found.segments:
+            ids = [one.segment_id for one in found.segments]
+            stash_service(work.project, host.by).note_shown(ids, query=given.query, session_id="")
+    return found
+
+
+def merge_segments(host: ProjectHost, given: MergeRequest) -> MergeResponse:
+    """Return segments as one framed text to be taken back into a context."""
+    from workbench.entry.services.stash_merge import merge_for
+
+    with curate_stash(host, "stash-edit" if given.remove else "stash") as service:
+        return merge_for(
+            service,
+            given.segment_ids,
+            hops=given.hops,
+            neighbours=given.neighbours,
+            remove=given.remove,
+            session_id=given.session_id,
+        )
+
+
+def edit_segment(host: ProjectHost, given: EditSegmentRequest) -> ContextSegment:
+    """Change what is known of a segment; its text never changes."""
+    with curate_stash(host, "stash-edit") as service:
+        edited = service.edit(given.id, reason=given.reason, **values_of(given, "id"))
+        return service.find(edited.segment_id)
+
+
+def remove_segment(host: ProjectHost, given: ChangeRequest) -> RemovalReceipt:
+    """Remove a segment that is not protected."""
+    with curate_stash(host, "stash-edit") as service:
+        service.remove((given.id,), reason=given.reason)
+    return RemovalReceipt(given.id)
+
+
+def undo(hold: Hold, operation: str, host: ProjectHost, given: UndoRequest) -> StepReceipt:
+    """Undo the last step, or the one with an id."""
+    with hold(host, operation) as service:
+        return StepReceipt(service.undo(given.step).title)
+
+
+def redo(hold: Hold, operation: str, host: ProjectHost, given: Request) -> StepReceipt:
+    """Do the step again that was undone last."""
+    with hold(host, operation) as service:
+        return StepReceipt(service.redo().title)

@@ -1,0 +1,140 @@
+"""What Prometheus reads: the figures of [img §13] for each open project, and what the server itself did."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from workbench.entry.project import OpenedProject
+from workbench.entry.services.metrics import statistics
+from workbench.entry.services.runs import load_run
+from workbench.entry.services.sessions import session_completeness
+from workbench.errors import StoreError, UsageError
+from workbench.plan.response import EMBEDDINGS
+from workbench.records.replay import SystemScore
+
+SINCE: Final = 24 * 3600.0
+"""Seconds of calls that the figures of a project are about."""
+
+OURS: Final = "hybrid"
+"""The system of a replay whose figures are shown: the program as it is."""
+
+_HELP: Final = {
+    "plan_context_p50_ms": "Median time of a plan, by any face, in the last 24 hours.",
+    "plan_context_p95_ms": "95th percentile of the time of a plan in the last 24 hours.",
+    "context_tokens_median": "Median of the tokens of packs in the last 24 hours.",
+    "fallback_rate_ml_unavailable": "Share of plans that did without embeddings in the last 24 hours.",
+    "causal_trace_completeness": "Share of ended sessions with a task, files and a known outcome.",
+    "first_pass_success_rate": "Share of tasks whose pack sufficed, by the last replay.",
+    "affinity_hit_rate": "Share of tasks for which past tasks found a right file, by the last replay.",
+    "rerank_invocation_rate": "Share of tasks for which a second stage was asked, by the last replay.",
+    "workbench_plans": "Plans in the last 24 hours.",
+}
+
+
+class RequestCounts:
+    """How many requests came and how long they took, by address and status. Only the event loop counts."""
+
+    def __init__(self) -> None:
+        self._counts: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def add(self, path: str, status: int, seconds: float) -> None:
+        """Count a request; `path` is the address as it is published."""
+        self._counts[path, status] += 1
+        self._seconds[path] += seconds
+
+    def lines(self, running: int, projects: int) -> Iterator[str]:
+        """Yield the figures of the server."""
+        yield from _head("workbench_http_requests_total", "Requests answered.", "counter")
+        for (path, status), count in sorted(self._counts.items()):
+            yield f'workbench_http_requests_total{{path="{path}",status="{status}"}} {count}'
+        yield from _head("workbench_http_request_seconds_total", "Time until they were answered.", "counter")
+        for path, seconds in sorted(self._seconds.items()):
+            yield f'workbench_http_request_seconds_total{{path="{path}"}} {seconds:.6f}'
+        for name, text, value in (
+            ("workbench_http_running", "Requests that are worked on or wait.", running),
+            ("workbench_projects_open", "Projects that are kept open.", projects),
+            ("process_resident_memory_bytes", "Memory of the server.", resident_bytes()),
+            ("process_open_fds", "Open file descriptors of the server.", open_descriptors()),
+        ):
+            yield from _head(name, text, "gauge")
+            yield f"{name} {value}"
+
+
+def project_figures(project: OpenedProject) -> dict[str, float]:
+    """Return the figures of a project by name; what there is no evidence for is left out.
+
+    Raises: StoreError.
+    """
+    found: dict[str, float] = {}
+    plans = next((one for one in statistics(project, time.time() - SINCE) if one.operation == "plan"), None)
+    if plans is not None:
+        found["workbench_plans"] = plans.count
+        found["plan_context_p50_ms"], found["plan_context_p95_ms"] = plans.p50, plans.p95
+        found["fallback_rate_ml_unavailable"] = plans.missing.get(EMBEDDINGS, 0) / max(1, plans.count)
+        if plans.tokens_median is not None:
+            found["context_tokens_median"] = plans.tokens_median
+    share = session_completeness(project).share
+    if share is not None:
+        found["causal_trace_completeness"] = share
+    score = _last_score(project)
+    if score is not None:
+        found["affinity_hit_rate"] = score.affinity_hit_rate
+        found["rerank_invocation_rate"] = score.rerank_invocation_rate
+        if score.first_pass_success is not None:
+            found["first_pass_success_rate"] = score.first_pass_success
+    return found
+
+
+def _last_score(project: OpenedProject) -> SystemScore | None:
+    with suppress(UsageError, StoreError):  # there is none, or it is damaged: `workbench runs` says so
+        run = load_run(project.state, "last")
+        return next((one for one in run.systems if one.system == OURS), None)
+    return None
+
+
+def metrics_text(server: Iterator[str], projects: Mapping[Path, Mapping[str, float]]) -> str:
+    """Return all figures in the text format of Prometheus."""
+    lines = [*server]
+    for name, text in _HELP.items():
+        rows = [(root, found[name]) for root, found in sorted(projects.items()) if name in found]
+        if rows:
+            lines.extend(_head(name, text, "gauge"))
+            lines.extend(f'{name}{{project="{_label(str(root))}"}} {value:.6g}' for root, value in rows)
+    return "\n".join(lines) + "\n"
+
+
+def resident_bytes() -> int:
+    """Return the memory that the process has now, where the system says so; else what it ever had."""
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def open_descriptors() -> int:
+    """Return how many file descriptors are open, 0 where the system does not say."""
+    for directory in ("/proc/self/fd", "/dev/fd"):
+        with suppress(OSError):
+            return len(os.listdir(directory))
+    return 0
+
+
+def _head(name: str, text: str, kind: str) -> Iterator[str]:
+    yield f"# HELP {name} {text}"
+    yield f"# TYPE {name} {kind}"
+
+
+def _label(value: str) -> str:
+    """Return a value as a label may have it."""
+    shown = value.encode("utf-8", "replace").decode()
+    return shown.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
