@@ -133,6 +133,12 @@ class ProjectState:
 
         return mentioning(self.state, stream, text)
 
+    def newest(self, stream: str, most: int) -> Iterator[Entry]:
+        """Yield the entries of the last `most` bytes of a stream of the project. Raises: JournalError."""
+        from store.journal_search import newest
+
+        return newest(self.state, stream, most)
+
     def broken_lines(self, stream: str) -> int:
         """Return how many lines of a stream are no journal lines at all. Raises: JournalError."""
         return sum(isinstance(found, Quarantined) for _, _, found in self.journal.scan(stream))

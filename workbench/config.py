@@ -85,6 +85,9 @@ class RulesConfig:
     With `recheck` the language model is asked about the first `recheck_top`, `recheck_timeout` seconds in
     all. `tags` are `category:value` tags known besides the predefined ones; every layer adds to them. `tool`
     is the agent that plans and matches are for where none is named.
+
+    With `variant`, such as `threshold=0.4, max=5`, a share `variant_share` of sessions is matched with these
+    numbers instead, always the same sessions; `workbench stats --usage` compares them with the others.
     """
 
     threshold: Share = 0.5
@@ -104,6 +107,8 @@ class RulesConfig:
     recheck_timeout: Seconds = 20.0
     tool: str = ""
     tags: tuple[str, ...] = ()
+    variant: tuple[str, ...] = ()
+    variant_share: Share = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +323,8 @@ USER_ONLY = frozenset(
     app.theme app.keys app.mouse models.embedding models.embedding_path models.download
     models.background models.ranking models.llm models.llm_url clipboard.mode clipboard.file
     store.metrics sessions.archive sessions.archive_mb rules.home rules.recheck rules.recheck_top
-    rules.recheck_timeout cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
+    rules.recheck_timeout rules.variant rules.variant_share
+    cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
     stash.keep_days stash.max_segments stash.max_tokens stash.collect
     stash.models stash.summary_tokens stash.summary_timeout
     hooks.session_chars hooks.prompt_chars hooks.task_chars hooks.threshold hooks.deadline

@@ -136,8 +136,9 @@ def test_the_schema_misses_nothing(name: str) -> None:
 
 def test_rank_validates() -> None:
     """The rank answer is path, score and features, in order, as published."""
-    answer = as_json(rank_response([RANKED]))
-    assert answer == {"files": [{"path": "src/auth.rs", "score": 1.25, "features": {"bm25_body": 0.5}}]}
+    answer = as_json(rank_response([RANKED], low_confidence=True))
+    files = [{"path": "src/auth.rs", "score": 1.25, "features": {"bm25_body": 0.5}}]
+    assert answer == {"files": files, "low_confidence": True}
     validator("rank-response.schema.json").validate(answer)
 
 

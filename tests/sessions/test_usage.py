@@ -11,14 +11,14 @@ RULES = KnownRules(frozenset({"rule-a", "rule-b", "rule-c"}), frozenset({"rule-a
 NEIGHBOURS = {"web/login.py": frozenset({"pkg/auth.py"}), "pkg/auth.py": frozenset({"web/login.py"})}
 
 
-def counted(*touches: FileTouch, given: tuple[Handover, ...] = (GIVEN,)) -> UsageRecords:
+def touched(*touches: FileTouch, given: tuple[Handover, ...] = (GIVEN,)) -> UsageRecords:
     """Return records of one session that touched files."""
     return UsageRecords(given, {"s": touches}, neighbours=NEIGHBOURS)
 
 
 def test_touches_are_exact_nearby_or_elsewhere() -> None:
     """A file given counts once it is touched later; others are near by folder or import, else elsewhere."""
-    records = counted(
+    records = touched(
         FileTouch("pkg/auth.py", read_at=100, edited_at=150),
         FileTouch("pkg/store.py", read_at=99),  # before it was given
         FileTouch("pkg/other.py", read_at=120),
@@ -40,8 +40,8 @@ def test_a_file_that_another_door_gave_is_not_missed() -> None:
     more = Handover("s", "claude", "plan_context", {"new.py": "full"}, at=200.0)
     given = (GIVEN, more)
     early, late = FileTouch("new.py", edited_at=150), FileTouch("new.py", edited_at=250)
-    assert [one.missed for one in door_uses(counted(late, given=given))] == [0, 0]
-    assert [one.missed for one in door_uses(counted(early, given=given))] == [1, 0]
+    assert [one.missed for one in door_uses(touched(late, given=given))] == [0, 0]
+    assert [one.missed for one in door_uses(touched(early, given=given))] == [1, 0]
 
 
 def test_the_stream_orders_what_was_live_whatever_the_clock_says() -> None:
@@ -49,7 +49,7 @@ def test_the_stream_orders_what_was_live_whatever_the_clock_says() -> None:
     given = Handover("s", "claude", "UserPromptSubmit", FILES, seen=500, at=9_000.0)
     after = FileTouch("pkg/auth.py", edited_at=10, edit_entry=500)
     before = FileTouch("pkg/store.py", read_at=9_999, read_entry=499)
-    [door] = door_uses(counted(after, before, given=(given,)))
+    [door] = door_uses(touched(after, before, given=(given,)))
     assert (door.opened, door.changed) == (1, 1)
 
 

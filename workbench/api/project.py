@@ -164,7 +164,7 @@ class Project:
                 strict=request.strict,
                 progress=host.progress,
             )
-            return ranked_files(found, top)
+            return ranked_files(found, work.project.planner.confident, top)
 
     def replay(
         self,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
 
-from workbench.config import Config, RulesConfig, SessionsConfig
+from workbench.config import Config, Given, Origin, RulesConfig, SessionsConfig, check, parse
+from workbench.errors import ConfigError
 from workbench.sessions.episodes_fold import HOUR
 from workbench.sessions.history import Trust
+from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.plan.adapters import WorkspaceLimits
@@ -40,6 +44,41 @@ def trust(sessions: SessionsConfig) -> Trust:
         half_life=sessions.feedback_half_life,
         min_samples=sessions.feedback_min_samples,
     )
+
+
+DEFAULT_VARIANT: Final = "default"
+"""How sessions are matched that do not get the variant, while there is one."""
+
+_TESTED: Final = frozenset(
+    "threshold max over_fetch vector_weight lexical_weight hybrid_weight priority_weight scope_weight "
+    "global_weight scenario_weight step_weight".split()
+)
+
+
+def session_variant(rules: RulesConfig, session: str) -> str:
+    """Return how a session's rules are matched: the variant or `default`, '' where none is set up.
+
+    The share of sessions that get it depends on their ids alone [adr2].
+    """
+    if not rules.variant or not session:
+        return ""
+    place = int.from_bytes(sha256(session.encode("utf-8", "replace")).digest()[:8]) / 2.0**64
+    return ", ".join(rules.variant) if place < rules.variant_share else DEFAULT_VARIANT
+
+
+def variant_rules(rules: RulesConfig) -> RulesConfig:
+    """Return the settings of rules with the numbers of the variant. Raises: ConfigError."""
+    found: dict[str, Any] = {}
+    for one in rules.variant:
+        name, _, value = (part.strip() for part in one.partition("="))
+        if name not in _TESTED:
+            raise ConfigError(
+                f"rules.variant = {one!r}: {name or 'nothing'} is no number of the matching",
+                hint=did_you_mean(name, _TESTED, f"One of {', '.join(sorted(_TESTED))}."),
+            )
+        key = f"rules.{name}"
+        found[name] = check(Given(key, parse(key, value), Origin("user", "rules.variant")))
+    return replace(rules, **found)
 
 
 def match_params(rules: RulesConfig) -> MatchParams:

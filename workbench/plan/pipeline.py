@@ -141,6 +141,7 @@ def plan(
         ),
     ]
     segments = stashed.given(pack.passages)
+    packed_chances = [chances.get(candidate.path, 0.0) for candidate, _ in pack.files]
     response = plan_response(
         pack,
         intent,
@@ -164,6 +165,7 @@ def plan(
             *(matched.notes if planner.recheck else ()),
         ],
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
+        low_confidence=max(packed_chances, default=0.0) < planner.confident,
     )
     given = learned.given(pack.passages)
     packed = {passage.id for passage in pack.passages}

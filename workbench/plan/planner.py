@@ -36,7 +36,8 @@ class Planner:
     """What planning needs besides a workspace: models, tokenizer, limits.
 
     `recheck` takes matches and the message and returns what a language model leaves of them; None: no model.
-    Segments may take `segment_share` of a budget.
+    Segments may take `segment_share` of a budget. An answer without a file that is needed with a chance of
+    `confident` is of low confidence.
     """
 
     ranking: LinearModel
@@ -52,6 +53,7 @@ class Planner:
     learned: RuleMatcher = field(default_factory=partial(RuleMatcher, LEARNINGS))
     recheck: Recheck | None = None
     segment_share: float = 0.15
+    confident: float = 0.3
     read: int = READ
     named: int = NAMED
 

@@ -60,13 +60,14 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
     degraded: Sequence[str] = (),
     notes: Sequence[str] = (),
     timing: Mapping[str, float] | None = None,
+    low_confidence: bool = False,
 ) -> PlanResponse:
     """Return the answer to a plan request.
 
     cache_status: of index, past tasks and rules together; layers: those the files came from; ranked:
     features by path; chances: how likely a file is needed, by path, where known; segments: those of the
     pack; dropped: (file, reason) of candidates that never reached the packing; notes: further lines of the
-    decision trace; timing: milliseconds by stage.
+    decision trace; timing: milliseconds by stage; low_confidence: whether no file is likely enough.
     """
     features = ranked or {}
     return PlanResponse(
@@ -95,12 +96,14 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
         rules=tuple(map(_passage, pack.passages)),
         degraded=tuple(degraded),
         timing={stage: round(value, 3) for stage, value in (timing or {}).items()},
+        low_confidence=low_confidence,
     )
 
 
-def rank_response(ranked: Sequence[RankedFile]) -> RankResponse:
-    """Return the files in order with their features."""
-    return RankResponse(tuple(RankedPath(one.path, one.score, one.features) for one in ranked))
+def rank_response(ranked: Sequence[RankedFile], *, low_confidence: bool) -> RankResponse:
+    """Return the files in order with their features, and whether none of them is likely enough."""
+    files = tuple(RankedPath(one.path, one.score, one.features) for one in ranked)
+    return RankResponse(files, low_confidence)
 
 
 def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:

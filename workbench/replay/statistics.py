@@ -78,6 +78,25 @@ def mean_difference(first: Sequence[float], second: Sequence[float], *, seed: in
     return MeasuredDifference(value, low, high, paired_permutation(first, second, seed=seed))
 
 
+def sample_difference(
+    first: Sequence[float], second: Sequence[float], *, seed: int = 7
+) -> MeasuredDifference:
+    """Compare the means of two samples that are not paired: each is resampled, labels are exchanged for p."""
+    mine, theirs = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if not len(mine) or not len(theirs):
+        return MeasuredDifference(0.0, 0.0, 0.0, 1.0)
+    value = float(mine.mean() - theirs.mean())
+    ours = [mine[rows].mean(axis=1) for rows in _samples(len(mine), ROUNDS, seed)]
+    others = [theirs[rows].mean(axis=1) for rows in _samples(len(theirs), ROUNDS, seed + 1)]
+    low, high = _middle([np.concatenate(ours) - np.concatenate(others)])
+    both, random, extreme = np.concatenate([mine, theirs]), np.random.default_rng(seed), 0
+    for size in _blocks(EXCHANGES, len(both)):
+        mixed = random.permuted(np.broadcast_to(both, (size, len(both))), axis=1)
+        gaps = mixed[:, : len(mine)].mean(axis=1) - mixed[:, len(mine) :].mean(axis=1)
+        extreme += _extreme(gaps, value)
+    return MeasuredDifference(value, low, high, (extreme + 1) / (EXCHANGES + 1))
+
+
 def micro_f1(counts: NDArray[Any]) -> NDArray[np.float64]:
     """Return the F1 of counts [..., n, 3] summed over n: true positives, false positives, false negatives."""
     total = np.asarray(counts, np.float64).sum(axis=-2)

@@ -11,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from workbench.ports import Entry
 from workbench.records.answers.usage import DoorUse, RuleUse, SessionUse
 from workbench.records.usage import FileTouch, Handover, UsageRecords
+from workbench.sessions.episodes_fold import EVENT, FORGOTTEN, IMPORTED, MALFORMED
+from workbench.text.counts import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,30 @@ def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
     )
 
 
+def session_measures(records: UsageRecords, rules: KnownRules) -> dict[str, list[Mapping[str, float]]]:
+    """Return by variant of the matching what was measured of each session; what cannot be is left out."""
+    found: dict[str, list[Mapping[str, float]]] = {}
+    broken = _broken(records)
+    for session, given in _by_session(records.handovers).items():
+        variant = next((one.variant for one in given if one.variant), "")
+        if not variant or not session:
+            continue
+        handed = {one for each in given for one in each.passages} & rules.ids
+        judged = (handed | _loaded(records, session, rules)) & rules.checkable
+        later = _look(given, records, session, _given_files(given)[session])
+        measures = {"rules given": float(len(handed))}
+        if judged:
+            obeyed = judged - broken.get(session, frozenset())
+            measures["share of rules obeyed"] = len(obeyed) / len(judged)
+        if later.files:
+            measures["share of files opened"] = len(later.opened) / len(later.files)
+        outcome = session_outcome(records.outcomes.get(session, ()))
+        if outcome != "unknown":
+            measures["share of sessions that succeeded"] = float(outcome == "success")
+        found.setdefault(variant, []).append(measures)
+    return found
+
+
 def session_outcome(outcomes: Collection[str]) -> str:
     """Return the outcome of a session from those of its tasks: partial where they differ."""
     known = {one for one in outcomes if one != "unknown"}
@@ -143,7 +170,7 @@ def session_outcome(outcomes: Collection[str]) -> str:
 
 def receipt(use: SessionUse) -> str:
     """Return in a line what a session was given and what it did with it."""
-    text = f"{use.files} files given, {use.opened} opened, {len(use.changed)} edited"
+    text = f"{counted(use.files, 'file')} given, {use.opened} opened, {len(use.changed)} edited"
     if use.missed:
         more = f" and {len(use.missed) - _NAMED} more" if len(use.missed) > _NAMED else ""
         text += f"; edited and not given: {', '.join(use.missed[:_NAMED])}{more}"
@@ -153,6 +180,42 @@ def receipt(use: SessionUse) -> str:
 
 
 _NAMED = 5
+
+
+def file_touches(entries: Iterable[Entry], session: str) -> tuple[FileTouch, ...]:
+    """Return what a session touched from the entries of the stream of sessions that mention it.
+
+    Times alone order these: entries that are found by a text have no places. Malformed ones are left out.
+    """
+    found: dict[str, list[tuple[str, str, int]]] = {}
+    for entry in entries:
+        body = entry.body
+        try:
+            if entry.kind == FORGOTTEN:
+                for one in body["session_ids"]:
+                    found.pop(one, None)
+                continue
+            task = str(body["session_id"])
+            own = task == session or task.startswith((f"{session}/", f"{session}#"))
+            if not own and body.get("parent_session") != session:
+                continue
+            if entry.kind == EVENT and body.get("file_path"):
+                event = (str(body["event_type"]), str(body["file_path"]), int(body["timestamp"]))
+                found.setdefault(task, []).append(event)
+            elif entry.kind == IMPORTED:
+                at = int(body.get("ended_at") or body["started_at"])
+                reads = [("read", str(path), at) for path in body.get("reads") or ()]
+                edits = [("edit", str(change[0]), at) for change in body["changes"]]
+                found[task] = [*reads, *edits]
+        except MALFORMED:
+            continue
+    last: dict[str, dict[str, int]] = {}
+    for what, path, at in (event for events in found.values() for event in events):
+        times = last.setdefault(path, {})
+        times[what] = max(times.get(what, -1), at)
+    return tuple(
+        FileTouch(path, times.get("read", -1), times.get("edit", -1)) for path, times in sorted(last.items())
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,6 @@ def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult
     from workbench.entry.services.episodes import recording_of
     from workbench.entry.services.plan import plan_for, record_pack, record_plan
     from workbench.entry.services.requests import pack_style, plan_request
-    from workbench.plan.ranking import needed_chances
 
     host = served.host()
     with host.operation("plan") as work:
@@ -91,8 +90,6 @@ def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult
         )
         if given.session_id:
             record_pack(recording_of(host), request, made.response)
-        chances = needed_chances(made.ranking.model, made.ranking.files)
-        threshold = work.project.config.hooks.threshold
         response = made.response
         notes = [f"without {one}" for one in response.degraded]
         text = HEAD + response.context.text if response.context.text else ""
@@ -109,7 +106,6 @@ def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult
             )
         except StoreError as error:
             notes.append(f"what was handed over is not recorded: {error.message}")
-    shown = [chances.get(one.path, 1.0) for one in response.selection]
     return PlanResult(
         text=text,
         tokens=tokens,
@@ -117,7 +113,7 @@ def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult
             PlannedFile(one.path, str(one.representation), visible_line(one.why))
             for one in response.selection
         ),
-        low_confidence=max(shown, default=0.0) < threshold,
+        low_confidence=response.low_confidence,
         notes=tuple(notes),
     )
 

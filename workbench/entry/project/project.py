@@ -68,6 +68,7 @@ class OpenedProject(ProjectIndexes):
             matching=match_params(self.config.rules),
             recheck=self._recheck if self.config.rules.recheck else None,
             segment_share=self.config.stash.share,
+            confident=self.config.hooks.threshold,
         )
 
     def _adapters(self) -> Adapters:

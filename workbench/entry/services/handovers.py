@@ -9,13 +9,13 @@ before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from workbench.ports import Entry
 from workbench.records.plan import Representation
-from workbench.records.usage import Handover
+from workbench.records.usage import Handover, RuleBreach, UsageRecords
 from workbench.sessions.episodes_fold import STREAM as SESSIONS
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ GIVEN: Final = "handover.given"
 LOADED: Final = "handover.instructions"
 LOST: Final = "handover.lost"
 BROKEN: Final = "handover.broken"
+_RECENT: Final = 1 << 18
 SESSION_VARIABLE: Final = "CLAUDE_CODE_SESSION_ID"
 
 
@@ -36,12 +37,14 @@ class SessionContext:
     """What a session's context holds: names of files and passages given, and paths of instructions loaded.
 
     Paths of instructions are relative to the project or begin with `~/`, as rules name their files. `lost_at`
-    is when the context was last compacted or cleared, as ISO 8601, empty if never.
+    is when the context was last compacted or cleared, as ISO 8601, empty if never. `informed` is whether the
+    session was informed since that nothing is relevant enough.
     """
 
     received: frozenset[str] = frozenset()
     instructions: frozenset[str] = frozenset()
     lost_at: str = ""
+    informed: bool = False
 
 
 def plan_handover(
@@ -136,19 +139,54 @@ def session_context(project: OpenedProject, session: str) -> SessionContext:
         return SessionContext()
     received: set[str] = set()
     instructions: set[str] = set()
-    lost_at = ""
+    lost_at, informed = "", False
     for entry in project.mentioning(STREAM, f'"{session}"'):
         if entry.body.get("session_id") != session:
             continue
         if entry.kind == LOST:
             received.clear()
-            lost_at = entry.at
+            lost_at, informed = entry.at, False
         elif entry.kind == LOADED:
             instructions.add(str(entry.body.get("file", "")))
         elif entry.kind == GIVEN and not entry.body.get("subagent"):
             given = read_handover(entry)
             received.update(given.passages, shown_files(given))
-    return SessionContext(frozenset(received), frozenset(instructions), lost_at)
+            informed = informed or bool(given.why and given.tokens)
+    return SessionContext(frozenset(received), frozenset(instructions), lost_at, informed)
+
+
+def last_session_line(project: OpenedProject, session: str) -> str:
+    """Return in a line what the session before this one was given and did with it, '' if it got no file.
+
+    Only the journals are read, the newest part of the hand-overs. Raises: JournalError.
+    """
+    from workbench.sessions.usage import KnownRules, file_touches, receipt, session_uses
+
+    last = ""
+    for entry in project.newest(STREAM, _RECENT):
+        other = str(entry.body.get("session_id", ""))
+        if entry.kind == GIVEN and entry.body.get("files") and other not in ("", session):
+            last = other if _is_plain(other) else last
+    if not last:
+        return ""
+    given, breaches = [], []
+    for entry in project.mentioning(STREAM, f'"{last}"'):
+        if entry.body.get("session_id") != last:
+            continue
+        if entry.kind == GIVEN:
+            given.append(replace(read_handover(entry), seen=-1))
+        elif entry.kind == BROKEN:
+            at = datetime.fromisoformat(entry.at).timestamp()
+            breaches += [RuleBreach(last, rule, "", at) for rule in _texts(entry.body.get("rules"))]
+    touches = file_touches(project.mentioning(SESSIONS, f'"{last}'), last)
+    records = UsageRecords(tuple(given), {last: touches}, breaches=tuple(breaches))
+    [use] = session_uses(records, KnownRules())
+    return f"Last session: {receipt(use)}."
+
+
+def _is_plain(session: str) -> bool:
+    """Whether a session can be looked for by the bytes of its id."""
+    return session.isascii() and session.isprintable() and not set(session) & set('"\\')
 
 
 def shown_files(given: Handover) -> list[str]:

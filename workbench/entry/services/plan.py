@@ -6,8 +6,10 @@ The command line and the screens call this, so that neither has a plan of its ow
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from workbench.entry.parameters import DEFAULT_VARIANT, match_params, session_variant, variant_rules
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.handovers import agent_session, plan_handover, record_handover
 from workbench.entry.services.metrics import Measured
@@ -15,8 +17,9 @@ from workbench.errors import StoreError, UsageError
 from workbench.plan.passages import match_task
 from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
-from workbench.plan.planner import Ranking, missing_parts
+from workbench.plan.planner import Planner, Ranking, missing_parts
 from workbench.plan.planner import rank as rank_files
+from workbench.plan.ranking import needed_chances
 from workbench.plan.response import rank_response
 from workbench.plan.workspace import Progress
 from workbench.records.answers.plan import PlanResponse, RankResponse
@@ -43,7 +46,7 @@ def preview_for(
     progress: Progress | None = None,
 ) -> Plan:
     """Make a plan that nobody is handed yet, and measure it. Raises as `plan` does."""
-    planner = project.planner
+    planner = _planner_of(project, request)
     made = make_plan(project.workspace, planner, request, style=style, baseline=baseline, progress=progress)
     measurement.synced(made.synced)
     measurement.stages.update(made.stages)
@@ -54,6 +57,14 @@ def preview_for(
     measurement.candidates = len(made.ranked)
     measurement.degraded = made.response.degraded
     return made
+
+
+def _planner_of(project: OpenedProject, request: PlanRequest) -> Planner:
+    """Return what plans for a session: by the variant of the matching that it gets, if there is one."""
+    rules = project.config.rules
+    if session_variant(rules, request.session_id or "") in ("", DEFAULT_VARIANT):
+        return project.planner
+    return replace(project.planner, matching=match_params(variant_rules(rules)))
 
 
 def plan_for(
@@ -92,8 +103,15 @@ def record_plan(
     by: str,
 ) -> None:
     """Record that a session was handed a plan, see `plan_handover`. Raises: StoreError."""
-    matched = [one.rule.id for one in made.matches]
-    given = plan_handover(request, made.response, event, session=session, tokens=tokens, matched=matched)
+    given = plan_handover(
+        request,
+        made.response,
+        event,
+        session=session,
+        tokens=tokens,
+        matched=[one.rule.id for one in made.matches],
+        variant=session_variant(project.config.rules, request.session_id or ""),
+    )
     record_handover(project, given, by=by)
 
 
@@ -115,9 +133,13 @@ def rank_for(
     return made
 
 
-def ranked_files(made: Ranking, top: int | None = None) -> RankResponse:
-    """Return the first files of a ranking as they are published, all of them without `top`."""
-    return rank_response(made.files[:top])
+def ranked_files(made: Ranking, confident: float, top: int | None = None) -> RankResponse:
+    """Return the first files of a ranking as they are published, all of them without `top`.
+
+    The answer is of low confidence where no file is needed with a chance of `confident`.
+    """
+    likeliest = max(needed_chances(made.model, made.files).values(), default=0.0)
+    return rank_response(made.files[:top], low_confidence=likeliest < confident)
 
 
 def match_for(
@@ -129,7 +151,7 @@ def match_for(
     by: str,
 ) -> MatchReport:
     """Match the rules in force with a task, measure it and record their use. Raises: StoreError."""
-    workspace, planner = project.workspace, project.planner
+    workspace, planner = project.workspace, _planner_of(project, request)
     ranking = rank_files(workspace, planner, request.task, progress=progress)
     measurement.synced(ranking.synced)
     _, report = match_task(workspace, planner, request, ranking, progress=progress)

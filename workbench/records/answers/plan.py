@@ -157,6 +157,12 @@ class PlanResponse(Answer, frozen=True):
         Numbers,
         Meta(description="Milliseconds by stage; all else is the same for equal requests of one state."),
     ]
+    low_confidence: Annotated[
+        bool,
+        Meta(
+            description="Whether no file is likely enough to be relied on: search further (hooks.threshold)."
+        ),
+    ]
 
 
 class RankedPath(Answer, frozen=True):
@@ -171,3 +177,9 @@ class RankResponse(Answer, frozen=True):
     """What `workbench rank --json` prints: files for a task, the likeliest first."""
 
     files: tuple[RankedPath, ...]
+    low_confidence: Annotated[
+        bool,
+        Meta(
+            description="Whether no file is likely enough to be relied on: search further (hooks.threshold)."
+        ),
+    ]

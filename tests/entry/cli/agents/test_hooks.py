@@ -143,12 +143,17 @@ def test_an_import_takes_the_place_of_what_hooks_recorded(
 
 
 def test_files_wait_for_a_likely_one(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Below the threshold no file is added; absolute rules come all the same."""
+    """Below the threshold no file is added, and it is said once; absolute rules come all the same."""
     monkeypatch.setenv("WORKBENCH_HOOKS_THRESHOLD", "1")
     said = ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
     text = said["hookSpecificOutput"]["additionalContext"]
     assert "Never push with force." in text
     assert "pkg/auth.py\n" not in text
+    assert text.endswith("Files: nothing relevant enough.\n")
+    said = ask("UserPromptSubmit", prompt="the login page is slow")
+    line = "The workbench has nothing relevant enough for this task.\n"
+    assert said["hookSpecificOutput"]["additionalContext"] == line
+    assert ask("UserPromptSubmit", prompt="the logout page is slow") is None
 
 
 def test_context_keeps_to_its_characters(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

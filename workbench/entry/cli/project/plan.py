@@ -204,7 +204,7 @@ def rank(
         )
     prepare_if(work, is_unprepared(work.opened.planner, made))
     if here.flags.json:
-        here.out.json(ranked_files(made, top))
+        here.out.json(ranked_files(made, work.opened.planner.confident, top))
         return
     for line in ranking_lines(made.files[:top], needed_chances(made.model, made.files)):
         here.out.data(fold(line, _PATH_COLUMN))
