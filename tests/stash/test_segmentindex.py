@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.adapters import MemoryJournal
+from tests.extras import needs_graph
 from tests.stash.conftest import Meanings
 from workbench.ports import Damaged
 from workbench.records.segments import ContextSegment, FoundSegment, StashQuery
@@ -182,6 +183,7 @@ def test_turns_are_linked_by_time_within_their_session(stash: StashService, plac
     assert index.following.tolist() == [2, 0, -1, -1, -1, -1]
 
 
+@needs_graph
 def test_a_search_by_graph_finds_what_an_exact_one_does(
     stash: StashService, places: IndexPlaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:

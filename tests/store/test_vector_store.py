@@ -16,6 +16,7 @@ from store.embedding_cache import cached, text_key
 from store.vector_store import PREFIX, VectorStore, stored_model
 from store.vectors import EXACT, HNSWLIB
 from tests.adapters import ManualClock
+from tests.extras import needs_graph
 from workbench.errors import ModelError
 from workbench.ports import Damaged
 
@@ -127,7 +128,7 @@ def test_nothing_known_is_nothing_stored(place: Place) -> None:
     assert len(embedder.asked) == 21
 
 
-@pytest.mark.parametrize("method", [EXACT, HNSWLIB])
+@pytest.mark.parametrize("method", [EXACT, pytest.param(HNSWLIB, marks=needs_graph)])
 def test_what_came_since_is_the_tail(place: Place, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts removed, added, repeated and in another order are found as if all were in the generation."""
     monkeypatch.setattr(vectors_module, "CROSSOVER", 0 if method == HNSWLIB else 10**9)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from store import vectors as vectors_module
 from store.vectors import EXACT, HNSWLIB, CosineIndex, build_index, load_index
+from tests.extras import needs_graph
 from workbench.errors import ModelError, StoreError
 from workbench.text.vectors import best, cosines
 
@@ -32,7 +33,7 @@ def clustered(count: int, seed: int = 0, dimensions: int = 32) -> Any:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.fixture(params=[EXACT, HNSWLIB])
+@pytest.fixture(params=[EXACT, pytest.param(HNSWLIB, marks=needs_graph)])
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each way of searching in turn, whatever the number of vectors."""
     least = 0 if request.param == HNSWLIB else 10**9
@@ -106,6 +107,7 @@ def test_narrow_filters_are_searched_exactly(monkeypatch: pytest.MonkeyPatch) ->
     assert len(index.search(unit(1, 3)[0], 5, np.arange(49))[0]) == 5
 
 
+@needs_graph
 @pytest.mark.parametrize("kind", ["random", "clustered"])
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.05])
 def test_the_graph_finds_what_exact_search_finds(
@@ -175,6 +177,7 @@ def test_stored_index_gives_the_same_answers(method: str, tmp_path: Path) -> Non
         assert before[1].tobytes() == after[1].tobytes()
 
 
+@needs_graph
 def test_same_vectors_build_the_same_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Building is deterministic, to the byte, whatever the memory held before."""
     monkeypatch.setattr(vectors_module, "CROSSOVER", 0)
@@ -201,6 +204,7 @@ def test_damaged_index_is_a_store_error(tmp_path: Path, name: str, content: byte
     assert caught.value.hint
 
 
+@needs_graph
 @pytest.mark.parametrize("content", [None, b"", b"no graph at all"])
 def test_a_damaged_graph_costs_time_and_no_answer(
     tmp_path: Path, content: bytes | None, monkeypatch: pytest.MonkeyPatch
@@ -219,6 +223,7 @@ def test_a_damaged_graph_costs_time_and_no_answer(
     assert index.method == EXACT
 
 
+@needs_graph
 def test_method_follows_the_number_of_vectors_and_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few vectors are searched exactly, many through the graph; a batch has one earlier."""
     monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", 10)

