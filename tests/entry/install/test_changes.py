@@ -226,6 +226,26 @@ def test_a_file_that_changed_since_it_was_shown_is_not_written(tmp_path: Path) -
     assert file.path.read_text(encoding="utf-8") == '{"model": "opus"}'
 
 
+@pytest.mark.parametrize(
+    ("prefix", "words"),
+    [
+        ("/home/me/.cache/uv/archive-v0/M962S1JM/lib", ("uvx", "context-workbench")),
+        ("C:\\Users\\me\\uv\\cache\\archive-v0\\x", ("uvx", "context-workbench")),
+        ("/home/me/.local/pipx/.cache/4c1f", ("pipx", "run", "context-workbench")),
+    ],
+)
+def test_no_environment_that_is_cleaned_up_is_named(
+    tmp_path: Path, prefix: str, words: tuple[str, ...]
+) -> None:
+    """What uvx or pipx made for one run goes some day: agents start it by them, uvx by the uv that ran it."""
+    assert own_program({"PATH": ""}, f"{prefix}/bin/context-workbench", prefix) == words
+    for name in ("uv", words[0]):
+        (tmp_path / name).touch()
+    if words[0] == "uvx":
+        found = own_program({"PATH": "", "UV": str(tmp_path / "uv")}, "x", prefix)
+        assert found == (str(tmp_path / "uvx"), *words[1:])
+
+
 def test_the_program_is_named_so_that_any_agent_finds_it(tmp_path: Path) -> None:
     """The program that runs, else the one on PATH, else this Python; a project's command is for everybody."""
     program = tmp_path / "bin" / "workbench"
@@ -235,6 +255,10 @@ def test_the_program_is_named_so_that_any_agent_finds_it(tmp_path: Path) -> None
     assert own_program({}, str(program)) == (str(program),)
     assert own_program({"PATH": str(program.parent)}, "pytest") == (str(program),)
     assert own_program({"PATH": ""}, "pytest")[1:] == ("-P", "-m", "workbench")
+    published = program.rename(program.with_name("context-workbench"))
+    assert own_program({"PATH": ""}, str(published))[1:] == ("-P", "-m", "workbench")
+    program.symlink_to(published)
+    assert own_program({}, str(published)) == (str(program),)
     where = places(tmp_path)
     shared = the_file(where, "claude", "hooks", None, PROJECT).entries[0].value["hooks"][0]["command"]
     assert shared == "workbench hook SessionStart --agent claude 2>/dev/null || true"

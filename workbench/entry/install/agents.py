@@ -21,9 +21,15 @@ USER: Final = "user"
 PROJECT: Final = "project"
 MCP: Final = "mcp"
 HOOKS: Final = "hooks"
-KINDS: Final = (MCP, HOOKS)
+RULES: Final = "rules"
 
 NAME: Final = "workbench"
+DISTRIBUTION: Final = "context-workbench"
+_PASSING: Final = (
+    (re.compile(r"[\\/]archive-v\d+[\\/]"), ("uvx", DISTRIBUTION)),
+    (re.compile(r"[\\/]pipx[\\/]\.cache[\\/]|[\\/]\.cache[\\/]pipx[\\/]"), ("pipx", "run", DISTRIBUTION)),
+)
+"""Environments that are made for one run and cleaned up some day, with what makes them again."""
 _SECONDS: Final = 5
 _LONGER: Final = {"PreCompact": 15, "SessionEnd": 30}
 _HOOK: Final = re.compile(r"workbench(?:\.exe)?['\"]? hook \w+ --agent \w+|-m workbench hook \w+ --agent \w+")
@@ -43,7 +49,8 @@ class SettingsEntry:
 class SettingsFile:
     """A file of an agent's settings with what goes into it. `base` is what a missing file begins as.
 
-    With `toml` it is TOML. `inside` is the project that it must not lead out of, None for the user's own.
+    With `toml` it is TOML; with a `section` it is a file of rules that holds that text instead of entries.
+    `inside` is the project that it must not lead out of, None for the user's own.
     """
 
     agent: str
@@ -53,6 +60,7 @@ class SettingsFile:
     base: str = "{}\n"
     toml: bool = False
     inside: Path | None = None
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +97,23 @@ def home_of(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("HOME") or Path.home())
 
 
-def own_program(environment: Mapping[str, str], argument: str = sys.argv[0]) -> tuple[str, ...]:
-    """Return the words that start this program from anywhere, whatever PATH an agent has."""
+def own_program(
+    environment: Mapping[str, str], argument: str = sys.argv[0], prefix: str = sys.prefix
+) -> tuple[str, ...]:
+    """Return the words that start this program from anywhere, whatever PATH an agent has.
+
+    `prefix` is the Python environment it runs in. Of one that uvx or pipx made for this run nothing is named.
+    """
+    for passing, (runner, *words) in _PASSING:
+        if passing.search(prefix):
+            near = Path(environment.get("UV", "")).with_name(runner) if "UV" in environment else None
+            found = str(near) if near and near.is_file() else find_program(runner, environment)
+            return (found or runner, *words)
     started = Path(argument)
-    if started.name.removesuffix(".exe") == NAME and started.is_absolute() and started.is_file():
-        return (str(started),)
+    if started.stem in (NAME, DISTRIBUTION) and started.is_absolute():
+        program = started.with_name(NAME + started.suffix)
+        if program.is_file():
+            return (str(program),)
     found = find_program(NAME, environment)
     return (found,) if found else (sys.executable, "-P", "-m", NAME)
 
@@ -147,7 +167,7 @@ def _groups(agent: str, places: AgentPlaces, level: str, scale: int = 1) -> list
 
 
 def _claude(places: AgentPlaces, kind: str, level: str) -> SettingsFile:
-    own = Path(places.environment.get("CLAUDE_CONFIG_DIR") or places.home / ".claude")
+    own = claude_home(places.environment)
     if kind == HOOKS:
         path = (own if level == USER else places.project / ".claude") / "settings.json"
         return _file("claude", kind, path, places, level, _groups("claude", places, level))
@@ -158,7 +178,7 @@ def _claude(places: AgentPlaces, kind: str, level: str) -> SettingsFile:
 
 
 def _codex(places: AgentPlaces, kind: str, level: str) -> SettingsFile:
-    own = _codex_home(places.environment) if level == USER else places.project / ".codex"
+    own = codex_home(places.environment) if level == USER else places.project / ".codex"
     if kind == HOOKS:
         return _file("codex", kind, own / "hooks.json", places, level, _groups("codex", places, level))
     command, arguments = _server(places, level)
@@ -203,7 +223,7 @@ def _copilot(places: AgentPlaces, kind: str, level: str) -> SettingsFile | None:
 
 
 def _vscode(places: AgentPlaces, kind: str, level: str) -> SettingsFile | None:
-    own = _vscode_home(places.environment) if level == USER else places.project / ".vscode"
+    own = vscode_home(places.environment) if level == USER else places.project / ".vscode"
     if kind == HOOKS:
         return None
     return _mcp_file("vscode", own / "mcp.json", places, level, ("servers", NAME), {"type": "stdio"})
@@ -221,7 +241,7 @@ def _opencode(places: AgentPlaces, kind: str, level: str) -> SettingsFile | None
     if kind == HOOKS:
         return None
     path = (
-        _opencode_home(places.environment) / "opencode.json"
+        opencode_home(places.environment) / "opencode.json"
         if level == USER
         else places.project / "opencode.json"
     )
@@ -256,7 +276,13 @@ def _file(
     return SettingsFile(agent, kind, path, tuple(entries), inside=inside, **more)
 
 
-def _codex_home(environment: Mapping[str, str]) -> Path:
+def claude_home(environment: Mapping[str, str]) -> Path:
+    """Return where Claude Code has the user's settings."""
+    return Path(environment.get("CLAUDE_CONFIG_DIR") or home_of(environment) / ".claude")
+
+
+def codex_home(environment: Mapping[str, str]) -> Path:
+    """Return where Codex has the user's settings."""
     return Path(environment.get("CODEX_HOME") or home_of(environment) / ".codex")
 
 
@@ -264,7 +290,8 @@ def _config_home(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("XDG_CONFIG_HOME") or home_of(environment) / ".config")
 
 
-def _vscode_home(environment: Mapping[str, str]) -> Path:
+def vscode_home(environment: Mapping[str, str]) -> Path:
+    """Return where VS Code has the user's settings."""
     if sys.platform == "darwin":
         return home_of(environment) / "Library" / "Application Support" / "Code" / "User"
     return _config_home(environment) / "Code" / "User"
@@ -274,7 +301,8 @@ def _zed_home(environment: Mapping[str, str]) -> Path:
     return _config_home(environment) / "zed"
 
 
-def _opencode_home(environment: Mapping[str, str]) -> Path:
+def opencode_home(environment: Mapping[str, str]) -> Path:
+    """Return where opencode has the user's settings."""
     return _config_home(environment) / "opencode"
 
 
@@ -285,20 +313,20 @@ AGENTS: Final[Mapping[str, CodingAgent]] = {
             "claude",
             "Claude Code",
             ("claude",),
-            lambda env: Path(env.get("CLAUDE_CONFIG_DIR") or home_of(env) / ".claude"),
+            claude_home,
             _claude,
         ),
         CodingAgent(
-            "codex", "Codex", ("codex",), _codex_home, _codex, "Codex asks you to trust new hooks: /hooks."
+            "codex", "Codex", ("codex",), codex_home, _codex, "Codex asks you to trust new hooks: /hooks."
         ),
         CodingAgent(
             "cursor", "Cursor", ("cursor", "cursor-agent"), lambda env: home_of(env) / ".cursor", _cursor
         ),
         CodingAgent("gemini", "Gemini CLI", ("gemini",), lambda env: home_of(env) / ".gemini", _gemini),
         CodingAgent("copilot", "Copilot", ("copilot",), lambda env: home_of(env) / ".copilot", _copilot),
-        CodingAgent("vscode", "VS Code", ("code",), _vscode_home, _vscode),
+        CodingAgent("vscode", "VS Code", ("code",), vscode_home, _vscode),
         CodingAgent("zed", "Zed", ("zed", "zeditor"), _zed_home, _zed),
-        CodingAgent("opencode", "opencode", ("opencode",), _opencode_home, _opencode),
+        CodingAgent("opencode", "opencode", ("opencode",), opencode_home, _opencode),
     )
 }
 

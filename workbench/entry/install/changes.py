@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterable
@@ -20,6 +21,11 @@ from workbench.entry.install.jsonc import drop_empty, insert, parse_jsonc, remov
 from workbench.errors import ParseError
 
 MAX_BYTES: Final = 64 << 20
+_SECTION: Final = re.compile(
+    r"(?:(?<=\n)\r?\n)?^<!-- workbench begin\b(?:(?!<!-- workbench begin\b)[\s\S])*?"
+    r"^<!-- workbench end -->[ \t]*(?:\r?\n|\Z)",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +68,14 @@ def is_mine(kind: str, value: object) -> bool:
     return is_hook(value) if kind == HOOKS else is_server(value)
 
 
-def plan_install(file: SettingsFile, known: Installed | None) -> SettingsChange:
-    """Return the change that installs what a file is to hold; what is there already stays as it is."""
-    found = _read(file)
+def plan_install(
+    file: SettingsFile, known: Installed | None, earlier: SettingsChange | None = None
+) -> SettingsChange:
+    """Return the change that installs what a file is to hold; what is there already stays as it is.
+
+    `earlier` is another change of the same file, which this one follows.
+    """
+    found = _read(file, earlier)
     if isinstance(found, SettingsChange):
         return found
     before, text = found
@@ -84,9 +95,14 @@ def plan_install(file: SettingsFile, known: Installed | None) -> SettingsChange:
     return SettingsChange(file, before, after.encode("utf-8"), record)
 
 
-def plan_uninstall(file: SettingsFile, known: Installed | None) -> SettingsChange:
-    """Return the change that takes out of a file what is the workbench's, and nothing else."""
-    found = _read(file)
+def plan_uninstall(
+    file: SettingsFile, known: Installed | None, earlier: SettingsChange | None = None
+) -> SettingsChange:
+    """Return the change that takes out of a file what is the workbench's, and nothing else.
+
+    `earlier` is another change of the same file, which this one follows.
+    """
+    found = _read(file, earlier)
     if isinstance(found, SettingsChange):
         return found
     before, text = found
@@ -126,8 +142,12 @@ def _unreadable(file: SettingsFile, before: bytes | None, error: ParseError) -> 
     return _refuse(file, before, why, "Correct the file, and run it again.")
 
 
-def _read(file: SettingsFile) -> tuple[bytes | None, str] | SettingsChange:
+def _read(
+    file: SettingsFile, earlier: SettingsChange | None = None
+) -> tuple[bytes | None, str] | SettingsChange:
     """Return a file's bytes and text, or the refusal of one that must not or cannot be written."""
+    if earlier is not None and not earlier.refused:
+        return earlier.after, file.base if earlier.after is None else earlier.after.decode("utf-8")
     link = _link(file)
     if link is not None:
         where = f"is a link ({link})" if link == file.path else f"is behind a link ({link})"
@@ -177,6 +197,8 @@ def _at(value: Any, path: Iterable[str]) -> Any:  # noqa: ANN401 - what the file
 
 def _mine(file: SettingsFile, text: str) -> list[object]:
     """Return the values in a text that are ours, wherever installing would have put them."""
+    if file.section:
+        return [found[0].replace("\r\n", "\n").strip("\n") + "\n" for found in _SECTION.finditer(text)]
     value = _values(file, text)
     found: list[object] = []
     for entry in file.entries:
@@ -189,12 +211,14 @@ def _mine(file: SettingsFile, text: str) -> list[object]:
 
 
 def _holds_all(file: SettingsFile, text: str) -> bool:
-    wanted = [entry.value for entry in file.entries]
+    wanted = [file.section] if file.section else [entry.value for entry in file.entries]
     return _mine(file, text) == wanted
 
 
 def _same_besides(file: SettingsFile, before: str, after: str) -> bool:
     """Whether a text says the same as before apart from what is ours: proven before anything is written."""
+    if file.section:
+        return _SECTION.sub("", before).rstrip("\r\n") == _SECTION.sub("", after).rstrip("\r\n")
     return bool(_stripped(file, _values(file, after)) == _stripped(file, _values(file, before)))
 
 
@@ -218,8 +242,11 @@ def _stripped(file: SettingsFile, value: Any) -> Any:  # noqa: ANN401 - what the
 def _installed(file: SettingsFile, text: str, record: Installed) -> tuple[str, Installed]:
     pieces: list[str] = []
     made: list[tuple[str, ...]] = []
-    if file.toml:
-        piece = _toml_piece(text, file.entries[0])
+    if file.toml or file.section:
+        lines = file.section.splitlines() if file.section else _toml_lines(file.entries[0])
+        newline = "\r\n" if "\r\n" in text else "\n"
+        lead = "" if not text else newline if text.endswith("\n") else newline * 2
+        piece = lead + newline.join(lines) + newline
         return text + piece, _with(record, [piece], [])
     if not text.strip("\ufeff \t\r\n"):
         text = text + file.base
@@ -239,12 +266,11 @@ def _with(record: Installed, pieces: list[str], made: list[tuple[str, ...]]) -> 
     return Installed(record.path, record.agent, record.kind, tuple(pieces), tuple(made), record.created)
 
 
-def _toml_piece(text: str, entry: SettingsEntry) -> str:
-    newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{'.'.join(entry.path)}]"]
-    lines += [f"{key} = {json.dumps(value)}" for key, value in entry.value.items()]
-    lead = "" if not text else newline if text.endswith("\n") else newline * 2
-    return lead + newline.join(lines) + newline
+def _toml_lines(entry: SettingsEntry) -> list[str]:
+    return [
+        f"[{'.'.join(entry.path)}]",
+        *(f"{key} = {json.dumps(value)}" for key, value in entry.value.items()),
+    ]
 
 
 def _uninstalled(file: SettingsFile, text: str, known: Installed | None) -> str | None:
@@ -266,13 +292,17 @@ def _by_pieces(file: SettingsFile, text: str, known: Installed | None) -> str | 
         after = after.replace(piece, "")
     try:
         is_rest = not _mine(file, after) and _same_besides(file, text, after)
-        is_rest = is_rest and (file.toml or trailing_commas(after) <= trailing_commas(text))
+        is_rest = is_rest and (
+            file.toml or bool(file.section) or trailing_commas(after) <= trailing_commas(text)
+        )
     except ParseError:
         return None
     return after if is_rest else None
 
 
 def _by_meaning(file: SettingsFile, text: str, known: Installed | None) -> str:
+    if file.section:
+        return _SECTION.sub("", text)
     if file.toml:
         return _toml_without(file, text)
     if not text.strip("\ufeff \t\r\n"):

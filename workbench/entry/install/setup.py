@@ -13,6 +13,7 @@ import msgspec
 from workbench.entry.install.agents import (
     AGENTS,
     PROJECT,
+    RULES,
     USER,
     AgentPlaces,
     CodingAgent,
@@ -20,6 +21,7 @@ from workbench.entry.install.agents import (
     is_there,
 )
 from workbench.entry.install.changes import Installed, SettingsChange, holds, plan_install, plan_uninstall
+from workbench.entry.install.instructions import rules_file
 from workbench.entry.project import replace_file, write_atomic
 from workbench.errors import StoreError
 from workbench.places import user_home
@@ -49,7 +51,7 @@ def settings_files(
     places: AgentPlaces, agents: Iterable[CodingAgent], kinds: Sequence[str], level: str
 ) -> list[SettingsFile]:
     """Return the files that a level has for agents, in their order; an agent may have none of a kind."""
-    found = (agent.files(places, kind, level) for agent in agents for kind in kinds)
+    found = (_file_of(agent, places, kind, level) for agent in agents for kind in kinds)
     return [file for file in found if file is not None]
 
 
@@ -64,7 +66,13 @@ def plan_changes(
     """Return what would be changed in files, refusals among them. Raises: StoreError."""
     known = read_records(environment)
     plan = plan_uninstall if uninstall else plan_install
-    return [plan(file, known.get(_key(file))) for file in files]
+    changes: dict[Path, SettingsChange] = {}
+    found = []
+    for file in reversed([*files]) if uninstall else files:  # what was made first goes last
+        change = plan(file, known.get(_key(file)), changes.get(file.path))
+        changes[file.path] = change
+        found.append(change)
+    return found
 
 
 def apply_changes(changes: Sequence[SettingsChange], environment: Mapping[str, str]) -> None:
@@ -105,7 +113,7 @@ def agent_states(
         there = is_there(agent, places.environment)
         for kind in kinds:
             for level in (USER, PROJECT):
-                file = agent.files(places, kind, level)
+                file = _file_of(agent, places, kind, level)
                 if file is not None:
                     found.append(
                         AgentState(agent.name, agent.title, there, kind, level, str(file.path), holds(file))
@@ -130,5 +138,10 @@ def _private(directory: Path) -> Path:
     return directory
 
 
+def _file_of(agent: CodingAgent, places: AgentPlaces, kind: str, level: str) -> SettingsFile | None:
+    return rules_file(agent.name, places, level) if kind == RULES else agent.files(places, kind, level)
+
+
 def _key(file: SettingsFile) -> str:
-    return f"{file.agent} {file.kind} {file.path}"
+    """Return what a record is found by: a file of rules may be that of several agents."""
+    return f"{'' if file.kind == RULES else file.agent} {file.kind} {file.path}".strip()

@@ -104,7 +104,7 @@ def open_stash_search(
         searcher.model, notes = segment_model(project, vectors)
         searcher.notes += notes
     elif len(index):
-        searcher.notes.append(f"the stash is searched by words alone: {missing}")
+        searcher.notes.append(": ".join(filter(None, ("the stash is searched by words alone", missing))))
     try:
         _bring_up(searcher, progress, write)
     except (ModelError, StoreError) as error:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from workbench.entry.install.setup import AgentState
 
 _NAMES = ("claude", "codex", "cursor", "gemini", "copilot", "vscode", "zed", "opencode")
-_KINDS = ("mcp", "hooks")
+_KINDS = ("mcp", "hooks", "rules")
+_DEFAULT = {False: "mcp,hooks", True: "mcp,hooks,rules"}
 _STATES = {True: "installed", None: "out of date", False: "-"}
 
 _CHOICE = with_options(
@@ -32,7 +33,11 @@ _CHOICE = with_options(
         type=click.Choice(_NAMES),
         help="Only this agent (repeatable; default: those found).",
     ),
-    click.option("--what", metavar="KINDS", help="mcp, hooks or both, with a comma (default: both)."),
+    click.option(
+        "--what",
+        metavar="KINDS",
+        help="mcp, hooks, rules, with commas (default: mcp,hooks; all to take out).",
+    ),
     click.option(
         "--user", "level", flag_value="user", default="user", help="In your own settings (default)."
     ),
@@ -46,6 +51,7 @@ _CHOICE = with_options(
     examples=(
         "workbench install",
         "workbench install --agent claude --in-project --yes",
+        "workbench install --what rules --in-project --agent codex",
         "workbench install --status",
     )
 )
@@ -61,7 +67,7 @@ def install(
     second run changes nothing. Files that are links, read-only or malformed are left alone, and named.
     """
     here = current()
-    places, kinds = _places(here), _kinds(what)
+    places, kinds = _places(here), _kinds(what or (",".join(_KINDS) if status else _DEFAULT[False]))
     if status:
         _show_states(here, places, kinds, _wanted(names))
         return 0
@@ -80,7 +86,7 @@ def uninstall(names: Sequence[str], what: str | None, level: str, dry_run: bool,
 
     here = current()
     agents = _wanted(names) or list(AGENTS.values())
-    kinds = _kinds(what)
+    kinds = _kinds(what or _DEFAULT[True])
     return _change(here, _places(here), agents, kinds, level, dry_run=dry_run, yes=yes, uninstall=True)
 
 
@@ -106,11 +112,11 @@ def _found(here: Invocation, places: AgentPlaces) -> list[CodingAgent]:
     return found
 
 
-def _kinds(given: str | None) -> list[str]:
-    """Return what is to be installed, by default all. Raises: UsageError for what is nothing of it."""
+def _kinds(given: str) -> list[str]:
+    """Return what is to be installed. Raises: UsageError for what is nothing of it."""
     from workbench.suggest import did_you_mean
 
-    names = [name.strip() for name in given.split(",") if name.strip()] if given else list(_KINDS)
+    names = [name.strip() for name in given.split(",") if name.strip()]
     for name in names:
         if name not in _KINDS:
             hint = did_you_mean(name, _KINDS, f"One of {', '.join(_KINDS)}.")
@@ -129,6 +135,7 @@ def _change(
     yes: bool,
     uninstall: bool,
 ) -> int:
+    from workbench.entry.install.agents import DISTRIBUTION
     from workbench.entry.install.setup import apply_changes, plan_changes, settings_files
 
     files = settings_files(places, agents, kinds, level)
@@ -157,6 +164,8 @@ def _change(
         for agent in agents:
             if agent.note and agent.name in written:
                 here.out.say(agent.note)
+        if places.program[-1] == DISTRIBUTION:
+            here.out.say("Hooks answer sooner after `uv tool install context-workbench` and another install.")
         here.out.say("Context comes in projects that are indexed: `workbench index` in each.")
     return 1 if refused else 0
 
