@@ -11,7 +11,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
@@ -19,6 +18,7 @@ import msgspec
 
 from store.files import PRIVATE_FILE, private_dir, read_state, sync_data, translated, write_atomic
 from workbench.records.conversion import decode_json
+from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
 from workbench.text.redact import redact_bytes
 

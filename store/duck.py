@@ -12,13 +12,13 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.errors import StoreBusy, StoreError
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

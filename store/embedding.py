@@ -13,7 +13,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +21,7 @@ from store import minilm
 from store.files import private_dir, write_atomic
 from workbench.errors import ModelError, StoreError
 from workbench.ports import Embedder
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from workbench.ports import Float32

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from store.duck import storable
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from store.tables import Tables

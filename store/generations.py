@@ -14,7 +14,6 @@ import shutil
 import stat
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +24,7 @@ from store.files import private_dir, read_state, sync_data, sync_dir, translated
 from workbench.errors import StoreBusy, StoreError
 from workbench.ports import Clock
 from workbench.records.conversion import decode_json
+from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
 
 FORMAT: Final = 1

@@ -6,12 +6,12 @@ import os
 import re
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from store import git_process
 from store.git_process import hexadecimal, name
 from workbench.errors import GitError
+from workbench.records.dataclass import dataclass
 from workbench.records.project import Skipped
 from workbench.records.worktree import HeadState, Listing
 

@@ -11,13 +11,13 @@ import io
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
 from workbench.errors import ConfigError
+from workbench.records.dataclass import dataclass
 
 _PORTS = {"http": 80, "https": 443}
 _CHUNK = 65_536

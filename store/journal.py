@@ -16,7 +16,6 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -28,6 +27,7 @@ from store.files import disk_hint, open_state, private_dir, sync_data, sync_dir,
 from workbench.errors import JournalError
 from workbench.ports import Clock, Entry, Verbatim
 from workbench.records.conversion import convert, decode_json
+from workbench.records.dataclass import dataclass
 from workbench.records.ids import IdSource, new_id
 
 VERSION: Final = 1

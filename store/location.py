@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +35,7 @@ from workbench.errors import JournalError, StoreError
 from workbench.places import fallback_root, user_home
 from workbench.ports import Entry
 from workbench.records.conversion import decode_json
+from workbench.records.dataclass import dataclass
 
 DIRECTORY: Final = STATE
 _IGNORE = (

@@ -15,13 +15,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from store.files import private_dir, sync_dir
 from store.locks import exclusive
 from workbench.errors import ModelError
+from workbench.records.dataclass import dataclass
 
 MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
 DIMENSIONS: Final = 384

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any, NoReturn, TypeVar
 
 from store.http_exchange import BadReply, Deadline, Reply, exchange, parse_server
 from workbench.errors import ModelError
 from workbench.ports import Completion
+from workbench.records.dataclass import dataclass
 from workbench.text.sanitize import visible_line
 from workbench.text.tokens import utf8_bound
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,6 +24,7 @@ from store.location import DIRECTORY, Location, is_usual, locate
 from workbench.errors import GitError, StoreBusy, StoreError
 from workbench.places import state_places
 from workbench.ports import Clock, Damaged, Entry
+from workbench.records.dataclass import dataclass
 from workbench.records.worktree import HeadState
 
 if TYPE_CHECKING:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from store.duck import ForeignSchema, storable
 from store.journal import FileJournal, Quarantined
 from store.projections import episodes, handovers, learnings, rows, rules, segments
 from workbench.ports import Entry
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,13 +12,13 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
 from store import locks
 from store.files import open_state, private_dir, translated, write_atomic
 from workbench.errors import StoreError
+from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
 
 KEPT: Final = 50

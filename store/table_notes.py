@@ -8,11 +8,12 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Final
+
+from workbench.records.dataclass import dataclass
 
 HEADING: Final = "## Every table\n"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,7 @@ from store import projector
 from store.duck import log_file
 from store.journal import FileJournal, stream_path
 from store.table_notes import table_notes
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from store.tables import Tables

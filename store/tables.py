@@ -12,7 +12,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -36,6 +36,7 @@ from store.table_state import table_file
 from workbench.errors import StoreError
 from workbench.lists.tables import TableRebuild
 from workbench.ports import Clock
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -8,7 +8,6 @@ generation. A changed model takes over once its generations are written; until t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +17,7 @@ from store.embedding_cache import KEY_BYTES, CachedEmbedder, match_keys, text_ke
 from store.vectors import CosineIndex, IndexAbout, build_index, load_index, read_about
 from workbench.errors import StoreError
 from workbench.ports import Damaged
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -40,8 +40,9 @@ def modules(code: str) -> set[str]:
     """Run code in a fresh interpreter and return the full names of the modules it leaves imported."""
     report = "import sys; print('\\n' + ' '.join(sys.modules))"
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=False
     )
+    assert done.returncode == 0, done.stderr
     return set(done.stdout.splitlines()[-1].split())
 
 
@@ -71,6 +72,15 @@ def test_the_package_imports_nothing_until_something_is_named() -> None:
     assert imported(listing) & HEAVY == set()
 
 
+COMPILED = """
+import gc
+made = [one for one in gc.get_objects() if isinstance(one, type) and "__dataclass_params__" in vars(one)]
+own = [one for one in made if one.__module__.partition(".")[0] in ("workbench", "store", "screens")]
+found = sorted(f"{one.__module__}.{one.__name__}" for one in own if one.__dataclass_params__.init)
+assert not found, found
+"""
+"""Fails where a record was compiled when it was declared: see `workbench/records/dataclass.py`."""
+
 HOOK = """
 import json, os, workbench.entry.hooks.handlers as handlers
 given = {{"cwd": os.getcwd(), "tool_name": "Bash", "tool_input": {{"command": "git push"}}}}
@@ -94,7 +104,7 @@ def test_a_hook_before_a_tool_imports_next_to_nothing(work: Any, monkeypatch: py
     change = ["rules", "edit", rule, "--authority", "absolute", "--check", '{"command": "git push"}']
     imported(RUN_CLI.format(arguments=change))
     imported(HOOK.format(checked=True))  # the first after a change reads the rules again
-    found = modules(HOOK.format(checked=True))
+    found = modules(HOOK.format(checked=True) + COMPILED)
     assert "workbench.rules.enforcement.checks" in found
     assert {name.partition(".")[0] for name in found} & (HEAVY | {"click"}) == set()
 
@@ -159,7 +169,7 @@ def test_a_plan_on_an_indexed_project_imports_what_it_uses(
     code = RUN_CLI.format(arguments=["plan", "refresh the token"])
     first = f"{RUN_CLI.format(arguments=note)}; run(['rules', 'conflicts', 'list'])"
     imported(f"{first}; run(['plan', 'refresh the token'])")
-    names = modules(code)
+    names = modules(code + COMPILED)
     second = {name.partition(".")[0] for name in names}
     assert {"workbench.memory.learnings.prompt", "workbench.rules.conflicts.findings"} <= names
     assert {name for name in names if name.startswith(FOR_CURATORS)} == set()

@@ -14,8 +14,9 @@ import stat
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
+
+from workbench.records.dataclass import dataclass
 
 MOST_LINKS: Final = 40  # as many as Linux follows in one path
 PRIVATE: Final = frozenset({".git", ".workbench"})

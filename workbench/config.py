@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -24,6 +24,7 @@ from workbench.beneath import open_beneath
 from workbench.config_file import key_line, read_text
 from workbench.errors import ConfigError
 from workbench.records.conversion import convert
+from workbench.records.dataclass import dataclass
 from workbench.suggest import did_you_mean
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]

@@ -9,13 +9,14 @@ earlier field is worth more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from store.duck import storable
 from store.lists import patterns
 from store.lists.haystack import FIELD, VALUE, plain
 from workbench.lists.filters import Facet, Field, FieldKind, Filter, Op
+from workbench.records.dataclass import dataclass
 
 WHOLE, WORD_START, PART_START, INSIDE, SUBSEQUENCE = 100, 80, 70, 60, 40
 PLACES: Final = 8

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from store.duck import registered
@@ -22,6 +21,7 @@ from workbench.lists.tables import (
     ValueCounts,
     row_number,
 )
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

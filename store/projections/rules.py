@@ -8,7 +8,6 @@ the tables are the same as the engine's ledger, however the journals were read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -28,6 +27,7 @@ from store.projections.rule_places import place_rules
 from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule, past_ids, value_problems
 
 if TYPE_CHECKING:

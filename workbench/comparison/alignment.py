@@ -12,13 +12,13 @@ opposite.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from workbench.comparison.negation import ScopedText, Word
 from workbench.comparison.tokens import LIGHT
 from workbench.comparison.vocabulary import meaning, opposites_of
+from workbench.records.dataclass import dataclass
 
 FAMILY: Final = 5
 """Letters that two words begin with alike if one is derived from the other: perform, performance."""

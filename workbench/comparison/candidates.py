@@ -8,7 +8,6 @@ contradiction is preferred to a repetition.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from workbench.comparison.similarity import Bands, normal_text
 from workbench.comparison.tokens import MAX_CHARS
 from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge, words_of
 from workbench.comparison.vocabulary import choices, choices_of, opposites_of
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from workbench.comparison.statements import ORDERING, Quantity, Statement, measured_terms
@@ -22,6 +21,7 @@ from workbench.comparison.vocabulary import (
     named_things,
     word_list,
 )
+from workbench.records.dataclass import dataclass
 
 AGREEMENT: Final = 0.8
 """Share of a subject's words that must agree for a contrast to count. At 0.66 more contradictions between

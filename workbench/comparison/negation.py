@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
 from workbench.comparison.tokens import FUNCTION, MAX_CHARS, MAX_WORDS, Token, merge_phrases, tokens_of
 from workbench.comparison.vocabulary import choices_of, meaning, word_list
+from workbench.records.dataclass import dataclass
 
 _CONTRACTED = re.compile(
     r"\b(ca|wo|sha|do|does|did|is|are|was|were|should|must|could|would|has|have|had|need)n't\b"

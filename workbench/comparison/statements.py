@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Final
 
@@ -26,6 +26,7 @@ from workbench.comparison.tokens import (
     tokens_of,
 )
 from workbench.comparison.vocabulary import canonical, choices_of, measures, units, word_list
+from workbench.records.dataclass import dataclass
 from workbench.text.instructions import judge
 from workbench.text.terms import stem
 

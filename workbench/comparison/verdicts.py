@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from importlib.resources import files
@@ -43,6 +42,7 @@ from workbench.comparison.similarity import jaccard, normal_text, plain
 from workbench.comparison.statements import claims, statements
 from workbench.comparison.tokens import MAX_CHARS, code_blocks
 from workbench.records.conflicts import Evidence
+from workbench.records.dataclass import dataclass
 from workbench.text.instructions import judge as is_instruction
 from workbench.text.terms import count_terms
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
+from workbench.records.dataclass import dataclass
 from workbench.text.terms import stem
 
 

@@ -7,13 +7,14 @@ other. What each means for a record is its type's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Generic
 
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import R, RecordType, Settling, StepDraft, StepMarks, new_marks
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
+from workbench.records.dataclass import dataclass
 
 CONFLICT_SHOWN: Final = 17
 """Characters of a conflict's id that are shown."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import merge
 from pathlib import Path
 from threading import Lock
@@ -19,6 +19,7 @@ from workbench.curation.records import RecordType
 from workbench.curation.saved import SavedFold, StreamPlace, open_fold, write_fold
 from workbench.errors import JournalError, StoreError
 from workbench.ports import Entry, Journal
+from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
 
 FEW: Final = 1_000

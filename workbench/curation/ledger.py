@@ -9,7 +9,7 @@ entries' ids (see `folding`).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Generic, TypeVar
 
 from workbench.curation import CURATION
@@ -26,6 +26,7 @@ from workbench.curation.records import (
 )
 from workbench.errors import ParseError, UnknownRecord
 from workbench.ports import Entry
+from workbench.records.dataclass import dataclass
 
 
 @dataclass(slots=True)

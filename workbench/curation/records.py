@@ -7,12 +7,13 @@ values somebody decides, and what settling a conflict does to them. Nothing else
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from workbench.curation import CURATION
 from workbench.errors import ParseError, UsageError
 from workbench.records.conflicts import Action
+from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
 
 if TYPE_CHECKING:

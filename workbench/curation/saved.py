@@ -13,7 +13,6 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -26,6 +25,7 @@ from workbench.curation.lazy import LazyDict, LazyList, StoredLines, StoredValue
 from workbench.curation.ledger import L, Ledger
 from workbench.curation.records import CurationStep, RecordChange, SettledConflict
 from workbench.records.conversion import decode_lossless, encode_lossless
+from workbench.records.dataclass import dataclass
 
 _FORMAT: Final = 1
 _CRC: Final = 9  # bytes of the first line

@@ -7,7 +7,6 @@ in what is decided are masked before a record is made of it, so that what is ret
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
 from workbench.curation.conflicts import (
@@ -22,6 +21,7 @@ from workbench.curation.records import EntryDraft, R, RecordChange, StepDraft, W
 from workbench.curation.steps import draft_addition, draft_edit, draft_redo, draft_removal, draft_undo
 from workbench.curation.store import CurationStore, preview, record
 from workbench.errors import UsageError
+from workbench.records.dataclass import dataclass
 from workbench.text.counts import counted
 from workbench.text.redact import redact_values
 

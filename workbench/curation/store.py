@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic
@@ -13,6 +13,7 @@ from workbench.curation.folding import LedgerReader, read_ledger
 from workbench.curation.ledger import L, Ledger
 from workbench.curation.records import EntryDraft
 from workbench.ports import Entry, Journal, Verbatim
+from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
 
 

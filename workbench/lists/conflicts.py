@@ -7,12 +7,12 @@ journal is laid over them: which rows it has decided, put off, or has seen chang
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from workbench.lists.filters import Field, FieldKind
 from workbench.lists.tables import ListTable, ListType
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from workbench.ports import Int64

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.suggest import did_you_mean
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from workbench.lists.filters import Field, FieldKind
 from workbench.lists.tables import ListType
+from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 
 STATES: Final = (

@@ -8,12 +8,13 @@ other row appear twice or be left out. The app takes the whole order once, as nu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from workbench.errors import UsageError
 from workbench.lists.filters import Field, Filter, parse
+from workbench.records.dataclass import dataclass
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 
 from workbench.memory.extraction.extract import MAX_TITLE, Redactor, extract
 from workbench.memory.journal import VERSION, JournalEntry, feature_name
+from workbench.records.dataclass import dataclass
 from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task, cut
 from workbench.sessions.importers.exclusions import Excluded, withhold
 

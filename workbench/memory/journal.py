@@ -11,7 +11,6 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +18,7 @@ import msgspec
 from workbench.errors import UsageError
 from workbench.ports import Entry
 from workbench.records.conversion import convert
+from workbench.records.dataclass import dataclass
 from workbench.records.iterations import IterationRecord
 from workbench.text.redact import redact_values
 

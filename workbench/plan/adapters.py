@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from workbench.plan.intent import parse_intent
 from workbench.ports import Damaged, Journal, StashSearch
 from workbench.project.scan import Lister
 from workbench.project.upkeep import IndexStore
+from workbench.records.dataclass import dataclass
 from workbench.records.worktree import HeadState
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.sessions.episodes_fold import HOUR, RECORDING_LOCK

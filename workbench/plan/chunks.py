@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
+from workbench.records.dataclass import dataclass
 from workbench.records.project import Symbol
 
 MAX_LINES = 24

@@ -8,13 +8,14 @@ as anything fits by itself, absolute rules first.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
 from workbench.plan.packing import MANDATORY_SHARE, Item, Offer, PackedOffer, Packing, item_order, pack
 from workbench.plan.render import FileView, Passage, Style, render_pack
 from workbench.records.answers.plan import BudgetReport
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Dropped, Representation
 from workbench.text.tokens import TokenCounter
 

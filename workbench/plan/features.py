@@ -8,7 +8,6 @@ A signal enters a linear model in up to three forms: `name`, divided by its best
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from workbench.plan.signals import (
     structure_signals,
 )
 from workbench.plan.view import RankingView
+from workbench.records.dataclass import dataclass
 
 Float32 = NDArray[np.float32]
 Int64 = NDArray[np.int64]

@@ -18,12 +18,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from math import exp
 
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Entities, Intent, QueryType, Risk, TaskText
 from workbench.text.terms import count_terms, is_identifier, parse_task, split_head, stem
 

@@ -8,10 +8,11 @@ much of it to show and not whether; what is excluded is dropped, with that as it
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from workbench.errors import UsageError
 from workbench.plan.render import Passage
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import RankedFile
 from workbench.suggest import did_you_mean
 from workbench.text.sanitize import visible_line

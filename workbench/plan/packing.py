@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Dropped
 
 MANDATORY_SHARE = 0.5

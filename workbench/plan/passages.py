@@ -9,7 +9,7 @@ has a reason. Where nothing was ever learned, nothing is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from workbench.plan.planner import Planner, Ranking, Recheck
 from workbench.plan.render import LEARNINGS, Passage
 from workbench.plan.semantics import TaskVector
 from workbench.plan.workspace import Progress, Workspace
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, PlanRequest, TaskText
 from workbench.records.rules import Authority
 from workbench.rules.matching.context import AT_HAND, RuleContext, make_context

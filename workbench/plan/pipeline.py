@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from workbench.plan.snippets import chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
 from workbench.records.answers.plan import PlanResponse
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Detail, Intent, MlMode, PlanRequest, RankedFile, Representation
 from workbench.records.project import CacheStatus, Layer, Skipped
 from workbench.records.rules import Rule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import KnownPast, TaskVector, known_past
 from workbench.plan.snippets import ChunkModel
 from workbench.plan.workspace import Progress, Synced, Workspace
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, QueryType, RankedFile
 from workbench.rules.matching.match import MatchParams, RuleMatch
 from workbench.text.terms import parse_task

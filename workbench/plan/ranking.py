@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -28,6 +27,7 @@ from workbench.plan.representations import Shares
 from workbench.plan.signals import prepare_query
 from workbench.plan.snippets import FEATURES, ChunkModel
 from workbench.plan.view import RankingView
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, RankedFile
 
 Float32 = NDArray[np.float32]

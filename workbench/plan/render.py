@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from workbench.memory.learnings.echoes import FRAME
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
 from workbench.text.frames import QUOTED
 from workbench.text.sanitize import visible, visible_line

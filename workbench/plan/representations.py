@@ -15,7 +15,6 @@ from __future__ import annotations
 from bisect import insort
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from workbench.project.index import ProjectIndex
 from workbench.project.languages import language_of, role_of
 from workbench.project.scan import read_bytes
 from workbench.project.snapshot import Snapshot, content_hash
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
 from workbench.records.project import Skipped, Symbol
 from workbench.text.sanitize import visible_line

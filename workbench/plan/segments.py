@@ -8,7 +8,7 @@ aside, nothing of the stash is read or imported.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from workbench.plan.render import SEGMENTS, Passage
 from workbench.plan.semantics import task_text
 from workbench.plan.workspace import Workspace
 from workbench.project.scan import read_bytes
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import PlanRequest
 from workbench.records.project import Skipped
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workbench.errors import WorkbenchError
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import TaskText
 
 if TYPE_CHECKING:

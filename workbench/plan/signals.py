@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from itertools import pairwise
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from workbench.plan.intent import query_terms
 from workbench.plan.view import HALF_LIVES, ROLES, RankingView, file_stem, total
 from workbench.project.layers import route
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, QueryType
 from workbench.records.project import Role
 from workbench.sessions.history import History

@@ -12,10 +12,10 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from workbench.plan.chunks import Chunk, ChunkKind, cut
 from workbench.project.scan import decode
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent
 from workbench.records.project import Role, Symbol
 from workbench.text.sanitize import safe_lines

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.project.index import ProjectIndex
+from workbench.records.dataclass import dataclass
 from workbench.records.project import Role
 from workbench.sessions.history import History, path_numbers
 from workbench.text.terms import parts, stem

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from workbench.project.index import ProjectIndex
 from workbench.project.scan import Lister, ScanLimits, scan
 from workbench.project.snapshot import Snapshot
 from workbench.project.upkeep import PROJECT, HeldIndex, IndexKeeper, IndexLimits
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Completeness
 from workbench.records.project import CacheStatus, Freshness
 from workbench.records.worktree import Listing

@@ -6,10 +6,10 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import ParseError
+from workbench.records.dataclass import dataclass
 
 MAX_DEPENDENCIES = 2_000
 _AT_LINE = re.compile(r"at line (\d+)")

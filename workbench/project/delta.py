@@ -12,13 +12,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import ProjectError
 from workbench.project.admission import refusal
 from workbench.project.scan import Lister, list_names
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import ChangeKind, Commit, FileChange
 from workbench.records.worktree import Hunk, WorkChanges
 

@@ -12,11 +12,12 @@ import re
 import stat
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.project.admission import directory_refusal, refusal
+from workbench.records.dataclass import dataclass
 from workbench.records.project import Skipped
 from workbench.records.worktree import Listing
 

@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +32,7 @@ from workbench.project.snapshot import (
     touch,
     watch,
 )
+from workbench.records.dataclass import dataclass
 from workbench.records.project import FileStat, Freshness
 
 _MAX_OTHERS = 20_000

@@ -7,7 +7,7 @@ dies, so an edit costs one file however large the project is. Positions of files
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.project.arrays import open_arrays
 from workbench.records.conversion import decode_msgpack
+from workbench.records.dataclass import dataclass
 from workbench.records.project import Role, Symbol
 from workbench.text.postings import Postings, inverse_document_frequency, unpack_postings
 from workbench.text.tokens import estimated_tokens

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records.answers.project import ExploreResponse, ShownEntry, ShownLayer
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Detail, QueryType
 from workbench.records.project import Layer, Role, Symbol
 from workbench.text.sanitize import visible_line

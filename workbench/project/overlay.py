@@ -7,7 +7,7 @@ written in a moment, and applied to the generation without reading the files aga
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +15,7 @@ import numpy as np
 
 from workbench.project.index import ProjectIndex
 from workbench.records.conversion import decode_msgpack
+from workbench.records.dataclass import dataclass
 from workbench.records.project import FileFacts
 
 if TYPE_CHECKING:

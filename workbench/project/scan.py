@@ -12,12 +12,13 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from workbench.errors import GitError, ProjectError
 from workbench.project.admission import preference, refusal
 from workbench.project.directories import walk_lister
+from workbench.records.dataclass import dataclass
 from workbench.records.project import FileStat, Skipped
 from workbench.records.worktree import Listing
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from workbench.errors import ParseError
 from workbench.project import directories as places
 from workbench.project.scan import Scan
+from workbench.records.dataclass import dataclass
 from workbench.records.project import FileStat
 
 Int64 = NDArray[np.int64]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from workbench.project.index import ProjectIndex, load_index
 from workbench.project.overlay import Overlay, apply_overlay, extend_overlay, pack_overlay, unpack_overlay
 from workbench.project.scan import Lister, Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
+from workbench.records.dataclass import dataclass
 from workbench.records.project import CacheStatus, Freshness, Skipped
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ sides differ, and one suggestion. Nothing acts on a suggestion by itself.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from enum import StrEnum
+
+from workbench.records.dataclass import dataclass
 
 
 class ConflictKind(StrEnum):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
+
+from workbench.records.dataclass import dataclass
 
 MAX_SUMMARY = 2_000  # characters
 MAX_EMBEDDING = 4_000

@@ -6,9 +6,11 @@ somebody looked at it, not that it is true (F27).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
+
+from workbench.records.dataclass import dataclass
 
 MAX_TEXT: Final = 500
 MAX_REASON: Final = 300

@@ -6,9 +6,11 @@ Field names follow the payload schema of [rules] and the matching fields of [adr
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final
+
+from workbench.records.dataclass import dataclass
 
 
 class Category(StrEnum):

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final, TypedDict
+
+from workbench.records.dataclass import dataclass
 
 MAX_SEGMENT: Final = 1_000_000
 """Characters of the text of one segment; what is longer is imported in parts."""

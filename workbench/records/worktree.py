@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Commit, FileChange
 from workbench.records.project import Skipped
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +14,7 @@ from workbench import __version__
 from workbench.curation.store import record
 from workbench.errors import ParseError, StoreError
 from workbench.records.conversion import convert
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import AUTOMATIC, USAGE_STREAM, RuleLedger, read_usage, used
 from workbench.rules.curation.rulestore import LOCK, RuleStore

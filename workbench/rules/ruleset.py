@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, overload
 
 from workbench.curation.lazy import StoredValues
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule, past_ids
 
 if TYPE_CHECKING:

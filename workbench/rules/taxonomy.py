@@ -12,13 +12,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
 from workbench.errors import UsageError
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.suggest import did_you_mean, near_miss, suggest
 from workbench.text.sanitize import visible_line

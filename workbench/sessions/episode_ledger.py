@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import msgspec
 
 from workbench.ports import Entry
 from workbench.records.conversion import convert, decode_msgpack
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import ChangeKind, Completeness, Episode, FileChange, Outcome
 from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import (

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from workbench.errors import UsageError
 from workbench.ports import Entry, Journal
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Episode, EventType, Outcome, Trace
 from workbench.records.ids import new_id
 from workbench.records.plan import Intent, QueryType

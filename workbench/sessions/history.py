@@ -10,7 +10,6 @@ contradicts are not believed, so that noise and malice move little.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.project.arrays import open_arrays, write_arrays
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Episode, FileChange, Outcome
 from workbench.sessions.episodes_fold import COMMITS
 from workbench.text.postings import Postings, build_postings, pack_postings, unpack_postings

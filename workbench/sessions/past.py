@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ import msgspec
 from workbench.errors import GitError, JournalError, StoreError
 from workbench.ports import Damaged, Entry, Journal
 from workbench.records.conversion import decode_msgpack
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Commit, Completeness
 from workbench.records.plan import Intent
 from workbench.sessions.episode_ledger import EpisodeLedger, fold, pack_ledger, recall, unpack_ledger

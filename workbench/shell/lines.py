@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from workbench.records.dataclass import dataclass
 from workbench.shell.words import MAX_DEPTH, UNKNOWN, ShellState, Simple, WordReader
 from workbench.shell.wrappers import inner_commands, inner_scripts, program_name
 

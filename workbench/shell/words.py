@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+
+from workbench.records.dataclass import dataclass
 
 UNKNOWN = "\x00"
 MAX_READ = 1_000_000  # characters, scripts inside of scripts counted again

@@ -6,9 +6,10 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
+
+from workbench.records.dataclass import dataclass
 
 _TABLES: Final[dict[str, Any]] = json.loads(
     (files(__package__) / "data" / "options.json").read_text(encoding="utf-8")

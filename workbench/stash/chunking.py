@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import SegmentType
 
 CHUNK_TOKENS: Final = 200

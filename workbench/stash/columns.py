@@ -7,7 +7,7 @@ are in pools, byte strings one after the other, of which only those of hits are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records.conversion import decode_lossless, encode_lossless
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment, SegmentType
 from workbench.text.postings import UInt64, term_hash
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import StashQuery
 from workbench.text.terms import clean_task
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import IO, Any, Final
 
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, SegmentType, text_digest
 from workbench.sessions.importers.transcripts import (
     MAX_LINE,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from workbench.records.dataclass import dataclass
 from workbench.text.postings import Postings, inverse_document_frequency
 from workbench.text.terms import iter_terms
 

@@ -10,11 +10,11 @@ clocks that go back give nothing up early.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment
 from workbench.stash.stashstore import StashLedger
 from workbench.text.counts import counted

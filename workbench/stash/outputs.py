@@ -7,9 +7,9 @@ under which it is counted.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.text.expressions import read_expressions
 
 FORMS: Final = read_expressions(__package__, "outputs.toml")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+from workbench.records.dataclass import dataclass
 from workbench.stash.stashstore import StashLedger, StashStore
 
 Links = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import translate
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from workbench.comparison.similarity import jaccard, normal_text
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import FoundSegment, SegmentFilters, SegmentType, StashQuery
 from workbench.stash.chunking import with_neighbours
 from workbench.stash.columns import TYPES, seconds, text_key

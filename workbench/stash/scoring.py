@@ -10,10 +10,11 @@ set and reported on the other.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

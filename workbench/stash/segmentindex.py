@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -19,6 +19,7 @@ from msgspec import UNSET
 
 from workbench.errors import ParseError, StoreError
 from workbench.ports import Damaged, Entry, Journal, VectorIndex
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment
 from workbench.stash.chunking import SegmentChunk, cut_segment, definition_places, sentence_chunks
 from workbench.stash.columns import (

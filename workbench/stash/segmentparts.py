@@ -7,7 +7,6 @@ another one, in memory. Both are read alike, and become one part of the next gen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +16,7 @@ import numpy as np
 from workbench.ports import VectorIndex
 from workbench.project.arrays import open_arrays, write_arrays
 from workbench.records.conversion import decode_json
+from workbench.records.dataclass import dataclass
 from workbench.stash.chunking import SegmentChunk, embedded_text
 from workbench.stash.columns import (
     Pool,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
 
@@ -17,6 +17,7 @@ from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_same_changes, nothing_to_change, some_names
 from workbench.curation.store import record
 from workbench.errors import UnknownRecord, UsageError
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
 from workbench.stash.segmenttype import (

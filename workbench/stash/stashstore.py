@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from workbench.curation.ledger import Ledger
 from workbench.curation.store import CurationStore
 from workbench.ports import Entry
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment
 from workbench.stash.segmenttype import COLLECTED, EMBEDDED, MERGED, PUT, SEGMENTS, SHOWN, SegmentRecordType
 

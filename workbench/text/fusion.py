@@ -11,10 +11,11 @@ the queries of two public sets and measured on the other (`python -m bench.embed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

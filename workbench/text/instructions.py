@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.text.expressions import read_expressions
 from workbench.text.prose import CODE, LEADING, MAX_CHARS, bare, sentences, table_cells
 

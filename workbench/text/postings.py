@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from workbench.records.dataclass import dataclass
 
 UInt64 = NDArray[np.uint64]
 Int32 = NDArray[np.int32]

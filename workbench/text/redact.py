@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from workbench.records.dataclass import dataclass
 from workbench.text.secret_values import EXPRESSION, SecretShape, kind_of, secret_shapes
 
 if TYPE_CHECKING:

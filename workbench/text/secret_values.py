@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from math import log2
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.text.expressions import read_rows
 
 Check = Callable[[str], bool]

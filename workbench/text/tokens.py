@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+
+from workbench.records.dataclass import dataclass
 
 DEFAULT_TOKENIZER = "o200k_base"
 BOUND_TOKENIZER = "utf8-bound"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -20,6 +19,7 @@ from workbench.entry.cli.frame import Function, Invocation, with_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
+from workbench.records.dataclass import dataclass
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +20,7 @@ import click
 
 from workbench.entry.cli.output import Output, wants_color
 from workbench.entry.services.opening import find_project
+from workbench.records.dataclass import dataclass
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:

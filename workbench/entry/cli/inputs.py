@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +14,7 @@ import click
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Function, Invocation
 from workbench.errors import UsageError
+from workbench.records.dataclass import dataclass
 from workbench.text.counts import counted
 
 _LISTED = 20  # malformed lines that are named

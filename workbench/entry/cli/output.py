@@ -12,9 +12,9 @@ import re
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import IO, TextIO
 
+from workbench.records.dataclass import dataclass
 from workbench.text.sanitize import one_line
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

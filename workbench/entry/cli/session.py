@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.entry.cli.frame import Invocation, current
 from workbench.entry.project import OpenedProject, open_project, open_workspace
 from workbench.entry.services.metrics import Measured, measure
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from workbench.config import Config

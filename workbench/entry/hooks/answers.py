@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from workbench.entry.hooks.payloads import HookCall, HookEvent
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Decision
 
 

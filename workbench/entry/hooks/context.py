@@ -8,7 +8,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,7 @@ from workbench.entry.services.handovers import (
     plan_handover,
     session_context,
 )
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import PlanRequest, Representation
 from workbench.records.usage import Handover
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.hooks.payloads import HookCall, HookEvent, read_call
 from workbench.entry.services.opening import find_project
 from workbench.places import journal_files, seems_used
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from workbench.config import Config

@@ -11,11 +11,11 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from workbench.places import user_home
+from workbench.records.dataclass import dataclass
 
 FILE: Final = "hooks.log"
 MAX_BYTES: Final = 256_000

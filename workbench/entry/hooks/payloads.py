@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final
 
 from workbench.errors import UsageError
+from workbench.records.dataclass import dataclass
 
 
 class HookEvent(StrEnum):

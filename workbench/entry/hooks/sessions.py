@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.services.episodes import episode_service
 from workbench.errors import StoreError, UsageError
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Outcome
 from workbench.sessions.episodes_fold import ENDED, EVENT, HOOK, STARTED, STREAM
 

@@ -6,7 +6,6 @@ All of it together has at most 1,700 tokens, because agents read it before they 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -34,6 +33,7 @@ from workbench.entry.mcp.messages import (
     ToolAnswer,
     ToolArguments,
 )
+from workbench.records.dataclass import dataclass
 
 NAME: Final = "workbench"
 INSTRUCTIONS: Final = (

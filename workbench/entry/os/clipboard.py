@@ -16,13 +16,13 @@ import sys
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from workbench.config import ClipboardConfig, user_cache
 from workbench.errors import StoreError
 from workbench.programs import find_program
+from workbench.records.dataclass import dataclass
 from workbench.text.sanitize import visible_line
 
 Means = Literal["native", "tmux", "osc52", "file"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from store.project_state import ProjectState
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from store.answer_cache import AnswerCache

@@ -9,11 +9,12 @@ before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from workbench.ports import Entry
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
 from workbench.records.usage import Handover, RuleBreach, UsageRecords
 from workbench.sessions.episodes_fold import STREAM as SESSIONS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -31,6 +31,7 @@ from workbench.memory.journal import (
     read_journal,
 )
 from workbench.memory.learnings.kinds import KINDS as LEARNING_KINDS
+from workbench.records.dataclass import dataclass
 from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task
 from workbench.sessions.importers.exclusions import Excluded, path_filter
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from workbench.errors import StoreError
+from workbench.records.dataclass import dataclass
 from workbench.records.project import CacheStatus
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from workbench.errors import ProjectError, UsageError
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import work_state
 from workbench.entry.services.rules import load_stored_rules
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule, context_names
 
 if TYPE_CHECKING:

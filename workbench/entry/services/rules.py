@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from workbench.entry.project import OpenedProject, find_state
 from workbench.entry.services.opening import Operation, ProjectHost, report
 from workbench.errors import ModelError, UsageError
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:

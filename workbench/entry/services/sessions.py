@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from workbench.lists.tables import ListQuery, Page, read_page
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
 from workbench.records.answers.project import ImportedSessions, SessionFigures
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Completeness, Episode, SessionRow
 from workbench.records.plan import Intent
 from workbench.sessions.episodes_fold import COMMITS, HOUR, STREAM

@@ -7,12 +7,13 @@ is where a first search takes long; a plan never does.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.entry.services.stash_models import former_model, models_by_type, segment_model
 from workbench.errors import ModelError, StoreError, UsageError
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
 from workbench.stash.retrieval import retrieve
 from workbench.stash.scoring import OrderWeights

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.records.iterations import ErrorType
 from workbench.text.expressions import read_rows
 

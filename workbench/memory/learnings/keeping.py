@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from workbench.memory.learnings.learningtype import LEARNINGS
 from workbench.memory.learnings.prompt import Known, as_rule, known_learnings
 from workbench.project.arrays import open_arrays, write_arrays
 from workbench.records.conversion import convert
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.matching.lexical import RuleWords, index_words, words_arrays, words_from
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from workbench.curation.store import CurationStore
 from workbench.memory.learnings.kinds import STREAMS
 from workbench.memory.learnings.pairs import PairCache
+from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.ledger import LearningLedger

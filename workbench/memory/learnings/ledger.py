@@ -6,7 +6,7 @@ things are done is kept beside them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from workbench.curation.lazy import LazyList
@@ -16,6 +16,7 @@ from workbench.memory.learnings.kinds import CONTRADICTED, HIT, SAID
 from workbench.memory.learnings.learningtype import LEARNINGS, LearningType
 from workbench.ports import Entry
 from workbench.records.corrections import Correction, read_correction
+from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning, confidence_of
 
 AUTOMATIC: Final = "auto:"

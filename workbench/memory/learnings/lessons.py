@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from workbench.memory.extraction.decisions import sentences
+from workbench.records.dataclass import dataclass
 from workbench.records.iterations import (
     DecisionEntry,
     ErrorType,

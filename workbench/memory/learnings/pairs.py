@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +19,7 @@ import msgspec
 from workbench import __version__
 from workbench.errors import StoreError
 from workbench.records.conversion import convert
+from workbench.records.dataclass import dataclass
 from workbench.records.learnings import (
     DeduplicationResult,
     FeatureLearning,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from workbench.curation.records import StepDraft, new_marks
@@ -13,6 +13,7 @@ from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
 from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.prompt import as_rule
+from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning, LearningState
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.memory.learnings.echoes import FRAME
 from workbench.memory.learnings.learningtype import LOST, stale_days
+from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.text.counts import counted

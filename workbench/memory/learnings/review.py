@@ -11,7 +11,7 @@ long ago goes. It can be undone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -26,6 +26,7 @@ from workbench.memory.learnings.lessons import too_vague
 from workbench.memory.learnings.pairs import Finder, find_pairs
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion, conflict_id
 from workbench.records.corrections import Correction
+from workbench.records.dataclass import dataclass
 from workbench.records.learnings import (
     PROMOTE_HITS,
     STALE_DAYS,

@@ -8,7 +8,7 @@ It takes learnings in (`add`), decides about them (`accept`, `reject`, `retire`,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from workbench.curation.conflicts import ConflictDecision, check_unchanged
@@ -34,6 +34,7 @@ from workbench.memory.learnings.review import (
     review_queue,
 )
 from workbench.records.conflicts import Action, conflict_id
+from workbench.records.dataclass import dataclass
 from workbench.records.learnings import (
     BASE_CONFIDENCE,
     FeatureLearning,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ import msgspec
 
 from workbench.records.conflicts import Action, Conflict, ConflictKind
 from workbench.records.conversion import convert, decode_json
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import CONFLICTS, RuleStore

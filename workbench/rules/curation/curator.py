@@ -6,7 +6,7 @@ Words that a rule's file could not hold are refused, and what a step wrote into 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.curation.records import StepDraft, combine
@@ -14,6 +14,7 @@ from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_addition, draft_redo, draft_undo
 from workbench.curation.store import preview
 from workbench.errors import UsageError
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Provenance, Rule
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.rulestore import LOCK, RuleStore

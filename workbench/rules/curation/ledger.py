@@ -7,7 +7,7 @@ place. How often rules are used is in a stream of its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from workbench.curation import CURATION
@@ -15,6 +15,7 @@ from workbench.curation.lazy import LazyDict, LazyList
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import CurationStep, EntryDraft, StepMarks
 from workbench.ports import Entry, Journal
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import FORGOTTEN, RULES, STREAM, SYNCED, RuleType
 from workbench.rules.curation.versions import past_ids

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.curation.store import CurationStore
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import USAGE_STREAM, USED, RuleLedger, read_usage
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.records.dataclass import dataclass
 from workbench.rules.enforcement.commands import Commands, index_commands
 from workbench.rules.enforcement.files import FileUse, Form, files_of, forms
 from workbench.shell.lines import ShellLine, join_path, read_shell, run_words

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
 from workbench.errors import UsageError, WorkbenchError
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Authority, Check, Decision, Rule, context_names, path_globs
 from workbench.rules.enforcement.calls import Facts, ToolCall
 from workbench.rules.enforcement.commands import find_commands, like, parse_commands

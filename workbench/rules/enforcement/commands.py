@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from workbench.errors import UsageError
+from workbench.records.dataclass import dataclass
 from workbench.shell.lines import ShellLine, read_shell
 from workbench.shell.words import UNKNOWN, Simple
 from workbench.shell.wrappers import (

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from glob import iglob
 from itertools import islice
 
+from workbench.records.dataclass import dataclass
 from workbench.rules.globs import first_match
 from workbench.shell.lines import join_path
 from workbench.shell.words import UNKNOWN, Simple

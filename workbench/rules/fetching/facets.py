@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records.conversion import decode_lossless, encode_lossless
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import PATH_SCOPE, Authority, Category, Rule, path_globs
 from workbench.rules.globs import first_match
 

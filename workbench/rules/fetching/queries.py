@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import StrEnum
 from typing import TypeVar, Unpack
 
 from workbench.errors import UsageError
 from workbench.lists.cursors import decode_cursor, encode_cursor
+from workbench.records.dataclass import dataclass
 from workbench.records.requests import FilterFields
 from workbench.records.rules import Authority, Category, ContextRules, Rule
 from workbench.rules.fetching.facets import Key, RuleColumns, RuleFilter, select

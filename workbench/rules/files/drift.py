@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from workbench.curation.records import EntryDraft, StepDraft, StepMarks, new_marks
 from workbench.curation.store import record
 from workbench.errors import ParseError, UsageError
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import (
     AUTOMATIC,

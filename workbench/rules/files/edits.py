@@ -7,9 +7,9 @@ is returned: the rule says what was asked for, and every other unit of the file 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from workbench.errors import ParseError
+from workbench.records.dataclass import dataclass
 from workbench.rules.curation.ledger import Undo
 from workbench.rules.files.readback import Change, ReadBack, read_back
 from workbench.rules.files.unit_edits import (

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from workbench.records.dataclass import dataclass
 from workbench.rules.formats.markdown import BULLET_MARK, FENCE, Block, Kind, blocks
 from workbench.rules.reading.construction import CHECKBOX
 from workbench.rules.reading.units import Unit

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule, rule_file
 from workbench.rules.curation.ledger import Anchor, FileState, RuleLedger
 from workbench.rules.curation.lineage import align, text_digest

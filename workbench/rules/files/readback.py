@@ -6,8 +6,9 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from workbench.records.dataclass import dataclass
 from workbench.rules.files.unit_edits import Parsed, Patch
 from workbench.rules.formats.markdown import Kind
 from workbench.rules.reading.construction import is_rule, rule_text, why_no_rule

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from workbench.curation.records import EntryDraft, StepMarks, new_marks
 from workbench.curation.store import preview
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import AUTOMATIC, FileState, RuleLedger, forgotten_draft, synced_draft
 from workbench.rules.curation.lineage import text_digest

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from workbench.curation import CURATION
 from workbench.curation.records import EntryDraft, StepDraft, WalkedStep
 from workbench.curation.store import preview, record
 from workbench.errors import ParseError
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import AUTOMATIC, Anchor, FileState, RuleLedger, Undo
 from workbench.rules.curation.lineage import text_digest

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from workbench.errors import ParseError
+from workbench.records.dataclass import dataclass
 from workbench.rules.files.layout import Laid, Place, following_mark, fresh, lay_out, places_of
 from workbench.rules.formats.frontmatter import FrontMatter, read_front_matter
 from workbench.rules.formats.managed import bullet_lines, managed_text

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Activation
 from workbench.rules.formats.frontmatter import (
     FrontMatter,

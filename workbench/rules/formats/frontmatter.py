@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Activation
 from workbench.rules.globs import narrow, split_globs
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Activation, Authority
 from workbench.rules.formats.frontmatter import Reach
 from workbench.rules.formats.markdown import BULLET_MARK, FENCE

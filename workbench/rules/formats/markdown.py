@@ -7,9 +7,9 @@ use (headings, bullets, paragraphs, code, tables, comments, tag lines, rules) an
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
+from workbench.records.dataclass import dataclass
 from workbench.text.prose import CODE_SPAN, table_cells
 
 FENCE = re.compile(r"^(`{3,}|~{3,})(.*)$")

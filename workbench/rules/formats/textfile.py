@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from workbench.errors import ParseError
+from workbench.records.dataclass import dataclass
 from workbench.text.sanitize import safe_lines, visible
 
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from importlib.resources import files
 
 from workbench.errors import ModelError
+from workbench.records.dataclass import dataclass
 
 DEFAULT_MODEL = "rules-match-v1"
 

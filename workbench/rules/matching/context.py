@@ -7,9 +7,10 @@ and in a replay. What nobody knows (a branch outside of git, an agent nobody nam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Level, Rule, context_names, path_globs
 from workbench.rules.globs import first_match
 

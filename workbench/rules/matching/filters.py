@@ -7,13 +7,13 @@ whether.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Activation, Authority, Level, Rule
 from workbench.rules.matching.context import RuleContext, conditions_hold, left_out, scope_holds, tools_hold
 

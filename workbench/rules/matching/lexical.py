@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.matching.calibration import WordNumbers, load_match_model
 from workbench.text.postings import (

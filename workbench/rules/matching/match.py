@@ -7,11 +7,12 @@ relevant (`docs/adr/0003-relevance-gates-rules.md`); priority and scope order wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Level, Rule
 from workbench.rules.matching.filters import MatchColumns, RuleQuery, match_columns_of, passing, reject
 

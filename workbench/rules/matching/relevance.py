@@ -8,12 +8,12 @@ there are no vectors words alone count, on their own curve.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule, match_text
 from workbench.rules.matching.calibration import MatchModel, load_match_model
 from workbench.rules.matching.lexical import RuleWords, lexical_relevance

@@ -7,13 +7,14 @@ is made once for a rulebook and asked for every message; everything here is pure
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import UsageError
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.fetching.facets import RuleColumns, RuleFilter, allowed_positions, column_rules
 from workbench.rules.fetching.queries import rule_filter

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Activation, Authority, Rule
 from workbench.rules.matching.context import RuleContext, held_by
 from workbench.rules.matching.filters import MatchColumns, RuleQuery, match_columns_of, passing, reject

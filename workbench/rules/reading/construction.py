@@ -6,9 +6,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import PATH_SCOPE, Authority, Category, Level, Provenance, Rule, rule_id
 from workbench.rules.curation.versions import AS_IMPORTED, MANAGED, derived
 from workbench.rules.formats.frontmatter import Reach

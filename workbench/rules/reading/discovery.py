@@ -11,10 +11,11 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from workbench.beneath import LeadsOut, PathBeneath, open_at, resolve_beneath
 from workbench.errors import ParseError
+from workbench.records.dataclass import dataclass
 from workbench.rules.formats.families import family_of
 
 MAX_BYTES = 5 * 1024 * 1024

@@ -11,9 +11,10 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from workbench.errors import ParseError
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Provenance, Rule
 from workbench.rules.formats.families import IMPORTING, reader_of
 from workbench.rules.formats.frontmatter import read_front_matter

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from workbench.records.dataclass import dataclass
 from workbench.rules.formats.managed import Stated, managed_lines, reach_in, read_entries
 from workbench.rules.formats.markdown import Block, Kind, blocks
 from workbench.text.instructions import judge, negative_lead

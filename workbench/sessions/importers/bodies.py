@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import ChangeKind, Outcome
 from workbench.records.plan import Intent
 from workbench.sessions.importers.fold import PromptTask, SessionStory

@@ -7,9 +7,9 @@ words that hardly mean anything else at the beginning of a prompt.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.sessions.importers.transcripts import CallOutcome
 from workbench.shell.words import Simple
 from workbench.shell.wrappers import program_name

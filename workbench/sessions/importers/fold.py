@@ -10,10 +10,11 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import pairwise
 
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import ChangeKind
 from workbench.sessions.importers.evidence import commit_of, says_wrong, suite_result
 from workbench.sessions.importers.touches import Touch, shell_commands, staged_paths, touches

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from workbench.ports import Damaged, Journal
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent
 from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED, STREAM
 from workbench.sessions.importers.bodies import episode_bodies

@@ -10,11 +10,11 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import IO, Final
 
+from workbench.records.dataclass import dataclass
 from workbench.sessions.importers import transcripts
 from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable, decode_record
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +20,7 @@ import msgspec
 
 from workbench.ports import Damaged, Entry
 from workbench.records.conversion import decode_msgpack
+from workbench.records.dataclass import dataclass
 from workbench.sessions.episodes_fold import FEEDBACK, FORGOTTEN, HOOK, IMPORTED, STARTED
 from workbench.sessions.importers.git import session_commit
 from workbench.sessions.importers.lines import open_transcript

@@ -7,9 +7,9 @@ compactions are no prompts. What the user adds to a command of their own is one:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.text.expressions import read_expressions, read_words
 
 _FORMS: Final = read_expressions(__package__, "prompts.toml")

@@ -6,11 +6,12 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import Any
 
+from workbench.records.dataclass import dataclass
 from workbench.sessions.importers import claude_code, codex, export
 from workbench.sessions.importers.export import read_export
 from workbench.sessions.importers.fold import Fold, SessionStory

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import ChangeKind
 from workbench.sessions.importers.transcripts import ToolUse, mapping, text
 from workbench.shell.lines import join_path, read_shell, run_words

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from workbench.records.dataclass import dataclass
 from workbench.text.sanitize import visible_line
 
 MAX_LINE = 64 << 20  # bytes; a longer line is passed over

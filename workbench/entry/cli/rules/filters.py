@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from workbench.entry.cli.frame import with_options
 from workbench.errors import UsageError
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.taxonomy import check_tag, choose, taxonomy
 

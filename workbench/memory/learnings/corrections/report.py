@@ -7,7 +7,7 @@ each other the newer one is likelier to hold: the older one waits for the person
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -22,6 +22,7 @@ from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.review import Why, suggestion
 from workbench.records.conflicts import conflict_id
 from workbench.records.corrections import Correction, correction_body
+from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningState
 
 

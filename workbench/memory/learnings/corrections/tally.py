@@ -8,11 +8,11 @@ written once, and a prompt that a resumed session repeats was said once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
 from workbench.records.corrections import Correction, Strength
+from workbench.records.dataclass import dataclass
 from workbench.records.learnings import SAID_SESSIONS, SAID_TIMES
 
 SPOKEN: Final = 40
