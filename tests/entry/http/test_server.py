@@ -19,6 +19,8 @@ import pytest
 from tests.conftest import Work
 from tests.entry.http.conftest import TASK, asking, service_of
 from tests.processes import LONG, running
+from workbench.entry.hooks.client import ask_server
+from workbench.entry.hooks.payloads import read_call
 from workbench.entry.http import app, guard, projects
 from workbench.entry.http.projects import ServedProjects
 from workbench.entry.http.serving import ListeningPlace, read_token, serve
@@ -284,11 +286,21 @@ def test_a_server_that_was_killed_leaves_nothing_in_the_way(shop: Work) -> None:
         assert killed.stdout.readline().strip() == str(path)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         with httpx.Client(transport=transport, base_url="http://localhost", timeout=LONG) as client:
+            prompt = {"session_id": "s-9", "cwd": str(shop.root), "prompt": TASK}
+            data = json.dumps(prompt).encode()
+            call = read_call(data, "UserPromptSubmit", "claude")
+            answered = ask_server(data, call)
+            assert b"shop/auth.py" in (answered or b"")
+            assert client.post("/v1/hooks/Stop?agent=nobody", json=prompt).status_code == 400
             recorded = client.post("/v1/episode/start", json={"task": TASK, "session_id": "s-1"})
             assert recorded.json() == {"session_id": "s-1"}
+            client.get("/v1/status")  # waits for its turn, behind what the hook records
+            prompted = client.get("/v1/sessions/s-9%2F1").json()["episode"]
+            assert (prompted["task_text"], prompted["source"]) == (TASK, "hook")
         killed.kill()
         killed.wait()
     assert path.is_socket()
+    assert ask_server(data, call) is None
     with running(command) as next_one:
         assert next_one.stdout is not None
         assert next_one.stdout.readline().strip() == str(path)

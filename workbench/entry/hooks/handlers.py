@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 _CHECK: Final = b'"check":{'
 _BLOCK: Final = 1 << 20
-END_SECONDS: Final = 20.0
-"""The deadline where nobody waits: a session's end, whose transcript is archived."""
-COMPACT_SECONDS: Final = 5.0
-"""The deadline before a compaction, which takes longer itself."""
+OWN_SECONDS: Final = {HookEvent.SESSION_END: 20.0, HookEvent.COMPACTION: 5.0}
+"""The deadlines where nobody waits: a session's end, whose transcript is archived, and a compaction, which
+takes longer itself."""
 
 
 def _later() -> None:
@@ -46,13 +45,15 @@ def respond(
     environment: Mapping[str, str] = os.environ,
     *,
     allow: Callable[[float], None] = lambda seconds: None,
+    opened: OpenedProject | None = None,
 ) -> HookReply:
     """Return the reply to a payload. A project that nobody uses the workbench in is left alone.
 
-    `allow` is told how many seconds the hook may take, as soon as that is known. Raises: WorkbenchError.
+    `allow` is told how many seconds the hook may take, as soon as that is known. `opened` is the project that
+    it is about where that is kept open. Raises: WorkbenchError.
     """
     call = read_call(data, name, agent)
-    own_time = {HookEvent.SESSION_END: END_SECONDS, HookEvent.COMPACTION: COMPACT_SECONDS}.get(call.event)
+    own_time = OWN_SECONDS.get(call.event)
     if own_time is not None:
         allow(own_time)
     cwd = Path(call.cwd)
@@ -67,6 +68,8 @@ def respond(
         and not may_have_checks(root, environment)
     ):
         return HookReply()
+    if opened is not None and opened.root == root:
+        return _EVENTS[call.event](opened, opened.config, call)
     from workbench.config import load
     from workbench.entry.project import find_state
 

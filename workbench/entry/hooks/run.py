@@ -74,11 +74,20 @@ def _run(arguments: list[str]) -> None:
     for stream in (1, 2):  # libraries may print; an agent reads what is there
         os.dup2(quiet, stream)
     try:
-        from workbench.entry.hooks.handlers import respond
+        from workbench.entry.hooks.client import ask_server
+        from workbench.entry.hooks.handlers import OWN_SECONDS, respond
+        from workbench.entry.hooks.payloads import read_call
 
         data = read_payload()
         if data is None:
             report(f"a payload of more than {MAX_PAYLOAD:,} bytes")
+            return
+        call = read_call(data, name, agent)
+        deadline.allow(OWN_SECONDS.get(call.event, SECONDS))
+        output = ask_server(data, call)
+        if output is not None:
+            with deadline.writing:
+                _write(out, output)
             return
         reply = respond(data, name, agent, allow=deadline.allow)
         with deadline.writing:

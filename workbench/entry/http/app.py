@@ -15,10 +15,16 @@ from typing import Any, Final, TypeVar
 from fastapi import FastAPI, Request, Response
 from fastapi.telemetry import TelemetryConfig
 from msgspec import DecodeError, ValidationError
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from workbench import __version__
+from workbench.entry.hooks.client import NAMELESS
+from workbench.entry.hooks.handlers import OWN_SECONDS, HookReply, respond
+from workbench.entry.hooks.log import hook_log, log_failure
+from workbench.entry.hooks.payloads import HookCall, read_call
+from workbench.entry.hooks.run import AGENTS, SECONDS, explain
 from workbench.entry.http import messages
 from workbench.entry.http.answers import Health
 from workbench.entry.http.failures import (
@@ -84,6 +90,7 @@ class Service:
             ("/v1/openapi.json", self._openapi),
         ):
             self._route("GET", path, own)
+        self._route("POST", "/v1/hooks/{event}", self._hook)
         for operation in OPERATIONS:
             self._route(operation.method, operation.path, partial(self._operate, operation))
         for method, path in MODELS:
@@ -95,7 +102,8 @@ class Service:
             request.scope[PATH] = path
             return await answered(answer, request)
 
-        self.application.add_api_route(path, endpoint, methods=[method], response_model=None)
+        deep = path.replace("/sessions/{id}", "/sessions/{id:path}")  # prompts are `session/1`
+        self.application.add_api_route(deep, endpoint, methods=[method], response_model=None)
 
     async def _operate(self, operation: HttpOperation, request: Request) -> Response:
         given = await read_request(operation, request)
@@ -135,6 +143,32 @@ class Service:
                 print(f"metrics of {one.root}: {error.message}", file=sys.stderr)
         server = self.guard.counts.lines(self.workers.running, self.projects.open_count)
         return Response(metrics_text(server, projects), media_type="text/plain; version=0.0.4")
+
+    async def _hook(self, request: Request) -> Response:
+        """Answer a hook as `workbench hook` does, of a project that is loaded; record what follows later."""
+        event, agent = request.path_params["event"], request.query_params.get("agent", AGENTS[0])
+        if agent not in AGENTS:
+            raise UsageError(f"{agent[:40]!r} is no agent", hint=f"One of {', '.join(AGENTS)}.")
+        data, name = await read_body(request), "" if event == NAMELESS else event
+        call = read_call(data, name, agent)
+        project = self.projects.find(call.cwd)
+
+        def work() -> HookReply:
+            with project.host().turn() as opened:
+                return respond(data, name, agent, opened=opened)
+
+        patience = OWN_SECONDS.get(call.event, SECONDS)
+        reply = await self.workers.run(
+            work, project=project, patience=patience, gone=partial(hang_up, request)
+        )
+        then = BackgroundTask(self._record, project, call, reply)
+        return Response(reply.output, media_type="application/octet-stream", background=then)
+
+    async def _record(self, project: OpenProject, call: HookCall, reply: HookReply) -> None:
+        try:
+            await self.workers.run(reply.then, project=project)
+        except (WorkbenchError, OSError) as error:
+            log_failure(hook_log(), call.agent, call.name, call.cwd, explain(error))
 
 
 def _figures(project: OpenProject) -> dict[str, float]:

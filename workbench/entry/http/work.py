@@ -59,7 +59,10 @@ class Workers:
                 await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
                 if not working.done():
                     ended.set()
-            return await asyncio.shield(working)
+            result = await asyncio.shield(working)
+            if ended.is_set():  # it is for nobody, also where it could not be ended any more
+                raise CallEnded
+            return result
         except asyncio.CancelledError:
             ended.set()
             working.add_done_callback(_forget)
