@@ -116,6 +116,7 @@ docs: $(VENV)/.dev ## write the generated pages and schemas in docs/
 	@$(PYTHON_) -m workbench.entry.schemas docs/schema
 	@$(PYTHON_) -m workbench.entry.http.openapi docs/openapi.json
 	@$(PYTHON_) -m store.table_notes docs/tables.md
+	@$(PYTHON_) -m workbench.entry.install.plugin plugin
 
 pictures: $(VENV)/.dev ## draw the pictures of the README and the tour
 	@$(PYTHON_) -m bench.pictures docs/pictures
