@@ -3,19 +3,25 @@
 `quality`: DIR holds conversations as `python -m bench.conversations` writes them. All that was said is
 stashed; then every system is asked every question, with the whole conversation to find its answer in. Where
 DIR holds transcripts of agents instead, they are replayed as `workbench --replay --source stash DIR` does.
-`speed` is a table by size, `scale` one large stash.
+`--aside` and `--messages` measure what the parts of a query count. `gate` says what of a stash of transcripts
+would enter plans about other projects, and about itself. `speed` is a table by size, `scale` a large stash.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
+from typing import cast
+from unittest.mock import patch
 
 from bench.conversations import read_conversations
+from bench.stash_gate import gate
 from bench.stash_quality import LATER, SYSTEMS, ask, report
 from bench.stash_speed import SIZES, embedding, scale, speed
 from workbench.entry.cli.main import main as workbench
+from workbench.stash.expansion import ASIDE
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,13 +43,33 @@ def main(arguments: list[str] | None = None) -> int:
         default=LATER,
         help="days after the end in which is asked (default: %(default)s)",
     )
+    quality.add_argument(
+        "--messages", type=int, default=0, help="last turns that every question is asked beside"
+    )
+    quality.add_argument(
+        "--aside",
+        type=json.loads,
+        default={},
+        help='what parts of a query count beside the request: {"messages": 0.3} (default: what they do)',
+    )
+    entering = what.add_parser("gate", help="what of a stash would enter plans")
+    entering.add_argument("transcripts", type=Path)
+    entering.add_argument(
+        "repositories", type=Path, nargs="+", help="whose commits are tasks of other projects"
+    )
+    entering.add_argument("--cache", type=Path, default=Path(".bench"), help="where embeddings are kept")
     fast = what.add_parser("speed", help="what a stash costs by its size")
     fast.add_argument("sizes", type=int, nargs="*", default=list(SIZES))
     large = what.add_parser("scale", help="one large stash")
     large.add_argument("size", type=int, nargs="?", default=1_000_000)
     options = parser.parse_args(arguments)
     if options.what == "quality":
-        return _quality(options)
+        with patch.dict(cast("dict[str, float]", ASIDE), options.aside):
+            return _quality(options)
+    if options.what == "gate":
+        for row in gate(options.transcripts, options.repositories, options.cache, _say):
+            print(row, flush=True)
+        return 0
     rows = speed(options.sizes, _say) if options.what == "speed" else scale(options.size, _say)
     for row in rows:
         print(row, flush=True)
@@ -55,8 +81,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _quality(options: argparse.Namespace) -> int:
     conversations = read_conversations(options.dir)
     if not conversations:
-        workbench(["replay", "--source", "stash", str(options.dir)])
-    answers = ask(conversations, options.systems, options.cache, later=options.later, say=_say)
+        workbench(["replay", "--source", "stash", *(["--fresh"] if options.aside else []), str(options.dir)])
+    answers = ask(
+        conversations, options.systems, options.cache, later=options.later, beside=options.messages, say=_say
+    )
     print(report(answers, options.systems, options.against))
     return 0
 

@@ -51,13 +51,17 @@ first ten; all@10: all of them are; several@10: the same of questions with sever
 
 @dataclass(slots=True)
 class Asked:
-    """A conversation with what systems share of it; `open` closes what they open."""
+    """A conversation with what systems share of it; `open` closes what they open.
+
+    Questions are asked `later` days after the end, with the last `beside` turns as messages.
+    """
 
     conversation: Conversation
     embedder: CachedEmbedder | None
     vectors: Float32 | None
     open: ExitStack
     later: float
+    beside: int = 0
 
     @property
     def ids(self) -> list[str]:
@@ -137,11 +141,13 @@ def _hybrid(asked: Asked) -> Rank:
     model = None if embedder is None else EmbeddingModel(embedder.model, "", embedder.embed)
     past = asked.open.enter_context(stash_past(segments, load().config, model))
     end = float(max(second_of(segment.timestamp) for segment in segments))
+    messages = tuple(asked.texts[len(segments) - asked.beside :])
     rows, at = np.arange(len(segments)), end + 86_400.0 * asked.later
     past.put(rows, end)
 
     def rank(query: str, count: int) -> Sequence[str]:
-        found = past.find(rows, StashQuery(text=query, top_k=count, min_similarity=0.0), at)
+        asked_for = StashQuery(text=query, messages=messages, top_k=count, min_similarity=0.0)
+        found = past.find(rows, asked_for, at)
         return [one.segment.segment_id for one in found]
 
     return rank
@@ -169,6 +175,7 @@ def ask(
     cache: Path,
     *,
     later: float = LATER,
+    beside: int = 0,
     say: Say = lambda text: None,
 ) -> dict[str, list[Answer]]:
     """Return the answers of every system to every question, in the same order, `later` days after the end."""
@@ -184,7 +191,7 @@ def ask(
         if embedder is not None:
             embedder.embed([question.query for question in conversation.questions])
         with ExitStack() as stack:
-            asked = Asked(conversation, embedder, vectors, stack, later)
+            asked = Asked(conversation, embedder, vectors, stack, later, beside)
             for name in systems:
                 rank = SYSTEMS[name](asked)
                 answers[name] += [_answer(conversation, one, rank) for one in conversation.questions]

@@ -27,8 +27,7 @@ LEAST_SIMILARITY: Final = 0.5
 
 EVIDENCE: Final = {"dense": 0.73, "lexical": 0.8}
 """What similarity and the part of it that is the segment's own (its meaning, or without a model its words)
-come to together. Of 158 commits of other projects 6 % had a segment then, of 118 later turns of the stashed
-sessions 81 %; by words alone 4 % and 64 %. Similarity alone gave one to 54 % of the commits."""
+come to together (`python -m bench.stash gate`)."""
 
 _SMALL: Final = 150  # tokens that one may take, whatever its share
 _LEAST_TOKENS: Final = 30
@@ -113,11 +112,15 @@ def select_segments(
     return SegmentSelection(tuple(chosen), tuple(left_out))
 
 
+def is_about(one: FoundSegment, evidence: str) -> bool:
+    """Whether a segment is about the task it was found for, by itself: `evidence` is what counts twice."""
+    about = one.similarity - one.parts.get("feedback", 0.0)  # having been shown is no reason to be left out
+    return about >= LEAST_SIMILARITY and about + one.parts.get(evidence, 1.0) >= EVIDENCE[evidence]
+
+
 def _refusal(one: FoundSegment, around: PackSurroundings, now: str | None) -> str:
     """Return why a segment is not in a pack whatever else is in it, or ''."""
-    about = one.similarity - one.parts.get("feedback", 0.0)  # having been shown is no reason to be left out
-    own = about + one.parts.get(around.evidence, 1.0)
-    if about < LEAST_SIMILARITY or own < EVIDENCE[around.evidence]:
+    if not is_about(one, around.evidence):
         return f"it is not about this task (similarity {one.similarity:.2f})"
     path = visible_line(file_of(one.segment))
     if now is None:
