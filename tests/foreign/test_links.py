@@ -40,6 +40,7 @@ COMMANDS = tuple(
     rules conflicts list
     rules effective src/app.py --agent claude
     rules effective src/app.py --agent copilot
+    rules lint --fail-on never
     rules check --tool Bash --input '{"command":"ls"}'
     rules history
     rules undo

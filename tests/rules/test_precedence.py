@@ -14,7 +14,7 @@ from workbench.rules.precedence.effective import LoadOrder, count_reports, load_
 from workbench.rules.precedence.tree import MOST_IMPORTED, RuleTree, rule_tree
 from workbench.rules.reading.discovery import RuleSource
 
-HOME = "/home/ann"
+HOME = "/h/ann"
 
 
 def tree_of(files: Mapping[str, str | bytes | Exception], links: Mapping[str, str] | None = None) -> RuleTree:
@@ -40,7 +40,7 @@ def tree_of(files: Mapping[str, str | bytes | Exception], links: Mapping[str, st
             raise content
         return content.encode() if isinstance(content, str) else content
 
-    return rule_tree("/home/ann/work", HOME, sources, read)
+    return rule_tree("/h/ann/work", HOME, sources, read)
 
 
 def ask(
@@ -79,8 +79,8 @@ def test_claude_reads_managed_user_root_to_start_then_what_the_file_brings() -> 
         "~/.claude/CLAUDE.md": "- Mine.",
         "~/.claude/rules/all.md": "- Mine, too.",
         "~/.claude/rules/py.md": scoped("paths", '"**/*.py"'),
-        "/home/CLAUDE.md": "- Above.",
-        "/home/.claude/rules/above.md": "- Above, too.",
+        "/h/CLAUDE.md": "- Above.",
+        "/h/.claude/rules/above.md": "- Above, too.",
         "CLAUDE.md": "- Root.",
         ".claude/CLAUDE.md": "- Root, too.",
         ".claude/rules/a.md": "- Always.",
@@ -95,13 +95,13 @@ def test_claude_reads_managed_user_root_to_start_then_what_the_file_brings() -> 
         "AGENTS.md": "- Agents.",
         "src/AGENTS.md": "- Src agents.",
     }
-    order = ask("claude", files, above=("/home", "/home/ann"))
+    order = ask("claude", files, above=("/h", "/h/ann"))
     assert names(order, Activation.ALWAYS) == [
         "/etc/claude-code/CLAUDE.md",
         "~/.claude/CLAUDE.md",
         "~/.claude/rules/all.md",
-        "/home/CLAUDE.md",
-        "/home/.claude/rules/above.md",
+        "/h/CLAUDE.md",
+        "/h/.claude/rules/above.md",
         "CLAUDE.md",
         ".claude/CLAUDE.md",
         ".claude/rules/a.md",

@@ -17,7 +17,7 @@ import msgspec
 from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
-from workbench.records.answers.rules import CheckResponse, EffectiveResponse, MatchResponse
+from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
 from workbench.records.answers.usage import UsageResponse
 
@@ -28,6 +28,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     ExploreResponse,
     ImportResponse,
     IndexReport,
+    LintReport,
     MatchResponse,
     MergeResponse,
     PlanResponse,

@@ -126,3 +126,32 @@ class EffectiveResponse(Answer, frozen=True):
         tuple[str, ...], Meta(description="Files that sessions loaded at their start and are not in here.")
     ]
     notes: tuple[str, ...]
+
+
+class LintEntry(Answer, frozen=True):
+    """Something wrong with a rule file, and the next thing to do."""
+
+    kind: Annotated[str, Meta(description="Such as dead-glob; docs/rules.md lists all.")]
+    severity: Annotated[str, Meta(description="error, warning or note.")]
+    file: Text
+    line: Annotated[Count, Meta(description="1-based; 0 for the file as a whole.")]
+    message: Text
+    step: Annotated[str, Meta(description="The next thing to do.")]
+    conflict: Annotated[str, Meta(description="The id of a pair of rules; empty for what is about none.")]
+
+
+class FixedFile(Answer, frozen=True):
+    """A rule file that `--fix` wrote, or with `--dry-run` would."""
+
+    file: Text
+    diff: Annotated[tuple[str, ...], Meta(description="Lines of a unified diff.")]
+    refused: Annotated[tuple[str, ...], Meta(description="What the file could not say, and why.")]
+
+
+class LintReport(Answer, frozen=True):
+    """What `workbench rules lint --json` prints: what is wrong with rule files, by file and line."""
+
+    files: Annotated[Count, Meta(description="Rule files that were looked at.")]
+    counts: Annotated[dict[str, Count], Meta(description="Findings by severity.")]
+    findings: tuple[LintEntry, ...]
+    fixed: Annotated[tuple[FixedFile, ...], Meta(description="What --fix wrote; empty without it.")]

@@ -1,0 +1,61 @@
+"""`rules lint`: exit codes, formats and paths."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tests.entry.cli.conftest import Run
+
+
+def test_findings_decide_the_exit_code_in_every_format(project: Any, run: Run) -> None:
+    """1 at or above --fail-on, else 0; text, JSON and SARIF have the same findings; pipes do not block."""
+    clean = run("rules", "lint")
+    assert (clean.code, clean.out) == (0, "")
+    assert "1 rule file: nothing found" in clean.err
+    project.write("AGENTS.md", "- Read `pkg/gone.py`, [b]never[/] more.\n")
+    project.write(".cursor/rules/web.mdc", "---\nglobs: web/**\n---\n- Use it.\n")
+    os.mkfifo(project.root / "GEMINI.md")
+    (project.root / "CLAUDE.local.md").symlink_to("/etc/passwd")
+    found = run("rules", "lint", "--no-color")
+    assert found.code == 1
+    assert "AGENTS.md:1  warning  pkg/gone.py is not in the project  [missing-file]\n" in found.out
+    report = run("rules", "lint", "--json").json()
+    assert [(one["kind"], one["file"], one["line"]) for one in report["findings"]] == [
+        ("dead-glob", ".cursor/rules/web.mdc", 2),
+        ("missing-file", "AGENTS.md", 1),
+        ("unreadable", "CLAUDE.local.md", 0),
+    ]
+    assert report["counts"] == {"error": 0, "warning": 3, "note": 0}
+    log = run("rules", "lint", "--format", "sarif", "--fail-on", "error")
+    assert (log.code, len(log.json()["runs"][0]["results"])) == (0, 3)
+    some = run("rules", "lint", ".cursor", "--json").json()
+    assert (some["files"], [one["kind"] for one in some["findings"]]) == (1, ["dead-glob"])
+    assert run("rules", "lint", "--fail-on", "never").code == 0
+    assert run("rules", "lint", "../..").code == 2
+
+
+def test_fixes_are_steps_that_undo_puts_back_byte_for_byte(project: Any, run: Run) -> None:
+    """A moved file is corrected, a rule that is there twice goes once, all else stays to the byte."""
+    before = (
+        b"# Notes\r\n\r\n*  Keep `pkg/db/store.py:3` small.\r\n* Use tabs.\r\n\r\nText.\r\n* Use tabs.\r\n"
+    )
+    path = project.root / "AGENTS.md"
+    path.write_bytes(before)
+    shown = run("rules", "lint", "AGENTS.md", "--fix", "--dry-run", "--no-color")
+    assert "+*  Keep `pkg/store.py:3` small." in shown.out
+    assert "-* Use tabs." in shown.out
+    assert path.read_bytes() == before
+    fixed = run("rules", "lint", "AGENTS.md", "--fix", "--json")
+    assert (fixed.code, fixed.json()["findings"]) == (0, [])
+    assert [one["file"] for one in fixed.json()["fixed"]] == ["AGENTS.md", "AGENTS.md"]
+    assert path.read_bytes() == before.replace(b"pkg/db/", b"pkg/").removesuffix(b"* Use tabs.\r\n")
+    assert run("rules", "undo").code == 0
+    assert run("rules", "undo").code == 0
+    assert path.read_bytes() == before
+    waiting = run("rules", "list", "--file", "AGENTS.md", "--json").json()["rules"][0]["id"]
+    run("rules", "edit", waiting, "--text", "Keep all of it small.")
+    left = run("rules", "lint", "AGENTS.md", "--fix")
+    assert "AGENTS.md is left alone" in left.err
+    assert path.read_bytes() == before
+    assert run("rules", "lint", "--dry-run").code == 2

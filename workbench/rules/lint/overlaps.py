@@ -1,0 +1,102 @@
+"""Duplicates and contradictions that one agent gets to read: pairs of the conflict queue, by who loads both.
+
+The same rule in CLAUDE.md and in AGENTS.md is how people serve two agents: nothing is wrong with it unless
+one of them loads both files.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from workbench.records.conflicts import ConflictKind
+from workbench.rules.lint.findings import LintFinding, LintKind, LintProject
+from workbench.rules.lint.reach import order_for, sample_path, shown_agents
+from workbench.rules.precedence.agents import PRECEDENCE
+from workbench.text.sanitize import visible_line
+
+_KINDS: Final = {
+    ConflictKind.EXACT: LintKind.DUPLICATE,
+    ConflictKind.NEAR: LintKind.DUPLICATE,
+    ConflictKind.CONTRADICTORY: LintKind.CONTRADICTION,
+}
+_MOST_SHOWN: Final = 80
+_MOST_SINGLE: Final = 5  # duplicates of a file in another that are listed each
+_OTHERS: Final = frozenset({"CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"})
+"""Files of other agents that Copilot reads as well: that they repeat its own is meant."""
+
+
+def overlaps(project: LintProject) -> Iterator[LintFinding]:
+    """Find pairs of rules that say the same or contradict each other and that one agent loads together."""
+    rules = {rule.id: rule for rule in project.rules}
+    found: list[tuple[str, LintFinding]] = []
+
+    @cache
+    def readers(first: str, second: str) -> tuple[str, ...]:
+        return tuple(agent for agent in PRECEDENCE if _loads_both(project, agent, first, second))
+
+    for conflict in project.conflicts:
+        kind = _KINDS.get(conflict.kind)
+        pair = [rules.get(conflict.left), rules.get(conflict.right)]
+        places = [rule.provenance for rule in pair if rule is not None and rule.provenance is not None]
+        if kind is None or len(places) < 2:
+            continue
+        (first, words), (second, _) = sorted(
+            zip(places, (rule.rule for rule in pair if rule is not None), strict=True),
+            key=lambda item: (item[0].file, item[0].line),
+        )
+        if conflict.kind is not ConflictKind.EXACT and first.file == second.file:
+            continue  # items of one list: with the words that introduce it, or each for a case of its own
+        agents = readers(first.file, second.file)
+        if not agents or not second.line:
+            continue
+        where = f"line {first.line}" if first.file == second.file else f"{first.file}:{first.line}"
+        verb = "says the same as" if kind is LintKind.DUPLICATE else "contradicts"
+        message = f"{verb} {where}: {_short(words)} ({shown_agents(agents)})"
+        step = f"`workbench rules conflicts show {conflict.id[:17]}` has both, and ways out."
+        found.append(
+            (first.file, LintFinding(kind, second.file, second.line, message, step, conflict.id, conflict.id))
+        )
+    yield from _summed_up(found)
+
+
+def _summed_up(found: Sequence[tuple[str, LintFinding]]) -> Iterator[LintFinding]:
+    """Yield findings, the many duplicates of one file in another as one of the file."""
+    groups: dict[tuple[str, str], list[LintFinding]] = defaultdict(list)
+    for other, one in found:
+        if one.kind is LintKind.DUPLICATE and other != one.file:
+            groups[one.file, other].append(one)
+        else:
+            yield one
+    for (file, other), those in groups.items():
+        if len(those) <= _MOST_SINGLE:
+            yield from those
+            continue
+        message = f"repeats {len(those):,} rules of {other}"
+        step = "Keep them in one of the two files; `workbench rules conflicts list` has each pair."
+        yield LintFinding(LintKind.DUPLICATE, file, min(one.line for one in those), message, step, other)
+
+
+def _short(text: str) -> str:
+    line = visible_line(" ".join(text.split()))
+    return line if len(line) <= _MOST_SHOWN else f"{line[: _MOST_SHOWN - 1]}…"
+
+
+def _loads_both(project: LintProject, agent: str, first: str, second: str) -> bool:
+    """Whether an agent loads two files in one session, started at the root, about a file of either."""
+    if agent == "copilot" and _OTHERS.intersection((first, second)):
+        return False
+    texts = [one.text for name in (first, second) if (one := project.tree.find(name)) is not None]
+    if first != second and len(set(texts)) < 2:
+        return False  # one file under two names, or a copy that is kept for another agent
+    for name in (first, second):
+        found = project.tree.find(name)
+        sample = None if found is None else sample_path(project, found)
+        if sample is None:
+            continue
+        loaded = {one.name for one in order_for(project, agent, sample).loaded}
+        if first in loaded and second in loaded:
+            return True
+    return False
