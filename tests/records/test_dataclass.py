@@ -76,7 +76,9 @@ def declared(decorate: Any) -> dict[str, Any]:
     return {one.__name__: one for one in (Base, Child, Plain, Own, Ordered, Empty, Loose)}
 
 
-OURS, THEIRS = declared(records.dataclass), declared(dataclass)
+THEIRS = declared(dataclass)
+OURS = {few: declared(records.dataclass) for few in (0, 8)}
+"""By how many instances are made before `__init__` is compiled."""
 
 
 def outcome(act: Any) -> Any:
@@ -98,6 +100,8 @@ ACTS: list[Any] = [
     lambda k: asdict(k["Base"](name="a", seen=[2])),
     lambda k: k["Base"]("a").seen is k["Base"]("a").seen,
     lambda k: k["Base"]("a", cache=[]),
+    lambda k: k["Base"]("a", name="b"),
+    lambda k: k["Base"]("a", (), [], 1),
     lambda k: k["Base"](),
     lambda k: k["Base"]("a", seen=[1]) == k["Base"]("a", seen=[2]),
     lambda k: k["Base"]("a") == k["Child"]("a", extra=1),
@@ -129,10 +133,12 @@ ACTS: list[Any] = [
 ]
 
 
+@pytest.mark.parametrize("few", OURS)
 @pytest.mark.parametrize("place", range(len(ACTS)))
-def test_a_record_is_a_dataclass(place: int) -> None:
+def test_a_record_is_a_dataclass(place: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Making, comparing, hashing, printing, replacing, copying and refusing: all as the standard library."""
-    ours, theirs = outcome(lambda: ACTS[place](OURS)), outcome(lambda: ACTS[place](THEIRS))
+    monkeypatch.setattr(records, "_FEW", few)
+    ours, theirs = outcome(lambda: ACTS[place](OURS[few])), outcome(lambda: ACTS[place](THEIRS))
     assert repr(ours) == repr(theirs)
 
 

@@ -1,9 +1,10 @@
 """Dataclasses that are cheap to declare, for records that every cold start imports and few of them uses.
 
 The standard library compiles up to eight methods of each dataclass when its module is imported, 0.3 ms for a
-frozen one with slots: a quarter of a cold plan. Here `__init__` is compiled for the first instance, and what
-compares, hashes, prints and copies is shared by all. All else is the standard library's, fields included: so
-are `replace`, `fields` and `asdict`. What no record needs, `InitVar` and `unsafe_hash`, is not offered.
+frozen one with slots: a quarter of a cold plan. Here `__init__` is compiled where a record has more than a
+few instances, and what compares, hashes, prints and copies is shared by all. All else is the standard
+library's, fields included: so are `replace`, `fields` and `asdict`. What no record needs, `InitVar` and
+`unsafe_hash`, is not offered.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, fields
 from functools import cache
+from itertools import count
 from operator import attrgetter, ge, gt, le, lt
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Final
@@ -55,15 +57,46 @@ else:
 
 
 _PREFIX: Final = "_of_record_"
+_FEW: Final = 8  # instances: compiling takes longer than setting their fields one by one
 
 
-def _first_init(kind: type, *, frozen: bool) -> Callable[..., None]:
-    def __init__(self: object, /, *given: object, **named: object) -> None:
-        compiled = _compile_init(kind, frozen=frozen)
-        kind.__init__ = compiled  # type: ignore[misc]
-        compiled(self, *given, **named)
+def _first_init(kind: Any, *, frozen: bool) -> Callable[..., None]:  # noqa: ANN401 - any dataclass
+    """Return the `__init__` of the first few instances; after them, or called wrongly, it is compiled."""
+    made = count(1)
+    put: Callable[[object, str, object], None] = object.__setattr__ if frozen else setattr
+
+    def __init__(self: Any, /, *given: object, **named: object) -> None:  # noqa: ANN401 - any dataclass
+        values = None if next(made) > _FEW else _bind(kind, given, named)
+        if values is None:
+            kind.__init__ = _compile_init(kind, frozen=frozen)
+            kind.__init__(self, *given, **named)
+            return
+        for name, value in values.items():
+            put(self, name, value)
+        if hasattr(kind, "__post_init__"):
+            self.__post_init__()
 
     return __init__
+
+
+def _bind(kind: Any, given: tuple[object, ...], named: dict[str, object]) -> dict[str, object] | None:  # noqa: ANN401
+    """Return the values of an instance's fields, None for arguments that do not fit."""
+    order = [field.name for field in fields(kind) if field.init and not field.kw_only]
+    placed = dict(zip(order, given, strict=False))
+    if len(given) > len(order) or not placed.keys().isdisjoint(named):
+        return None
+    placed |= named
+    values: dict[str, object] = {}
+    for field in fields(kind):
+        if field.init and field.name in placed:
+            values[field.name] = placed.pop(field.name)
+        elif field.default is not MISSING:
+            values[field.name] = field.default
+        elif field.default_factory is not MISSING:
+            values[field.name] = field.default_factory()
+        elif field.init:
+            return None
+    return None if placed else values
 
 
 def _compile_init(kind: Any, *, frozen: bool) -> Callable[..., None]:  # noqa: ANN401 - any dataclass

@@ -47,7 +47,7 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=200_000)
 def parts(identifier: str) -> tuple[str, ...]:
     """Split an identifier at case changes, digits and underscores, lower-cased: `HTTPServer`, http server."""
-    return tuple(part.lower() for part in _PART.findall(identifier))
+    return tuple([part.lower() for part in _PART.findall(identifier)])
 
 
 @lru_cache(maxsize=200_000)
@@ -58,12 +58,13 @@ def word_terms(word: str) -> tuple[str, ...]:
     """
     if len(word) > _MAX_WORD:
         return ()
+    if word.isalpha() and word.islower() and word.isascii():  # one part; most words are, and this is hot
+        return (stem(word),) if len(word) > 1 and word not in STOPWORDS else ()
     pieces = parts(word)
-    terms = tuple(stem(piece) for piece in pieces if len(piece) > 1 and piece not in STOPWORDS)
+    terms = [stem(piece) for piece in pieces if len(piece) > 1 and piece not in STOPWORDS]
     if len(pieces) > 1:
-        whole = "".join(pieces)
-        return (*terms, "=" + whole)
-    return terms
+        terms.append("=" + "".join(pieces))
+    return tuple(terms)
 
 
 def words_of(text: str) -> list[str]:
