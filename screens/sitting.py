@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import sys
 import threading
@@ -288,6 +289,7 @@ class Sitting(TypedKeys):
             return
         for number in (signal.SIGHUP, signal.SIGTERM):  # also where they were ignored: it needs its terminal
             asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
+        threading.Thread(target=_end_with_terminal, name="terminal", daemon=True).start()
 
     def _end_by(self, number: signal.Signals) -> None:
         self._keep_place()
@@ -311,3 +313,16 @@ class Sitting(TypedKeys):
             self.keeper.keep()
         except WorkbenchError as error:
             self.log_of_actions.add("# saving the place", error.message, failed=True)
+
+
+def _end_with_terminal() -> None:
+    """End the program when its terminal is gone and no signal said so, as where it leads no session.
+
+    Writing to such a terminal fails, and what waits for that to be written waits for ever.
+    """
+    terminal = select.poll()
+    terminal.register(sys.__stdin__ or 0, 0)  # a hang-up is always reported
+    if any(happened & select.POLLHUP for _, happened in terminal.poll()):
+        os.kill(os.getpid(), signal.SIGHUP)
+        time.sleep(_AGAIN)  # the place is kept meanwhile, if the loop still turns
+        os._exit(128 + signal.SIGHUP)

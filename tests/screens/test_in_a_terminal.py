@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Work
+from tests.processes import running
 from workbench.entry.project import place_file
 
 TMUX = shutil.which("tmux")
@@ -127,6 +128,18 @@ def workbench(root: Path, *arguments: str) -> str:
         [sys.executable, "-m", "workbench", *arguments], cwd=root, capture_output=True, check=True, text=True
     )
     return done.stdout
+
+
+def test_it_ends_with_a_terminal_that_sends_no_signal(work: Work) -> None:
+    """A program that leads no session is sent nothing when its terminal goes; it had gone on for ever."""
+    ours, its = os.openpty()
+    command = [sys.executable, "-m", "workbench"]
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    with running(command, cwd=work.root, stdin=its, stdout=its, stderr=its, env=environment) as program:
+        os.close(its)
+        assert os.read(ours, 1)  # it has begun to paint
+        os.close(ours)
+        assert program.wait(PATIENCE) in (-signal.SIGHUP, 128 + signal.SIGHUP)
 
 
 def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
