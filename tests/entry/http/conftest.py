@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 pytest.importorskip("fastapi", reason="the package fastapi is not installed here")
 
@@ -17,6 +20,7 @@ from tests.conftest import Work
 from workbench.entry.http.app import Service
 from workbench.entry.http.projects import ServedProjects
 
+TOKEN = "t" * 32
 TASK = "the token is not refreshed after a 401"
 
 
@@ -47,3 +51,19 @@ async def asking(service: Service, base: str = "http://localhost") -> AsyncItera
     finally:
         service.workers.end()
         service.projects.close()
+
+
+@asynccontextmanager
+async def listening(root: Path) -> AsyncIterator[str]:
+    """Give the address of a server in this process that listens at a port, with the token TOKEN."""
+    service = service_of(root, host="127.0.0.1", token=TOKEN)
+    with socket.socket() as port:
+        port.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(service.guard, log_config=None, lifespan="on"))
+        serving = asyncio.create_task(server.serve(sockets=[port]))
+        try:
+            yield f"http://127.0.0.1:{port.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await serving
+            service.projects.close()

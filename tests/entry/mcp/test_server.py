@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,19 @@ from tests.processes import LONG, running
 from tests.test_imports import modules
 from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.project import ServedProject
+from workbench.entry.mcp.prompts import prompt_text
 from workbench.entry.mcp.resources import read_resource
-from workbench.entry.mcp.server import agent_of, serve_messages
+from workbench.entry.mcp.server import agent_of, in_thread, serve_messages
 from workbench.entry.mcp.stdio import HANDSHAKES, MODERN, Handshake
 from workbench.entry.mcp.tools import INSTRUCTIONS, TOOLS, listed_tools
 from workbench.entry.mcp.wire import Wire, encode
 from workbench.entry.services.episodes import recording_of
+from workbench.entry.services.opening import require_wanted
 from workbench.errors import ProjectError, UsageError, WorkbenchError
 from workbench.text.tokens import token_counter
 
 TASK = "the token is not refreshed after a 401"
-LISTS = ("tools/list", "resources/list", "resources/templates/list")
+LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 SAID = "We keep sessions in redis, because the database was too slow for them."
 
 
@@ -330,3 +333,52 @@ def test_the_agent_is_known_by_its_client() -> None:
     """Rules for one agent hold for the client that is its."""
     names = ("claude-code", "Codex MCP Client", "cursor-vscode", "inspector", "")
     assert [agent_of(name) for name in names] == ["claude", "codex", "cursor", "", ""]
+
+
+def test_matches_come_in_pages(served: ServedProject, shop: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cursor of a page leads to the next one; the last has none."""
+    with workbench.open_project(shop.root) as project:
+        for text in ("Write tests in pytest.", "Name tests of the token after it."):
+            project.rules.add(text)
+    monkeypatch.setattr("workbench.entry.mcp.calls._FEW", 1)
+    monkeypatch.setenv("WORKBENCH_RULES_THRESHOLD", "0")
+    seen: list[str] = []
+    cursors: list[str] = []
+    while not cursors or cursors[-1]:
+        arguments = {"task": "write tests in pytest for the token", "cursor": (cursors or [""])[-1]}
+        page: Any = call_tool(served, "rules_for", arguments, "")
+        seen += [one.id for one in page.rules]
+        cursors.append(page.next_cursor)
+    assert len({*seen}) == len(seen) == len(cursors) == 3
+
+
+def test_prompts_say_what_a_person_chose(served: ServedProject) -> None:
+    """The pack of a task or what was learned, with the task; others are refused."""
+    assert "refresh_token" in prompt_text(served, "plan", {"task": TASK}, "")
+    call_tool(served, "remember", {"text": "The token is refreshed by the server.", "reason": "seen"}, "")
+    assert "by the server" in prompt_text(served, "recall", {"task": "who refreshes the token"}, "")
+    assert "stash_context" in prompt_text(served, "stash", {}, "")
+    for name, arguments in (("poem", {}), ("plan", {}), ("recall", {"task": " "})):
+        with pytest.raises(UsageError) as refused:
+            prompt_text(served, name, arguments, "")
+        assert refused.value.hint
+
+
+async def test_a_call_that_is_cancelled_ends() -> None:
+    """What nobody waits for any more stops at its turn or next progress, and does nothing after it."""
+    begun, go, done = threading.Event(), threading.Event(), []
+
+    def call() -> None:
+        begun.set()
+        assert go.wait(LONG)
+        require_wanted()
+        done.append("all of it")
+
+    calling = asyncio.create_task(in_thread(call))
+    await asyncio.to_thread(begun.wait, LONG)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    go.set()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert done == []

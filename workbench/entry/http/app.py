@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,6 +19,7 @@ from msgspec import DecodeError, ValidationError
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Route
 
 from workbench import __version__
 from workbench.entry.hooks.client import NAMELESS
@@ -35,12 +37,13 @@ from workbench.entry.http.failures import (
     http_failure,
     status_of,
 )
-from workbench.entry.http.guard import MAX_BODY, PATH, Guard, too_large
+from workbench.entry.http.guard import MAX_BODY, PATH, Guard, Receive, Scope, Send, send_body, too_large
 from workbench.entry.http.metrics import metrics_text, project_figures
 from workbench.entry.http.openapi import document
 from workbench.entry.http.operations import MODELS, OPERATIONS, HttpOperation
 from workbench.entry.http.projects import OpenProject, ServedProjects
 from workbench.entry.http.work import Workers
+from workbench.entry.mcp.http import McpEndpoint
 from workbench.entry.services.opening import CallEnded
 from workbench.errors import StoreError, UsageError, WorkbenchError
 from workbench.records.conversion import convert, decode_json, encode_whole
@@ -48,6 +51,9 @@ from workbench.records.conversion import convert, decode_json, encode_whole
 JSON: Final = "application/json"
 _SILENT: Final[TelemetryConfig] = {"auto_configure": False, "tracing": False, "metrics": False, "logs": False}
 """What was asked leaves this machine for nobody, whatever the environment says of exporters."""
+
+MCP: Final = "/mcp"
+"""Where agents ask by the Model Context Protocol."""
 
 HANG_UP: Final = 499
 """The status that is counted where the client is gone before its answer."""
@@ -64,6 +70,7 @@ class Service:
         self.projects = projects
         self.workers = Workers()
         self.started = time.monotonic()
+        self.mcp = McpEndpoint()
         self.application = FastAPI(
             title="Context workbench",
             version=__version__,
@@ -81,6 +88,7 @@ class Service:
     @asynccontextmanager
     async def _lifespan(self, application: FastAPI) -> AsyncIterator[None]:
         yield
+        await self.mcp.close()
         self.workers.end()
 
     def _add_routes(self) -> None:
@@ -91,6 +99,7 @@ class Service:
         ):
             self._route("GET", path, own)
         self._route("POST", "/v1/hooks/{event}", self._hook)
+        self.application.router.routes.append(Route(MCP, AgentRoute(self.projects, self.mcp)))
         for operation in OPERATIONS:
             self._route(operation.method, operation.path, partial(self._operate, operation))
         for method, path in MODELS:
@@ -169,6 +178,25 @@ class Service:
             await self.workers.run(reply.then, project=project)
         except (WorkbenchError, OSError) as error:
             log_failure(hook_log(), call.agent, call.name, call.cwd, explain(error))
+
+
+@dataclass(frozen=True, eq=False)
+class AgentRoute:
+    """What is at `MCP`: agents are answered for the server's own project."""
+
+    projects: ServedProjects
+    endpoint: McpEndpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer an agent for the server's own project."""
+        scope[PATH] = MCP
+        try:
+            project = self.projects.find("")
+        except UsageError:
+            hint = "Start the server in a project, or with --project."
+            await send_body(send, 404, error_body("not_found", "this server has no project of its own", hint))
+            return
+        await self.endpoint.answer(project.host, scope, receive, send)
 
 
 def _figures(project: OpenProject) -> dict[str, float]:

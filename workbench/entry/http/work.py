@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from workbench.entry.http.failures import RequestRefused
 from workbench.entry.http.projects import OpenProject
-from workbench.entry.services.opening import CALLER, CallEnded
+from workbench.entry.services.opening import ENDED, CallEnded, require_wanted
 
 Result = TypeVar("Result")
 
@@ -104,14 +104,8 @@ class Workers:
         context = copy_context()
 
         def work() -> Result:
-            if ended.is_set():
-                raise CallEnded
-
-            def report(stage: str, done: int, total: int) -> None:
-                if ended.is_set():
-                    raise CallEnded
-
-            CALLER.set(report)
+            ENDED.set(ended)
+            require_wanted()
             return call()
 
         return await asyncio.get_running_loop().run_in_executor(self._pool, context.run, work)

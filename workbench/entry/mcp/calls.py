@@ -160,13 +160,15 @@ def _matched(served: ServedProject, given: RulesArguments, agent: str) -> RulesR
     from workbench.entry.services.requests import plan_request
 
     host = served.host()
+    start = _offset(given.cursor)
+    end = start + _FEW
     with host.operation("rules") as work:
         require_index(work.project)
         request = plan_request(work.project, given.task, session=served.session, **_known(agent))
         report = match_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
         found = match_response(report)
-    rules = tuple(RelevantRule(one.id, one.rule, one.origin, one.why) for one in found.matches[:_FEW])
-    return RulesResult(rules, notes=found.notes)
+    rules = tuple(RelevantRule(one.id, one.rule, one.origin, one.why) for one in found.matches[start:end])
+    return RulesResult(rules, notes=found.notes, next_cursor=str(end) if end < len(found.matches) else "")
 
 
 def _checked(served: ServedProject, given: RulesArguments, agent: str) -> RulesResult:

@@ -47,6 +47,7 @@ class RulesArguments(ToolArguments, frozen=True):
     task: Annotated[str, Meta(description="Match rules with this.")] = ""
     tool: Annotated[str, Meta(description="Or check a call of this tool, e.g. Bash.")] = ""
     input: Annotated[Mapping[str, Any], Meta(description="The call's input.")] = {}
+    cursor: str = ""
 
 
 class RememberArguments(ToolArguments, frozen=True):
@@ -161,6 +162,7 @@ class RulesResult(ToolAnswer, frozen=True):
     decision: str = ""
     why: str = ""
     notes: tuple[str, ...] = ()
+    next_cursor: str = ""
 
 
 class RememberResult(ToolAnswer, frozen=True):

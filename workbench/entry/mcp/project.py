@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -24,7 +24,14 @@ PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
 class ServedProject:
     """The project of a server, opened once. `session` is that of the agent, empty where none is known."""
 
-    def __init__(self, given: str, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        given: str,
+        environment: Mapping[str, str] = os.environ,
+        opened: Callable[[], ProjectHost] | None = None,
+    ) -> None:
+        """Take a directory, or what gives a project that is kept open by somebody else."""
+        self._opened = opened
         self._given = given or environment.get(PROJECT_VARIABLE, "")
         self._host: ProjectHost | None = None
         self._opening = Lock()
@@ -32,6 +39,8 @@ class ServedProject:
 
     def host(self) -> ProjectHost:
         """Return the project, kept open. Raises: WorkbenchError, and the next call tries again."""
+        if self._opened is not None:
+            return self._opened()
         with self._opening:
             if self._host is None:
                 from workbench.entry.services.opening import find_project, host_project, report_progress

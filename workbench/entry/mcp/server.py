@@ -9,9 +9,10 @@ import sys
 import time
 import traceback
 from collections import deque
-from collections.abc import Sequence
-from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from mcp import types
@@ -23,14 +24,17 @@ from workbench import __version__
 from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.messages import MergeResult, PlanResult
 from workbench.entry.mcp.project import ServedProject
+from workbench.entry.mcp.prompts import PROMPTS, prompt_text
 from workbench.entry.mcp.resources import JSON, TEMPLATES, read_resource
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
 from workbench.entry.mcp.wire import Wire, encode
-from workbench.entry.services.opening import CALLER
+from workbench.entry.services.opening import CALLER, ENDED
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
+
+Result = TypeVar("Result")
 
 AGENTS: Final = ("claude", "codex", "cursor", "gemini", "copilot")
 _PAUSE: Final = 0.2  # seconds between two reports of progress
@@ -46,9 +50,23 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
     async def call(
         context: ServerRequestContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        CALLER.set(_progress(context))
         agent = agent_of(_client(context))
-        return await asyncio.to_thread(answer, served, params.name, params.arguments or {}, agent)
+        CALLER.set(_progress(context))
+        return await in_thread(partial(answer, served, params.name, params.arguments or {}, agent))
+
+    async def list_prompts(context: ServerRequestContext, params: object) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[types.Prompt.model_validate(one) for one in PROMPTS])
+
+    async def get_prompt(
+        context: ServerRequestContext, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        agent = agent_of(_client(context))
+        try:
+            text = await in_thread(partial(prompt_text, served, params.name, params.arguments or {}, agent))
+        except WorkbenchError as error:
+            raise MCPError(types.INVALID_PARAMS, _sentence(error)) from error
+        content = types.TextContent(type="text", text=_sendable(text))
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     async def list_resources(context: ServerRequestContext, params: object) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[])
@@ -63,7 +81,7 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
         context: ServerRequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         try:
-            text = await asyncio.to_thread(read_resource, served, params.uri, agent_of(_client(context)))
+            text = await in_thread(partial(read_resource, served, params.uri, agent_of(_client(context))))
         except WorkbenchError as error:
             raise MCPError(types.INVALID_PARAMS, _sentence(error)) from error
         content = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=_sendable(text))
@@ -78,7 +96,20 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
     )
+
+
+async def in_thread(call: Callable[[], Result]) -> Result:
+    """Return what a call returns in a thread; where it is cancelled it ends at its turn or next progress."""
+    ended = Event()
+    ENDED.set(ended)
+    try:
+        return await asyncio.to_thread(call)
+    except asyncio.CancelledError:
+        ended.set()
+        raise
 
 
 def answer(served: ServedProject, name: str, arguments: dict[str, Any], agent: str) -> types.CallToolResult:

@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench import __version__
+from workbench.entry.mcp.prompts import PROMPTS
 from workbench.entry.mcp.resources import TEMPLATES
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
 from workbench.entry.mcp.wire import Wire, encode
@@ -108,10 +109,13 @@ def _listed(method: object) -> dict[str, Any] | None:
         return {"tools": listed_tools()}
     if method == "resources/templates/list":
         return {"resourceTemplates": TEMPLATES}
+    if method == "prompts/list":
+        return {"prompts": PROMPTS}
     return {"resources": []} if method == "resources/list" else None
 
 
 CAPABILITIES: Final = {
+    "prompts": {"listChanged": False},
     "resources": {"listChanged": False, "subscribe": False},
     "tools": {"listChanged": False},
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from threading import RLock
+from threading import Event, RLock
 from typing import TYPE_CHECKING, Final
 
 from workbench.errors import ProjectError, UsageError
@@ -24,12 +24,24 @@ CALLER: Final[ContextVar[Progress | None]] = ContextVar("CALLER", default=None)
 """What the call of this thread reports its progress to, where a server keeps the project open."""
 
 
+ENDED: Final[ContextVar[Event | None]] = ContextVar("ENDED", default=None)
+"""Set once nobody waits for the call of this thread any more."""
+
+
 class CallEnded(BaseException):
-    """Nobody waits for a call any more: raised by `CALLER` where the call reports progress."""
+    """Nobody waits for a call any more: raised where its turn comes and where it reports progress."""
+
+
+def require_wanted() -> None:
+    """Raise CallEnded if nobody waits for the call of this thread any more."""
+    ended = ENDED.get()
+    if ended is not None and ended.is_set():
+        raise CallEnded
 
 
 def report_progress(stage: str, done: int, total: int) -> None:
-    """Report progress to who asked in this thread."""
+    """Report progress to who asked in this thread. Raises: CallEnded."""
+    require_wanted()
     caller = CALLER.get()
     if caller is not None:
         caller(stage, done, total)
@@ -127,6 +139,7 @@ class ProjectHost:
     def turn(self) -> Iterator[OpenedProject]:
         """Hold the project for what is no operation and not measured. Raises: UsageError if closed."""
         with self._turn:
+            require_wanted()
             yield self.project
 
 

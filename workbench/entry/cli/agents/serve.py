@@ -54,14 +54,23 @@ def serve(port: int | None, host: str, path: Path | None, roots: Sequence[Path],
 
         here.out.data(document_text().rstrip("\n"))
         return exits.OK
+    if port is not None and path is not None:
+        raise UsageError("a server listens at a port or at a socket", hint="Leave out --port or --socket.")
+    answer_requests(port, host, path, roots)
+    return exits.OK
+
+
+def answer_requests(
+    port: int | None, host: str, path: Path | None = None, roots: Sequence[Path] = (), address: str = ""
+) -> None:
+    """Serve until Ctrl-C, at a port or a socket; `address` is what of it is printed. Raises: UsageError."""
     from workbench.entry.http.projects import ServedProjects
     from workbench.entry.http.serving import ListeningPlace, read_token
     from workbench.entry.http.serving import serve as serve_requests
     from workbench.entry.web.access import is_loopback
     from workbench.places import serve_socket, user_home
 
-    if port is not None and path is not None:
-        raise UsageError("a server listens at a port or at a socket", hint="Leave out --port or --socket.")
+    here = current()
     if not is_loopback(host):
         raise UsageError(
             f"{host} may be reached from other machines",
@@ -69,27 +78,27 @@ def serve(port: int | None, host: str, path: Path | None, roots: Sequence[Path],
         )
     project = Path(os.path.realpath(here.project))
     projects = ServedProjects(roots or [project], project)
+    if not any(project.is_relative_to(root) for root in projects.roots):
+        projects.usual = None
     if port is None:
         place, token_file = ListeningPlace(socket=(path or serve_socket(project)).absolute()), None
     else:
         token, token_file = read_token(user_home(os.environ))
         place = ListeningPlace(host=host, port=port, token=token)
 
-    def ready(address: str) -> None:
+    def ready(base: str) -> None:
+        url = base + address
         if here.flags.json:
-            known = (
-                {"socket": address} if token_file is None else {"url": address, "token_file": str(token_file)}
-            )
+            known = {"socket": url} if token_file is None else {"url": url, "token_file": str(token_file)}
             here.out.json(known)
             return
-        here.out.data(address)
+        here.out.data(url)
         if token_file is None:
-            here.out.say(f"try: curl --unix-socket {address} http://localhost/v1/health")
+            here.out.say(f"try: curl --unix-socket {url} http://localhost/v1/health")
         else:
             here.out.say(f"the bearer token is in {token_file}")
-            here.out.say(f'try: curl -H "Authorization: Bearer $(cat {token_file})" {address}v1/health')
+            here.out.say(f'try: curl -H "Authorization: Bearer $(cat {token_file})" {base}v1/health')
         here.out.say("Ctrl-C ends it")
 
     serve_requests(projects, place, ready)
     here.out.say("stopped serving")
-    return exits.OK
