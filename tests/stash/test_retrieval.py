@@ -16,7 +16,7 @@ from workbench.records.segments import (
     SegmentType,
     StashQuery,
 )
-from workbench.stash.expansion import named_times, query_parts
+from workbench.stash.expansion import answer_form, named_times, query_parts
 from workbench.stash.retrieval import retrieve
 from workbench.stash.scoring import OrderWeights, feedback_scores
 from workbench.stash.segmentindex import IndexPlaces, SegmentIndex
@@ -65,6 +65,32 @@ class Stash:
 def asked(stash: StashService, places: IndexPlaces, clock: ManualClock) -> Stash:
     """A stash that is asked."""
     return Stash(stash, places, clock)
+
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [
+        ("What does Ana like to eat?", "Ana: I like to eat"),
+        ("where was Ana's brother born", "Ana: I brother born"),
+        ("What do Ana and Bo like?", "we and we like"),
+        ("Which Redis do we run?", "Redis we run"),
+        ("Fix the login of Ana", ""),
+        ("What?", ""),
+        ("", ""),
+    ],
+)
+def test_a_question_has_the_form_of_its_answer(question: str, form: str) -> None:
+    """Without the words that ask, as who is asked about would say it; a task is no question."""
+    assert answer_form(question, {"Ana", "Bo"}.__contains__) == form
+
+
+def test_who_speaks_is_known_by_the_turns(asked: Stash) -> None:
+    """A name that only occurs in what is said is nobody's; the form is embedded, and the words stay."""
+    asked.add("Ana: I sail with Bo at sea")
+    asked.add("the cache of Bo", session_id="s")
+    (first, _) = asked.ask("Does Ana know Bo?")
+    assert _MODEL.texts[-2:] == ["Does Ana know Bo?", "Ana: I know Bo"]
+    assert "it has Ana, Bo" in first.why
 
 
 def test_meaning_and_words_both_find(asked: Stash) -> None:

@@ -106,10 +106,14 @@ def sentence_chunks(text: str, kind: SegmentType) -> tuple[SegmentChunk, ...]:
 def embedded_text(text: str, chunk: SegmentChunk) -> str:
     """Return what is embedded of a chunk: its text, after the name of who speaks in the whole text."""
     piece = text[chunk.start : chunk.end].strip()
+    label = speaker_label(text) if chunk.start else ""
+    return f"{label} {piece}" if label else piece
+
+
+def speaker_label(text: str) -> str:
+    """Return the name of who speaks with its colon, as a text of a conversation begins; "" without one."""
     label = _LABEL.match(text)
-    if label is None or chunk.start == 0:
-        return piece
-    return f"{label.group().strip()} {piece}"
+    return "" if label is None else label.group().strip()
 
 
 def with_neighbours(text: str, chunks: Sequence[SegmentChunk], position: int) -> str:

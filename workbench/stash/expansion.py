@@ -8,7 +8,7 @@ names of files are split into their terms by the one tokenisation (`workbench.te
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Final
@@ -24,6 +24,18 @@ LATEST: Final = 4
 """Messages that count, the newest ones."""
 
 MOST_CHARACTERS: Final = 8_000
+
+ANSWER_FORM: Final = 0.4
+"""What the form of an answer counts in the vector of a question, where both count 1 together."""
+
+_ASKS: Final = frozenset(
+    """what which who whom whose when where why how many much kind kinds type types
+    did does do is are was were has have had can could would the a an of s""".split()
+)
+"""Words of questions that answers do not have."""
+
+_NAME: Final = re.compile(r"\b[A-Z]\w+")
+_WORD: Final = re.compile(r"[\w'-]+")
 
 _MONTHS: Final = (
     "january february march april may june july august september october november december".split()
@@ -66,6 +78,22 @@ def query_parts(query: StashQuery) -> tuple[QueryPart, ...]:
     cleaned = [(name, clean_task(text)[:MOST_CHARACTERS]) for name, text in given if text.strip()]
     found = [(name, text) for name, text in cleaned if text]
     return tuple(QueryPart(name, text, ASIDE[name] if at else 1.0) for at, (name, text) in enumerate(found))
+
+
+def answer_form(question: str, is_speaker: Callable[[str], bool]) -> str:
+    """Return a question in the form of an answer, "" for what asks nothing.
+
+    It has the words without those that ask, as the person who is asked about would say them: "What does Ana
+    like to eat?" is "Ana: I like to eat". `is_speaker` says whether a name is that of somebody who speaks.
+    """
+    words = question.split()
+    if not question.rstrip().endswith("?") and (not words or words[0].casefold() not in _ASKS):
+        return ""
+    named = [name for name in dict.fromkeys(_NAME.findall(question)) if is_speaker(name)]
+    for name in named:
+        question = re.sub(rf"\b{re.escape(name)}\b(?:'s)?", "I" if len(named) == 1 else "we", question)
+    said = " ".join(word for word in _WORD.findall(question) if word.casefold() not in _ASKS)
+    return f"{named[0]}: {said}" if len(named) == 1 and said else said
 
 
 def named_times(text: str, now: float) -> tuple[NamedTime, ...]:

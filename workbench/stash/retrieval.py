@@ -20,7 +20,7 @@ from workbench.records.dataclass import dataclass
 from workbench.records.segments import FoundSegment, SegmentFilters, SegmentType, StashQuery
 from workbench.stash.chunking import with_neighbours
 from workbench.stash.columns import TYPES, seconds, text_key
-from workbench.stash.expansion import QueryPart, named_times, query_parts
+from workbench.stash.expansion import ANSWER_FORM, QueryPart, answer_form, named_times, query_parts
 from workbench.stash.lexicon import LexicalScores
 from workbench.stash.scoring import (
     DAY,
@@ -105,7 +105,7 @@ def retrieve(
     allowed = _searchable(index, query.filters, int(now))
     if not allowed.any():
         return ()
-    vectors = embed([part.text for part in asked]) if embed is not None and index.model else None
+    vectors = _query_vectors(index, asked, embed) if embed is not None and index.model else None
     searches = [
         _Search(part, None if vectors is None else vectors[at], index.lexicon.scores(part.text))
         for at, part in enumerate(asked)
@@ -119,6 +119,16 @@ def retrieve(
     found.sort(key=lambda one: (-one[0].score, -one[0].similarity, one[0].segment.segment_id))
     best = found[: query.top_k]
     return tuple(_explained(index, searches, row, one, rank) for rank, (one, row) in enumerate(best, 1))
+
+
+def _query_vectors(index: SegmentIndex, asked: Sequence[QueryPart], embed: EmbedQuery) -> Float32:
+    """Return the vectors of the parts, float32 [n, d]; of a question drawn to the form of its answer."""
+    form = answer_form(asked[0].text, index.is_speaker)
+    vectors = embed([*(part.text for part in asked), *filter(None, [form])])
+    if form:
+        mean = (1 - np.float32(ANSWER_FORM)) * vectors[0] + np.float32(ANSWER_FORM) * vectors[-1]
+        vectors[0] = mean * (np.linalg.norm(vectors[0]) / max(float(np.linalg.norm(mean)), 1e-9))
+    return vectors[: len(asked)]
 
 
 def _searchable(index: SegmentIndex, filters: SegmentFilters, now: int) -> NDArray[np.bool_]:

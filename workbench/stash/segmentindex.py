@@ -21,7 +21,13 @@ from workbench.errors import ParseError, StoreError
 from workbench.ports import Damaged, Entry, Journal, VectorIndex
 from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment
-from workbench.stash.chunking import SegmentChunk, cut_segment, definition_places, sentence_chunks
+from workbench.stash.chunking import (
+    SegmentChunk,
+    cut_segment,
+    definition_places,
+    sentence_chunks,
+    speaker_label,
+)
 from workbench.stash.columns import (
     SegmentColumns,
     bytes_record,
@@ -55,6 +61,9 @@ if TYPE_CHECKING:
     from workbench.ports import Float32, Int64
 
 KIND: Final = "stash"
+LABELLED: Final = 20
+"""Segments with a name that are looked at for who speaks in them."""
+
 TAIL: Final = 512
 """Segments since the last generation from which the next one is due."""
 
@@ -232,6 +241,12 @@ class SegmentIndex:
             for part, start in self._parts()
         ]
         return np.concatenate([np.empty(0, np.int64), *found])
+
+    def is_speaker(self, name: str) -> bool:
+        """Whether what is said here begins with a name: of segments that have it, a few are looked at."""
+        terms = self.lexicon.scores(name).terms
+        rows = terms[0].rows[:LABELLED].tolist() if terms else []
+        return any(speaker_label(self.text(row)).replace(":", " ").startswith(f"{name} ") for row in rows)
 
     def chunk_cosines(self, query: Float32, row: int) -> Float32:
         """Return the cosine of each chunk of a segment, NaN without vectors."""

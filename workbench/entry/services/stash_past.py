@@ -18,7 +18,7 @@ from workbench.records.segments import MAX_SEGMENT, ContextSegment, FoundSegment
 from workbench.stash.retrieval import retrieve
 from workbench.stash.scoring import OrderWeights
 from workbench.stash.segmentindex import SegmentIndex
-from workbench.stash.segmentmodels import EmbeddingModel
+from workbench.stash.segmentmodels import EmbeddingModel, Progress
 
 if TYPE_CHECKING:
     from workbench.ports import Int64
@@ -47,6 +47,7 @@ class PastStash:
     index: SegmentIndex
     model: EmbeddingModel | None
     weights: OrderWeights
+    progress: Progress | None = None
     stashed: set[int] = field(default_factory=set)
 
     def put(self, known: Int64, at: float) -> None:
@@ -61,8 +62,10 @@ class PastStash:
         if usable:
             stash_service(self.project, _BY).add_many(usable)
         self.index.refresh()
-        if self.model is not None:
-            self.index.embed_tail(self.model)
+        if self.index.is_behind("" if self.model is None else self.model.model):
+            self.index.publish(self.model, self.progress)  # all of a tail is read again whenever it grows
+        elif self.model is not None:
+            self.index.embed_tail(self.model, self.progress)
 
     def find(self, known: Int64, query: StashQuery, at: float) -> tuple[FoundSegment, ...]:
         """Return what is found of the rows `known`, which were put aside, at a moment. Raises: ModelError."""
@@ -85,6 +88,7 @@ def stash_past(
     config: Config,
     model: EmbeddingModel | None,
     weights: OrderWeights | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[PastStash]:
     """Open an empty stash for segments, which goes with the context. Raises: StoreError."""
     with tempfile.TemporaryDirectory(prefix="workbench-stash-") as scratch:
@@ -94,5 +98,11 @@ def stash_past(
         clock = MomentClock()
         project = replace(find_state(root, config, environment), clock=clock)
         yield PastStash(
-            segments, project, clock, project.segment_index, model, weights or order_weights(config.stash)
+            segments,
+            project,
+            clock,
+            project.segment_index,
+            model,
+            weights or order_weights(config.stash),
+            progress,
         )

@@ -147,7 +147,9 @@ def replay_stash(
         log.path.unlink(missing_ok=True)
     by_id = {task.id: task for task in tasks}
     by = None if embedder is None else EmbeddingModel(model, config.models.embedding, embedder.embed)
-    with stash_past(segments, config, by) as past:
+    with stash_past(
+        segments, config, by, progress=lambda done, total: progress(done, total, "Embedding")
+    ) as past:
         moments = StashMoments(
             segments,
             lambda known, at: past.put(known, float(second_of(at))),
