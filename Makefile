@@ -30,7 +30,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench dist docs pictures lock clean
+.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -117,6 +117,9 @@ docs: $(VENV)/.dev ## write the generated pages and schemas in docs/
 	@$(PYTHON_) -m workbench.entry.http.openapi docs/openapi.json
 	@$(PYTHON_) -m store.table_notes docs/tables.md
 	@$(PYTHON_) -m workbench.entry.install.plugin plugin
+
+stubs: $(VENV)/.dev ## generate what speaks gRPC from workbench/entry/grpc/ingestion.proto
+	@$(PYTHON_) -m grpc_tools.protoc -I . --python_out=. workbench/entry/grpc/ingestion.proto
 
 pictures: $(VENV)/.dev ## draw the pictures of the README and the tour
 	@$(PYTHON_) -m bench.pictures docs/pictures

@@ -19,7 +19,7 @@ from tests.screens.golden import screen_text
 from workbench.entry.cli import exits, main
 from workbench.rules.files.placement import TARGETS
 
-ELSEWHERE = {"app", "serve-web", "watch", "hook", "mcp", "serve"}
+ELSEWHERE = {"app", "serve-web", "watch", "hook", "mcp", "serve", "grpc"}
 """The app is below, a browser shows it; watching ends by a signal, a hook its process; servers wait."""
 
 COMMANDS = tuple(

@@ -20,7 +20,7 @@ SECRETS = [value for form in FORMATS if form.alone and len(value := form.make(_R
 TEXTS = [" ".join(SECRETS[at : at + 5]) for at in range(0, 40, 5)]
 """The secrets in texts that are short enough for a reason."""
 
-ENDLESS = {"app", "serve-web", "watch", "hook", "mcp", "serve"}
+ENDLESS = {"app", "serve-web", "watch", "hook", "mcp", "serve", "grpc"}
 """They wait, or end their process."""
 
 OWN = {"config set"}

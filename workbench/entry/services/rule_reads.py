@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from workbench.entry.services.opening import ProjectHost, report
+from workbench.errors import UnknownRecord
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.rules.fetching.cache import RuleFetcher
     from workbench.rules.fetching.facets import RuleFilter
     from workbench.rules.fetching.queries import Search
+    from workbench.rules.matching.relevance import Mode
 
 
 class RuleReads:
@@ -48,6 +50,34 @@ class RuleReads:
             search = self._search(project)
             return fetcher.get_context_rules(search, query, selected, k=k, score_threshold=least)
 
+    def search(
+        self, query: str, mode: Mode, limit: int, least: float, asked: FilterFields
+    ) -> Sequence[tuple[Rule, float]]:
+        """Return the rules most relevant to a query among those that filters let through, best first.
+
+        `mode` is hybrid, dense (by meaning) or sparse (by words); `least` the least relevance. Raises:
+        UsageError, StoreError.
+        """
+        from workbench.rules.fetching.queries import rule_filter
+
+        with self._asked() as (project, _):
+            return self._search(project, mode)(query, rule_filter(**asked), limit, least)
+
+    def rule(self, identifier: str) -> Rule:
+        """Return a rule in force. Raises: UnknownRecord, StoreError."""
+        with self._asked() as (_, fetcher):
+            found = fetcher.get_rule(identifier)
+        if found is None:
+            raise UnknownRecord(f"there is no rule {identifier}", hint="`workbench rules list` shows all.")
+        return found
+
+    def record_usage(self, rule_ids: Sequence[str], session: str, tool: str) -> int:
+        """Note that a session of a tool was given rules; return how many are known. Raises: StoreError."""
+        from workbench.rules.curation.rulestore import record_usage
+
+        with self._host.turn() as project:
+            return record_usage(project.workspace.rule_store(), rule_ids, session, tool, by=self._host.by)
+
     def warm_up(self, agent: str) -> None:
         """Fetch what a session of an agent begins with, '' for any, after a look at rule files."""
         with self._asked() as (project, fetcher):
@@ -73,7 +103,7 @@ class RuleReads:
         for note in self._fetcher.notes():
             report(note)
 
-    def _search(self, project: OpenedProject) -> Search:
+    def _search(self, project: OpenedProject, mode: Mode = "hybrid") -> Search:
         """Return what searches rules by meaning where a model is ready, and by words."""
         from workbench.entry.services.rules import ready_to_search
         from workbench.plan.matching import RuleMatcher
@@ -86,10 +116,17 @@ class RuleReads:
             query: str, selected: RuleFilter, limit: int, least: float
         ) -> Sequence[tuple[Rule, float]]:
             book, _ = project.workspace.sync_rules()
-            ready = ready_to_search(matcher, book.rules, book.words, query, "hybrid", project)
+            ready = ready_to_search(matcher, book.rules, book.words, query, mode, project)
             weights = (config.vector_weight, config.lexical_weight)
             found = search_selected(
-                ready.index, query, selected, ready.vector, limit=limit, least=least, weights=weights
+                ready.index,
+                query,
+                selected,
+                ready.vector,
+                mode=mode,
+                limit=limit,
+                least=least,
+                weights=weights,
             )
             return found.pairs()
 
