@@ -29,12 +29,21 @@ HOME: Final = "home"
 SELECT_FINGERPRINT: Final = "SELECT fingerprint FROM projected"
 INSERT_FINGERPRINT: Final = "INSERT INTO projected VALUES (?)"
 SELECT_APPLIED: Final = "SELECT origin, stream, position, head FROM applied"
-PUT_APPLIED: Final = "INSERT OR REPLACE INTO applied VALUES (?, ?, ?, ?)"
-ADD_COUNTS: Final = """
+# The beginning of a stream may have been applied as nothing; afterwards an UPDATE takes a third of the time.
+PUT_APPLIED: Final = "INSERT OR REPLACE INTO applied VALUES ($origin, $stream, $position, $head)"
+UPDATE_APPLIED: Final = """
+UPDATE applied SET position = $position, head = $head WHERE origin = $origin AND stream = $stream
+"""
+PUT_COUNTS: Final = """
 INSERT INTO stream_counts VALUES ($origin, $stream, $entries, $unknown, $rejected, $quarantined)
 ON CONFLICT (origin, stream) DO UPDATE SET
     entries = entries + excluded.entries, unknown = unknown + excluded.unknown,
     rejected = rejected + excluded.rejected, quarantined = quarantined + excluded.quarantined
+"""
+ADD_COUNTS: Final = """
+UPDATE stream_counts SET entries = entries + $entries, unknown = unknown + $unknown,
+    rejected = rejected + $rejected, quarantined = quarantined + $quarantined
+WHERE origin = $origin AND stream = $stream
 """
 INSERT_REJECTED: Final = "INSERT INTO rejected VALUES (?, ?, ?, ?, ?)"
 FORGET_METRICS: Final = (
@@ -131,8 +140,7 @@ def project(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal],
         tally.bytes = position - one.start
         tallies.append(tally)
         head = fingerprint(journals[one.origin], one.stream, position)
-        connection.execute(PUT_APPLIED, [one.origin, one.stream, position, head])
-        _record(connection, one, tally)
+        _record(connection, one, tally, position, head)
         more = position < one.end
         if more:
             break
@@ -272,16 +280,20 @@ def _apply(
     return tally, position
 
 
-def _record(connection: DuckDBPyConnection, pending: _Pending, tally: RoundTally) -> None:
+def _record(
+    connection: DuckDBPyConnection, pending: _Pending, tally: RoundTally, position: int, head: str
+) -> None:
+    stream = {"origin": pending.origin, "stream": pending.stream}
+    put, add = (UPDATE_APPLIED, ADD_COUNTS) if pending.start else (PUT_APPLIED, PUT_COUNTS)
+    connection.execute(put, {**stream, "position": position, "head": head})
     counts = {
-        "origin": pending.origin,
-        "stream": pending.stream,
+        **stream,
         "entries": tally.entries,
         "unknown": tally.unknown.total(),
         "rejected": len(tally.rejected),
         "quarantined": tally.quarantined,
     }
-    connection.execute(ADD_COUNTS, counts)
+    connection.execute(add, counts)
     for one in tally.rejected:
         row = [one.origin, one.stream, one.offset, storable(one.kind), storable(one.reason)]
         connection.execute(INSERT_REJECTED, row)

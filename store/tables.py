@@ -91,6 +91,7 @@ class Tables:
         self._kept = KeptConnection(root / "spill")
         self._mutex = threading.RLock()
         self._caught_up: dict[tuple[str, str], int] = {}
+        self._reading: DuckDBPyConnection | None = None
         self.latest_rebuild: TableRebuild | None = None
         """The last rebuild by this process, also while it goes on."""
 
@@ -121,9 +122,11 @@ class Tables:
     def read(self, work: Callable[[DuckDBPyConnection], T]) -> T:
         """Return what `work` reads from tables that are up to date; it may be called twice.
 
-        Raises: StoreError, StoreBusy.
+        What `work` reads of these tables in turn is of the same state. Raises: StoreError, StoreBusy.
         """
         with self._mutex:
+            if self._reading is not None:
+                return work(self._reading)
             sizes = self._sizes()
             found = None if self._is_behind(sizes) else self._read_current(work, sizes)
             while found is None and self._turn(sizes, []) is None:
@@ -275,7 +278,11 @@ class Tables:
             self._lock.shared(),
             self._kept.attached(self.path, how=ATTACH_READING) as connection,
         ):
-            return work(connection)
+            self._reading = connection
+            try:
+                return work(connection)
+            finally:
+                self._reading = None
 
     def _recover(self, seen: object, reason: str) -> None:
         """Rebuild the tables, unless another process did so since `seen`."""

@@ -73,6 +73,7 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         """What the last search looked through, empty before the first is over."""
         self._search_job: Job | None = None
         self._searching = ""  # what is said of a search
+        self._search_next = False  # once the pairs are listed
 
     def compose_body(self) -> ComposeResult:
         """Lay out the filter, the queue and the pair."""
@@ -121,9 +122,8 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         def then(found: PairLook) -> None:
             self.queue.take_in(found)
             self.goal = found.heirs.get(self.goal or self.table.cursor_key or "", self.goal)
-            if search:
-                self._search(busy=not self.searched)
-            elif judge and found.changed:
+            self._search_next = search or self._search_next
+            if judge and found.changed and not search:
                 again = partial(judge_again, self.engine, self.sources, found.changed, True)
                 self.ask("Conflicts", again, lambda _: self._look(judge=False), group="judge", quiet=True)
             self.list_rows(recount=True, missed=self._missed)
@@ -223,10 +223,16 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
             self.list_rows(missed=self._missed)
 
     def show_rows(self, rows: WindowRows[QueuedPair], place: int | None) -> None:
-        """Show rows; without a chosen column they are in the usual order unless better matches come first."""
+        """Show rows; without a chosen column they are in the usual order unless better matches come first.
+
+        A search that is due begins now: before, it would take its time from the list.
+        """
         super().show_rows(rows, place)
         if self.wanted.sort is None and not self.wanted.filter.ranks:
             self.table.sort = self.list_type.usual
+        if self._search_next:
+            self._search_next = False
+            self._search(busy=not self.searched)
 
     def glance(self) -> None:
         """Show the pair under the cursor, or what an empty queue says."""

@@ -243,8 +243,10 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
 
         def work(job: Job) -> ListedRows[RowT]:
             table = self.table_of(job)
+            return table.snapshot(lambda: read(table, job))
+
+        def read(table: ListTable[Any], job: Job) -> ListedRows[RowT]:
             numbers = self.number_rows(table, query, job)
-            job.check()
             sought = table.find(goal) if goal else None
             place = None if sought is None else place_of(numbers, sought)
             reached = place is not None
@@ -254,7 +256,6 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
             everything = total if is_narrowed else len(numbers)
             if everything is None:
                 everything = table.order(base).total
-            job.check()
             held = self.read_rows(table, window_around(numbers, first))
             return ListedRows(numbers, everything, held, place, reached)
 

@@ -123,11 +123,10 @@ def _subsequence_points(needle: str, parameters: Parameters) -> str:
     )
     most = SUBSEQUENCE + len(needle) + 1
     # What a match takes in includes the character before it. Without a match `most` is left, and then 0.
-    field = f"split_part(cased, {_FIELD}, 1)"
-    span = f"regexp_extract(' ' || split_part({field}, {_VALUE}, 1), {first})"
+    span = f"regexp_extract(' ' || cased, {first})"
     in_value = f"{PLACES} * (greatest({most} - length({span}), 1) % {most})"
     points = f"{PLACES} * greatest({most} - length(span), 1)"
-    spans = f"regexp_extract_all(' ' || {field}, {each}, 1)"
+    spans = f"regexp_extract_all(' ' || split_part(cased, {_FIELD}, 1), {each}, 1)"
     in_field = f"coalesce(list_max(list_transform({spans}, lambda span: {points})), 0)"
     place = f"len(list_filter(spans[:n], lambda one: one IS NULL OR starts_with(one, {_FIELD})))"
     points = f"CASE WHEN span IS NULL THEN 0 ELSE {points} - least({place}, {PLACES - 1}) END"

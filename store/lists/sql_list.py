@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from workbench.ports import Int64
 
 RowT = TypeVar("RowT")
+T = TypeVar("T")
 
 SortKey = tuple[str, bool]
 """An expression that is never NULL, and whether its largest values come first."""
@@ -148,6 +149,10 @@ class SqlList(Generic[RowT]):
             return Order(found["number"], found["score"] if ranked else None)
 
         return self._tables.read(work)
+
+    def snapshot(self, work: Callable[[], T]) -> T:
+        """Return what `work` reads of this and other lists of the project, all of one state of the tables."""
+        return self._tables.read(lambda _: work())
 
     def rows(self, numbers: Sequence[int]) -> Mapping[int, RowT]:
         """Return rows by number; those that are gone are missing."""

@@ -21,7 +21,13 @@ from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert, decode_json
 from workbench.records.corrections import Correction, correction_body
-from workbench.records.learnings import SAID_SESSIONS, SAID_TIMES, FeatureLearning, confidence_of
+from workbench.records.learnings import (
+    SAID_SESSIONS,
+    SAID_TIMES,
+    FeatureLearning,
+    LearningKind,
+    confidence_of,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -76,7 +82,14 @@ WITH latest AS (
         count(*) FILTER (noted.event = 'contradicted') AS against,
         count(*) FILTER (noted.event = 'contradicted' AND "at" > (body->>'reviewed_at')) AS since
     FROM latest JOIN noted USING (learning_id) GROUP BY latest.learning_id
-), said AS (
+)
+SELECT latest.learning_id, origin, body, coalesce(hits, 0), last_hit, coalesce(against, 0), coalesce(since, 0)
+FROM latest LEFT JOIN counted USING (learning_id)
+WHERE latest.event = 'put' ORDER BY latest.learning_id
+"""
+# What a correction in `staged` waits for that people said so often, or so plainly, that a rule is suggested.
+SELECT_SUGGESTED: Final = """
+WITH said AS (
     SELECT DISTINCT ON (if(session_id = '', entry_id, session_id || '#' || prompt), folded) *
     FROM corrections ORDER BY moment, position
 ), learned AS (
@@ -94,21 +107,16 @@ WITH latest AS (
         SELECT learning_id, apart, arg_min(session_id, (moment, position)) AS session_id
         FROM said_of GROUP BY learning_id, apart
     ) GROUP BY learning_id
-), suggested AS (
-    SELECT latest.learning_id, CASE
-        WHEN body->>'kind' <> 'correction' OR max(said_of."at") <= (body->>'reviewed_at') THEN ''
-        WHEN NOT (any_value(sessions) >= $sessions OR any_value(times) >= $times
-            OR bool_or(strength = 'standing')) THEN ''
-        WHEN coalesce(arg_max(rule, (moment, position))
-            FILTER (against AND said_of."at" > (body->>'reviewed_at')), '') <> '' THEN 'conflict'
-        ELSE 'suggested-rule' END AS why
-    FROM latest JOIN said_of USING (learning_id) JOIN tallied USING (learning_id)
-    GROUP BY latest.learning_id, body
 )
-SELECT latest.learning_id, origin, body, coalesce(hits, 0), last_hit, coalesce(against, 0),
-    coalesce(since, 0), coalesce(suggested.why, '')
-FROM latest LEFT JOIN counted USING (learning_id) LEFT JOIN suggested USING (learning_id)
-WHERE latest.event = 'put' ORDER BY latest.learning_id
+SELECT id, CASE
+    WHEN max(said_of."at") <= reviewed_at THEN ''
+    WHEN NOT (any_value(sessions) >= $sessions OR any_value(times) >= $times
+        OR bool_or(strength = 'standing')) THEN ''
+    WHEN coalesce(arg_max(rule, (moment, position))
+        FILTER (against AND said_of."at" > reviewed_at), '') <> '' THEN 'conflict'
+    ELSE 'suggested-rule' END
+FROM staged JOIN said_of ON said_of.learning_id = staged.id JOIN tallied USING (learning_id)
+GROUP BY id, reviewed_at
 """
 DELETE_LEARNINGS: Final = "DELETE FROM learnings USING staged WHERE learnings.id = staged.id"
 INSERT_LEARNINGS: Final = """
@@ -223,23 +231,32 @@ class LearningProjector:
 def project_learnings(connection: DuckDBPyConnection, identifiers: list[str]) -> None:
     """Work out again what holds of learnings."""
     ids = {"id": ("str", identifiers)}
-    limits = {"sessions": SAID_SESSIONS, "times": SAID_TIMES}
-    found = select(connection, SELECT_FACTS, ids, limits)
+    facts = [
+        (decode_json(body, FeatureLearning), identifier, origin, *counted)
+        for identifier, origin, body, *counted in select(connection, SELECT_FACTS, ids)
+    ]
+    heard = {
+        identifier: one.reviewed_at for one, identifier, *_ in facts if one.kind is LearningKind.CORRECTION
+    }
+    suggested: dict[str, str] = {}
+    if heard:
+        asked = {"id": ("str", list(heard)), "reviewed_at": ("str", list(heard.values()))}
+        limits = {"sessions": SAID_SESSIONS, "times": SAID_TIMES}
+        suggested = dict(select(connection, SELECT_SUGGESTED, asked, limits))
     insert(connection, DELETE_LEARNINGS, ids)
-    insert_rows(connection, INSERT_LEARNINGS, [_learning_row(*facts) for facts in found], _LEARNING_TYPES)
+    rows = [{**_learning_row(*known), "suggested": suggested.get(known[1], "")} for known in facts]
+    insert_rows(connection, INSERT_LEARNINGS, rows, _LEARNING_TYPES)
 
 
 def _learning_row(
+    one: FeatureLearning,
     identifier: str,
     origin: str,
-    body: str,
     hits: int,
     last_hit: str | None,
     against: int,
     since: int,
-    suggested: str,
 ) -> Row:
-    one = decode_json(body, FeatureLearning)
     if hits or against or one.reviewed:
         one = replace(
             one,
@@ -289,7 +306,6 @@ def _learning_row(
         "heard_at": _seconds(max(one.timestamp, one.last_hit, one.reviewed_at)),
         "updated_at": max(one.updated_at, one.timestamp),
         "reviewed_by": one.reviewed_by,
-        "suggested": suggested,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -51,6 +52,9 @@ WHERE rules.origin = found.origin AND rules.id = found.id
 SELECT_USED: Final = """
 SELECT DISTINCT id FROM (SELECT id, unnest(lineage) AS member FROM rules) JOIN staged USING (member)
 """
+SELECT_USES: Final = """
+SELECT rule_id, count(*), max("at") FROM rule_usage JOIN staged ON rule_id = member GROUP BY rule_id
+"""
 REGISTER: Final = """
 INSERT INTO model_registry (model_id, model_kind, version, params_json, created_at) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (model_id) DO UPDATE SET
@@ -64,10 +68,15 @@ WHERE model_kind = (SELECT model_kind FROM model_registry WHERE model_id = $id)
 """
 
 
-def update_usage(connection: DuckDBPyConnection, identifiers: Sequence[str]) -> None:
-    """Count again how often rules were used, with their earlier versions."""
-    if identifiers:
-        insert(connection, UPDATE_USAGE, {"id": ("str", identifiers)})
+def count_uses(connection: DuckDBPyConnection, rules: Sequence[Row]) -> None:
+    """Add to rows of rules how often they were used so far, with their earlier versions."""
+    lineages = [json.loads(rule["lineage"]) for rule in rules]
+    members = sorted({member for lineage in lineages for member in lineage})
+    uses = {row[0]: row[1:] for row in select(connection, SELECT_USES, {"member": ("str", members)})}
+    for rule, lineage in zip(rules, lineages, strict=True):
+        for count, last in (uses[member] for member in lineage if member in uses):
+            rule["usage_count"] += count
+            rule["last_used"] = max(rule["last_used"] or "", last) or None
 
 
 def insert_rows(
@@ -176,7 +185,8 @@ class UsageProjector(RowProjector):
         self.flush()
         if self._used:
             members = {"member": ("str", sorted(self._used))}
-            update_usage(self._connection, [row[0] for row in select(self._connection, SELECT_USED, members)])
+            if used := [row[0] for row in select(self._connection, SELECT_USED, members)]:
+                insert(self._connection, UPDATE_USAGE, {"id": ("str", used)})
 
 
 class ModelProjector:

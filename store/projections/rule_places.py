@@ -10,10 +10,7 @@ from store.duck import insert, select
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-SELECT_FILES: Final = """
-SELECT DISTINCT files[1] FROM rules JOIN staged USING (id)
-WHERE len(files) > 0 AND files[1] IN (SELECT file FROM rule_files)
-"""
+SELECT_FILES: Final = "SELECT file FROM rule_files JOIN staged USING (file)"
 # Anchors of a file in their order; `staged` has the files.
 ANCHORS: Final = """
 SELECT file, unnest(anchors::JSON[]) AS anchor, generate_subscripts(anchors::JSON[], 1) AS place
@@ -64,10 +61,10 @@ WHERE rules.origin = found.origin AND rules.id = found.id
 
 
 def place_rules(connection: DuckDBPyConnection, written: Sequence[str], synced: Sequence[str]) -> None:
-    """Set the lines of rules in files that were `synced` and in those of rules that were `written`."""
+    """Set the lines of the rules in files that were `synced` and in those with rules that were `written`."""
     files = set(synced)
     if written:
-        files.update(row[0] for row in select(connection, SELECT_FILES, {"id": ("str", written)}))
+        files.update(row[0] for row in select(connection, SELECT_FILES, {"file": ("str", written)}))
     if not files:
         return
     names = sorted(files)

@@ -22,7 +22,7 @@ from store.projections.bodies import (
     RuleRemoved,
     json_text,
 )
-from store.projections.rows import Row, insert_rows, update_usage
+from store.projections.rows import Row, count_uses, insert_rows
 from store.projections.rule_places import place_rules
 from workbench.lists.tables import row_number
 from workbench.ports import Entry
@@ -37,7 +37,8 @@ STREAM: Final = "rules"
 CURATION: Final = "curation"
 
 SELECT_CLOCK: Final = "SELECT moment FROM rule_clocks WHERE origin = ?"
-PUT_CLOCK: Final = "INSERT OR REPLACE INTO rule_clocks VALUES (?, ?)"
+INSERT_CLOCK: Final = "INSERT INTO rule_clocks VALUES ($origin, $moment)"
+UPDATE_CLOCK: Final = "UPDATE rule_clocks SET moment = $moment WHERE origin = $origin"
 SELECT_MOMENTS: Final = "SELECT id, moment FROM rule_moments JOIN staged USING (kind, id)"
 PUT_MOMENTS: Final = "INSERT OR REPLACE INTO rule_moments SELECT kind, id, moment FROM staged"
 INSERT_VERSIONS: Final = """
@@ -109,6 +110,7 @@ class RuleProjector:
         self._rank = rank
         found = connection.execute(SELECT_CLOCK, [origin]).fetchall()
         self._clock: str = found[0][0] if found else ""
+        self._put_clock = UPDATE_CLOCK if found else INSERT_CLOCK
         self._latest: dict[str, dict[str, tuple[str, Row | None]]] = {name: {} for name in _KINDS}
         self._versions: list[Row] = []
         self._written: set[str] = set()
@@ -198,12 +200,12 @@ class RuleProjector:
         insert_rows(self._connection, INSERT_VERSIONS, self._versions, _TYPES)
         self._versions.clear()
         if self._clock:
-            self._connection.execute(PUT_CLOCK, [self._origin, self._clock])
+            self._connection.execute(self._put_clock, {"origin": self._origin, "moment": self._clock})
+            self._put_clock = UPDATE_CLOCK
 
     def finish(self) -> None:
-        """Write what is held back, how often the rules were used, and where their files have them."""
+        """Write what is held back, and where their files have the rules."""
         self.flush()
-        update_usage(self._connection, sorted(self._written))
         place_rules(self._connection, sorted(self._written), sorted(self._synced))
 
     def _record(self, kind: str, identifier: str, row: Row | None) -> None:
@@ -220,11 +222,12 @@ class RuleProjector:
         insert_rows(self._connection, PUT_MOMENTS, moments, _TYPES)
         insert(self._connection, kind.delete, {"id": ("str", keys)})
         rows = [row for key in keys if (row := latest[key][1]) is not None]
-        insert_rows(self._connection, kind.insert, rows, _TYPES)
-        if kind.name == "rule":
-            self._written.update(row["id"] for row in rows)
+        if rows and kind.name == "rule":
+            count_uses(self._connection, rows)
+            self._written.update(row["file"] for row in rows if row["file"])
         elif kind.name == "file":
             self._synced.update(keys)
+        insert_rows(self._connection, kind.insert, rows, _TYPES)
 
 
 _TAKEN: Final = {
@@ -246,8 +249,10 @@ def _rule_row(rule: Rule, origin: str, offset: int) -> Row:
         else:
             row[name] = value
     where = rule.provenance
+    row["last_used"] = rule.last_used or None
     row["number"] = row_number(storable(rule.id) or "")
     row["cased"], row["haystack"] = haystack(_searched(rule))
+    row["file"] = "" if where is None else storable(where.file)
     row["files"] = json_text([] if where is None else [where.file, *where.names])
     row["home_file"] = where is not None and where.home
     row["line"] = None if where is None else str(where.line)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import store.tables
 from store import locks
-from store.duck import ATTACH_READING, ATTACH_WRITING, KeptConnection, migrate
+from store.duck import ATTACH_READING, ATTACH_WRITING, LOG_BYTES, KeptConnection, log_file, migrate
 from store.journal import FileJournal, stream_path
 from store.projections.artifacts import Artifacts
 from store.projector import project
@@ -651,6 +651,38 @@ def test_tables_are_looked_at_no_more_than_needed(
     ways.clear()
     assert other.query(count) == [(2,)]
     assert ways == [ATTACH_READING]
+
+
+def test_questions_inside_a_question_are_of_its_state(journal: FileJournal, tables: Tables) -> None:
+    """What is written meanwhile is not in the answers of one read, however many questions it asks."""
+    count = "SELECT count(*) FROM episodes"
+    put(journal, episode(1))
+
+    def work(_: duckdb.DuckDBPyConnection) -> tuple[Any, Any]:
+        first = tables.query(count)
+        put(journal, episode(2))
+        return first, tables.query(count)
+
+    assert tables.read(work) == ([(1,)], [(1,)])
+    assert tables.query(count) == [(2,)]
+
+
+def test_small_changes_are_logged_and_not_for_ever(journal: FileJournal, tables: Tables) -> None:
+    """An entry is in the log alone; a longer log than readers should replay is written to the file."""
+    put(journal, *(episode(number) for number in range(200)))
+    tables.catch_up()
+    file, log = tables.path.stat().st_mtime_ns, log_file(tables.path)
+    assert not log.exists()
+    put(journal, episode(200))
+    tables.catch_up()
+    assert 0 < log.stat().st_size <= LOG_BYTES
+    assert tables.path.stat().st_mtime_ns == file
+    for number in range(201, 220):
+        put(journal, episode(number))
+        tables.catch_up()
+        assert not log.exists() or log.stat().st_size <= LOG_BYTES
+    assert tables.path.stat().st_mtime_ns > file
+    assert tables.query("SELECT count(*) FROM episodes") == [(220,)]
 
 
 def test_closed_tables_answer_and_keep_no_connection(

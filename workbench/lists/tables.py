@@ -7,7 +7,7 @@ other row appear twice or be left out. The app takes the whole order once, as nu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
@@ -80,6 +80,7 @@ class ListQuery:
 
 
 RowT_co = TypeVar("RowT_co", covariant=True)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,13 @@ class ListTable(Protocol[RowT_co]):
 
     def order(self, query: ListQuery, *, within: Int64 | None = None) -> Order:
         """Return the numbers of all rows that match, in order; `within` are the only ones that may."""
+        ...
+
+    def snapshot(self, work: Callable[[], T]) -> T:
+        """Return what `work` reads of this and other lists of the project, all of one state of the tables.
+
+        `work` changes nothing, takes no longer than it must and may be called twice.
+        """
         ...
 
     def rows(self, numbers: Sequence[int]) -> Mapping[int, RowT_co]:
