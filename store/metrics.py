@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from workbench.ports import Entry, Journal
+from workbench.records.answers.project import OperationStats
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -120,28 +121,6 @@ class Measurements:
     latency: tuple[LatencyPoint, ...]
     hits: tuple[HitPoint, ...]
     slowest: tuple[Call, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OperationStats:
-    """One operation's figures. Times are in milliseconds; ratios and rates in [0, 1].
-
-    `hit_ratio` has the cache levels that were asked at all; `stages` the median of each stage;
-    `fallback_rate` is the share of calls that were degraded, `missing` how often each part was.
-    """
-
-    operation: str
-    count: int
-    failed: int
-    p50: float
-    p95: float
-    p99: float
-    hit_ratio: Mapping[str, float]
-    stages: Mapping[str, float]
-    tokens_median: float | None
-    candidates_median: float | None
-    fallback_rate: float
-    missing: Mapping[str, int]
 
 
 def record_call(  # noqa: PLR0913 - the fields of a measurement

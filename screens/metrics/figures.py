@@ -15,7 +15,8 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Call, Measurements, OperationStats
+    from workbench.entry.project import Call, Measurements
+    from workbench.records.answers.project import OperationStats
 
 
 @dataclass(frozen=True, slots=True)

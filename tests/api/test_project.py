@@ -197,6 +197,16 @@ def test_learnings_are_curated_in_steps(shop: Work) -> None:
         assert [one.id for one in learnings.all()] == [found.id]
         learnings.redo()
         learnings.restore(found.id)
+        other = learnings.add("A cache lives for an hour", feature="cache", reason="it was stale")
+        newest = learnings.list("lives", sort="feature", limit=1)
+        assert (newest.rows[0].id, newest.total) == (found.id, 2)
+        rest = learnings.list("lives", sort="feature", limit=1, cursor=newest.cursor)
+        assert ([one.id for one in rest.rows], rest.cursor) == ([other.id], None)
+        learnings.retire(other.id)
+        assert [one.id for one in learnings.list().rows] == [found.id]
+        assert {one.id for one in learnings.list(gone=True).rows} == {found.id, other.id}
+        with pytest.raises(UsageError):
+            learnings.list("colour:red")
         assert found.text in project.plan("how long does a refresh_token live").context.text
         learnings.reject(found.id, reason="wrong")
         assert learnings.history(found.id)[-1].reason == "wrong"

@@ -6,7 +6,8 @@ from typing import Any
 
 from store.git_diff import changes_since, diff_hunks
 from store.git_repository import find_repository
-from workbench.project.delta import DeltaFile, digest
+from workbench.project.delta import digest
+from workbench.records.answers.project import DeltaFile
 from workbench.records.episodes import ChangeKind, Commit, FileChange
 from workbench.records.worktree import Hunk, WorkChanges
 

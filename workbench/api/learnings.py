@@ -10,6 +10,7 @@ from workbench.api.curation import CuratedRecords
 
 if TYPE_CHECKING:
     from workbench.curation.service import CurationService
+    from workbench.lists.tables import Page
     from workbench.records.learnings import FeatureLearning
 
 
@@ -26,6 +27,25 @@ class ProjectLearnings(CuratedRecords["FeatureLearning"]):
         from workbench.entry.services.learnings import curate_learnings
 
         return curate_learnings(self._host, operation)
+
+    def list(
+        self,
+        filter: str = "",
+        *,
+        gone: bool = False,
+        sort: str = "",
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page[FeatureLearning]:
+        """Return a page of the learnings that hold, or with `gone` of all there ever were, the newest first.
+
+        `filter` is that of the app, such as `feature:auth hits:>=2`; `sort` is a column, `-` for reverse. A
+        page has 1,000 rows at most; `cursor` is that of the page before. Raises: UsageError for what is none
+        of these; StoreError.
+        """
+        from workbench.entry.services.learnings import learning_page
+
+        return learning_page(self._host, filter, sort, gone=gone, limit=limit, cursor=cursor)
 
     def all(self, *, gone: bool = False) -> tuple[FeatureLearning, ...]:
         """Return the learnings that hold, or with `gone` all there ever were, by id. Raises: StoreError."""

@@ -16,13 +16,21 @@ import msgspec
 
 from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
-from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
+from workbench.records.answers.project import (
+    Delta,
+    DoctorReport,
+    ExploreResponse,
+    IndexReport,
+    ProjectStatus,
+    StatsReport,
+)
 from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
 from workbench.records.answers.usage import UsageResponse
 
 ANSWERS: Final[tuple[type[Answer], ...]] = (
     CheckResponse,
+    Delta,
     DoctorReport,
     EffectiveResponse,
     ExploreResponse,
@@ -36,6 +44,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     PruneResponse,
     RankResponse,
     RetrieveResponse,
+    StatsReport,
     UsageResponse,
 )
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

@@ -18,56 +18,13 @@ from typing import TYPE_CHECKING
 from workbench.errors import ProjectError
 from workbench.project.admission import refusal
 from workbench.project.scan import Lister, list_names
+from workbench.records.answers.project import Delta, DeltaCommit, DeltaFile
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import ChangeKind, Commit, FileChange
 from workbench.records.worktree import Hunk, WorkChanges
 
 if TYPE_CHECKING:
     from watchfiles.main import FileChange as RawChange
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaFile:
-    """A file that differs from the revision.
-
-    `added` and `removed` count lines over committed and uncommitted work. `commits` is how many commits
-    touched it, `last_at` the time of the last one (0 without). `hunks` are in lines of the revision and
-    of the disk.
-    """
-
-    path: str
-    kind: ChangeKind
-    added: int
-    removed: int
-    old_path: str
-    commits: int
-    last_at: int
-    uncommitted: bool
-    hunks: tuple[Hunk, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaCommit:
-    """A commit of the digest; `files` counts the paths it touched."""
-
-    sha: str
-    at: int
-    subject: str
-    files: int
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """The digest: commits newest first, files most recent first. Totals count what limits cut off, too."""
-
-    since: str
-    head: str | None
-    commits: tuple[DeltaCommit, ...]
-    files: tuple[DeltaFile, ...]
-    total_commits: int
-    total_files: int
-    total_added: int
-    total_removed: int
 
 
 @dataclass(slots=True)

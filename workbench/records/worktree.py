@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Commit, FileChange
 from workbench.records.project import Skipped
@@ -26,8 +28,7 @@ class Listing:
     skipped: tuple[Skipped, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True, forbid_unknown_fields=True):
     """A run of changed lines, without context. Lines are 1-based.
 
     With a count of 0 the start names the line *before* the place, as in unified diffs.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from store.git_repository import Repository, remote_addresses, resolve, share_history, work_trees
     from store.lists.sessions import SessionList, session_family
     from store.locks import waited
-    from store.metrics import Call, Measurements, OperationStats, record_call
+    from store.metrics import Call, Measurements, record_call
     from store.ollama import ModelState
     from store.project_state import (
         IndexState,

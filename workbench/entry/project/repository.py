@@ -11,7 +11,7 @@ from workbench.errors import GitError
 if TYPE_CHECKING:
     from store.git_repository import Repository
     from workbench.plan.adapters import VersionControl
-    from workbench.project.delta import Delta
+    from workbench.records.answers.project import Delta
     from workbench.records.episodes import Commit
 
 DELTA_COMMITS: Final = 10  # how far back a delta looks unless it is given a revision

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject
@@ -14,6 +14,7 @@ from workbench.memory.learnings.service import LearningService
 
 if TYPE_CHECKING:
     from workbench.curation.records import RecordChange
+    from workbench.lists.tables import Page
     from workbench.memory.learnings.ledger import Note
     from workbench.memory.learnings.prompt import Candidate
     from workbench.memory.learnings.review import ReviewItem
@@ -30,6 +31,23 @@ def curate_learnings(host: ProjectHost, operation: str) -> Iterator[LearningServ
     """Hold the learnings of a project that is kept open. Raises: WorkbenchError."""
     with host.operation(operation) as work:
         yield learning_service(work.project, host.by)
+
+
+def learning_page(
+    host: ProjectHost, text: str, sort: str, *, gone: bool, limit: int, cursor: str | None
+) -> Page[FeatureLearning]:
+    """Return so many learnings of a project that is kept open, from where a cursor says.
+
+    `text` is a filter; with `gone` those that hold no longer are listed, too.
+    Raises: UsageError for what is no filter, column or cursor; StoreError.
+    """
+    from workbench.lists.learnings import LEARNINGS
+
+    query = LEARNINGS.query(text if gone else f"live:yes {text}", sort)
+    with host.operation("memory") as work:
+        page = work.project.learning_list.page(query, cursor, limit)
+        work.measurement.candidates = page.total
+    return replace(page, rows=tuple(row.learning for row in page.rows))
 
 
 def recall_learnings(project: OpenedProject, text: str) -> tuple[Candidate, ...]:

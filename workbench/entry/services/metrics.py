@@ -13,8 +13,9 @@ from workbench.records.dataclass import dataclass
 from workbench.records.project import CacheStatus
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Measurements, OpenedProject, OperationStats
+    from workbench.entry.project import Measurements, OpenedProject
     from workbench.plan.workspace import Synced
+    from workbench.records.answers.project import OperationStats
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject, find_state
 from workbench.entry.services.opening import Operation, ProjectHost, report
-from workbench.errors import ModelError, UsageError
+from workbench.errors import ModelError
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 
@@ -58,16 +58,9 @@ def rule_page(
 
     `text` is a filter. Raises: UsageError for what is no filter, column or cursor; StoreError.
     """
-    from workbench.lists.filters import parse
     from workbench.lists.rules import RULES
-    from workbench.lists.tables import ListQuery
 
-    wanted = parse(text, RULES.fields)
-    if wanted.problems:
-        raise UsageError(
-            wanted.problems[0].message, hint=f"Fields: {', '.join(one.name for one in RULES.fields)}."
-        )
-    query = ListQuery(wanted, RULES.sort(sort) if sort else None)
+    query = RULES.query(text, sort)
     with host.operation("rules") as work:
         sync_rules(work)
         return work.project.rule_list.page(query, cursor, limit)

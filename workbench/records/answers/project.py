@@ -9,8 +9,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from workbench.records.answers.base import Answer, Count, Numbers, Share, Text, Texts
+from workbench.records.episodes import ChangeKind
 from workbench.records.plan import Detail, QueryType
 from workbench.records.project import CacheStatus, Freshness, Layer
+from workbench.records.worktree import Hunk
 
 
 class SessionFigures(Answer, frozen=True):
@@ -174,3 +176,69 @@ class ExploreResponse(Answer, frozen=True):
     query_type: QueryType
     detail: Detail
     layers: tuple[ShownLayer, ...]
+
+
+class OperationStats(Answer, frozen=True):
+    """One operation's figures. Times are in milliseconds."""
+
+    operation: str
+    count: Count
+    failed: Count
+    p50: float
+    p95: float
+    p99: float
+    hit_ratio: Annotated[
+        Mapping[str, Share], Meta(description="Share of questions answered, by cache level that was asked.")
+    ]
+    stages: Annotated[Numbers, Meta(description="The median of each stage.")]
+    tokens_median: float | None
+    candidates_median: float | None
+    fallback_rate: Annotated[Share, Meta(description="The share of calls that were degraded.")]
+    missing: Annotated[Mapping[str, Count], Meta(description="How often each part was missing.")]
+
+
+class StatsReport(Answer, frozen=True):
+    """What was measured of operations within a span of time, and of sessions so far."""
+
+    since: Annotated[str, Meta(description="The span that was asked for: 30m, 24h, 7d.")]
+    operations: tuple[OperationStats, ...]
+    sessions: SessionFigures
+
+
+class DeltaFile(Answer, frozen=True):
+    """A file that differs from the revision. Lines are counted over committed and uncommitted work."""
+
+    path: str
+    kind: ChangeKind
+    added: Count
+    removed: Count
+    old_path: Annotated[str, Meta(description="The name it had, empty unless it was renamed.")]
+    commits: Annotated[Count, Meta(description="Commits that touched it.")]
+    last_at: Annotated[int, Meta(description="When the last of them did, seconds since 1970; 0 without any.")]
+    uncommitted: bool
+    hunks: Annotated[tuple[Hunk, ...], Meta(description="In lines of the revision and of the disk.")] = ()
+
+
+class DeltaCommit(Answer, frozen=True):
+    """A commit of the digest."""
+
+    sha: str
+    at: int
+    subject: str
+    files: Annotated[Count, Meta(description="Paths that it touched.")]
+
+
+class Delta(Answer, frozen=True):
+    """What changed since a revision: commits newest first, files most recent first.
+
+    Totals count what limits cut off, too.
+    """
+
+    since: str
+    head: str | None
+    commits: tuple[DeltaCommit, ...]
+    files: tuple[DeltaFile, ...]
+    total_commits: Count
+    total_files: Count
+    total_added: Count
+    total_removed: Count

@@ -14,7 +14,7 @@ from workbench.entry.cli.project.plan import QUERY_TYPES
 from workbench.entry.cli.session import session
 from workbench.entry.project import delta as delta_since
 from workbench.errors import ProjectError
-from workbench.project.delta import Delta
+from workbench.records.answers.project import Delta
 from workbench.records.plan import Detail, QueryType
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line

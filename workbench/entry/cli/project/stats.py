@@ -16,7 +16,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.project import OperationStats
+    from workbench.records.answers.project import OperationStats
     from workbench.records.answers.usage import RuleUse, SessionUse, UsageResponse
 
 _SESSIONS = 8
@@ -52,6 +52,7 @@ def stats(since: str, usage: bool) -> None:
         session_completeness,
         session_figures,
     )
+    from workbench.records.answers.project import StatsReport
 
     here = current()
     seconds = parse_span(since)
@@ -62,7 +63,7 @@ def stats(since: str, usage: bool) -> None:
     found = statistics(opened, time.time() - seconds)
     stories = session_figures(session_completeness(opened))
     if here.flags.json:
-        here.out.json({"since": since, "operations": found, "sessions": stories})
+        here.out.json(StatsReport(since, tuple(found), stories))
         return
     if stories.ended or stories.open:
         here.out.say(completeness_sentence(stories))
