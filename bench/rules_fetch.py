@@ -34,6 +34,7 @@ from tests.adapters import ManualClock, MemoryJournal
 from workbench.config import CacheConfig, Config
 from workbench.entry.project import open_workspace
 from workbench.entry.services.rules import rule_fetcher
+from workbench.lists.rules import RULES
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.curation.ruletype import to_body
 from workbench.rules.fetching.cache import WARM_CATEGORIES, RuleFetcher, rules_generation, rules_held
@@ -128,6 +129,11 @@ def latencies(size: int, redis_url: str) -> Iterator[str]:
         third.fetch(requests[0])  # reading the rule files was a write
         label = "l3, the store, rule files compared"
         yield _row(label, size, [partial(third.fetch, ask) for ask in requests], "≤ 20")
+        asked = [f"enabled:yes tool:{tool} authority:{one}" for tool in TOOLS[:2] for one in Authority]
+        listed, calls = opened.rule_list, [RULES.query(text) for text in asked]
+        _ = listed.page(calls[0])
+        label = "pages of the tables, in place of l3"
+        yield _row(label, size, [partial(listed.page, one) for one in calls], "", rounds=ROUNDS // 20)
         if redis_url:
             second = fetcher(seconds=0, redis_url=redis_url)
             calls = [partial(second.fetch, ask) for ask in requests]
@@ -160,8 +166,10 @@ def latencies(size: int, redis_url: str) -> Iterator[str]:
         yield f"| {label} | {size:,} | {median:.3g} | | {worst:.3g} | |"
 
 
-def _row(name: str, size: int, calls: Sequence[Callable[[], object]], aim: str) -> str:
-    taken = [_timed(calls[number % len(calls)]) for number in range(ROUNDS)]
+def _row(
+    name: str, size: int, calls: Sequence[Callable[[], object]], aim: str, *, rounds: int = ROUNDS
+) -> str:
+    taken = [_timed(calls[number % len(calls)]) for number in range(rounds)]
     median, late = np.percentile(taken, [50, 95])
     return f"| {name} | {size:,} | {median:.3g} | {late:.3g} | {max(taken):.3g} | {aim} |"
 
