@@ -130,10 +130,10 @@ def latencies(size: int, redis_url: str) -> Iterator[str]:
         label = "l3, the store, rule files compared"
         yield _row(label, size, [partial(third.fetch, ask) for ask in requests], "≤ 20")
         asked = [f"enabled:yes tool:{tool} authority:{one}" for tool in TOOLS[:2] for one in Authority]
-        listed, calls = opened.rule_list, [RULES.query(text) for text in asked]
-        _ = listed.page(calls[0])
+        listed, wanted = opened.rule_list, [RULES.query(text) for text in asked]
+        _ = listed.page(wanted[0])
         label = "pages of the tables, in place of l3"
-        yield _row(label, size, [partial(listed.page, one) for one in calls], "", rounds=ROUNDS // 20)
+        yield _row(label, size, [partial(listed.page, one) for one in wanted], "", rounds=ROUNDS // 20)
         if redis_url:
             second = fetcher(seconds=0, redis_url=redis_url)
             calls = [partial(second.fetch, ask) for ask in requests]

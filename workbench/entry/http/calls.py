@@ -30,9 +30,8 @@ from workbench.errors import ProjectError
 
 if TYPE_CHECKING:
     from workbench.entry.services.opening import ProjectHost
-    from workbench.project.delta import Delta
     from workbench.records.answers.plan import PlanResponse
-    from workbench.records.answers.project import ExploreResponse, IndexReport, ProjectStatus
+    from workbench.records.answers.project import Delta, ExploreResponse, IndexReport, ProjectStatus
     from workbench.records.episodes import Episode, Trace
 
 

@@ -14,9 +14,8 @@ from workbench.entry.http import answers, calls, curating, messages
 from workbench.entry.services.learnings import curate_learnings
 from workbench.entry.services.rules import curate_rules
 from workbench.entry.services.stash import curate_stash
-from workbench.project.delta import Delta
 from workbench.records.answers.plan import PlanResponse
-from workbench.records.answers.project import ExploreResponse, IndexReport, ProjectStatus
+from workbench.records.answers.project import Delta, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, MatchResponse
 from workbench.records.answers.stash import MergeResponse, RetrieveResponse
 from workbench.records.episodes import Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject
@@ -42,12 +42,13 @@ def learning_page(
     Raises: UsageError for what is no filter, column or cursor; StoreError.
     """
     from workbench.lists.learnings import LEARNINGS
+    from workbench.lists.tables import Page
 
     query = LEARNINGS.query(text if gone else f"live:yes {text}", sort)
     with host.operation("memory") as work:
         page = work.project.learning_list.page(query, cursor, limit)
         work.measurement.candidates = page.total
-    return replace(page, rows=tuple(row.learning for row in page.rows))
+    return Page(tuple(row.learning for row in page.rows), page.total, page.cursor)
 
 
 def recall_learnings(project: OpenedProject, text: str) -> tuple[Candidate, ...]:
