@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import stat
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -231,9 +230,15 @@ def _building(index: Path, kind: str) -> Iterator[Path]:
             try:
                 yield path
             finally:
-                shutil.rmtree(path, ignore_errors=True)  # gone already if it was published
+                _remove(path)  # gone already if it was published
             return
     raise StoreError(f"no directory for the index {kind} could be made", hint="Try again.")
+
+
+def _remove(path: Path) -> None:
+    from shutil import rmtree  # for those who write
+
+    rmtree(path, ignore_errors=True)
 
 
 def _clean(index: Path, kind: str) -> None:
@@ -244,11 +249,11 @@ def _clean(index: Path, kind: str) -> None:
                 path.rmdir()  # only if empty: killed before it was locked
             continue
         with contextlib.suppress(StoreBusy), locks.exclusive(path / _LOCK, timeout=0):
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
 
 
 def _prune(index: Path, kind: str, number: int, before: int | None) -> None:
     """Remove old generations, but for the current one and the one before it."""
     for old in _numbers(index, kind):
         if old not in (number, before):
-            shutil.rmtree(index / f"{kind}-{old}", ignore_errors=True)
+            _remove(index / f"{kind}-{old}")

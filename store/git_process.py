@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Final
 
 from workbench.errors import GitError
 from workbench.programs import find_program, safe_path
+
+if TYPE_CHECKING:
+    import subprocess
+
+_NO_INPUT: Final = -3  # subprocess.DEVNULL; most hooks run no git
 
 CHUNK = 1 << 18
 _PATIENCE = 300  # seconds for one answer; a pipe in an ignore file's place would hold git for ever
@@ -123,6 +126,8 @@ def ask(directory: Path, arguments: Sequence[str | bytes]) -> bytes:
 def _completed(
     directory: Path, arguments: Sequence[str | bytes], given: bytes
 ) -> subprocess.CompletedProcess[bytes]:
+    import subprocess
+
     try:
         return subprocess.run(
             command(directory, arguments),
@@ -142,12 +147,15 @@ def _completed(
 
 @contextmanager
 def running(
-    directory: Path, arguments: Sequence[str | bytes], *, stdin: int = subprocess.DEVNULL
+    directory: Path, arguments: Sequence[str | bytes], *, stdin: int = _NO_INPUT
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run git while the block reads from it; the child never outlives the block.
 
     Raises GitError when git fails after all its output was read. Leaving early kills it quietly.
     """
+    import subprocess
+    import tempfile
+
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
             command(directory, arguments),

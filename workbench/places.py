@@ -52,3 +52,8 @@ def serve_socket(root: Path, environment: Mapping[str, str] = os.environ) -> Pat
     """Return where `workbench serve` listens for questions about a project, and hooks look for it."""
     name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:_HASH_LENGTH]
     return user_home(environment) / "run" / f"{name}.sock"
+
+
+def data_file(package: str, name: str) -> Path:
+    """Return a data file of one of our packages; what would find it in an archive takes long to import."""
+    return Path(__file__).parent.joinpath(*package.split(".")[1:], "data", name)

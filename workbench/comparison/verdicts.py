@@ -14,7 +14,6 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
-from importlib.resources import files
 from typing import Final
 
 from workbench.comparison.alignment import (
@@ -41,6 +40,7 @@ from workbench.comparison.negation import ScopedText, read_scope, sentences
 from workbench.comparison.similarity import jaccard, normal_text, plain
 from workbench.comparison.statements import claims, statements
 from workbench.comparison.tokens import MAX_CHARS, code_blocks
+from workbench.places import data_file
 from workbench.records.conflicts import Evidence
 from workbench.records.dataclass import dataclass
 from workbench.text.instructions import judge as is_instruction
@@ -196,7 +196,7 @@ def _known_terms(words: ScopedText) -> set[str]:
 def _weights() -> dict[str, dict[str, float]]:
     """Return log-odds by model and feature, as `python -m bench.dedup_fit` wrote them."""
     found: dict[str, dict[str, float]] = json.loads(
-        (files(__package__) / "data" / "weights.json").read_text(encoding="utf-8")
+        data_file(__package__, "weights.json").read_text(encoding="utf-8")
     )
     return found
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import tomllib
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any, Final
 
+from workbench.places import data_file
 from workbench.records.dataclass import dataclass
 from workbench.text.terms import stem
 
@@ -20,7 +20,7 @@ from workbench.text.terms import stem
 @cache
 def _sections(name: str) -> dict[str, list[list[str]]]:
     """Return the lines of a list in `data/` by their heading, each as its words."""
-    text = (files(__package__) / "data" / f"{name}.txt").read_text(encoding="utf-8")
+    text = data_file(__package__, f"{name}.txt").read_text(encoding="utf-8")
     found: dict[str, list[list[str]]] = {}
     current = ""
     for line in text.splitlines():
@@ -81,7 +81,7 @@ class Alternatives:
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "data" / "choices.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(data_file(__package__, "choices.toml").read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)

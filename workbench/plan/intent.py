@@ -19,10 +19,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from importlib.resources import files
 from itertools import pairwise
 from math import exp
 
+from workbench.places import data_file
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Entities, Intent, QueryType, Risk, TaskText
 from workbench.text.terms import count_terms, is_identifier, parse_task, split_head, stem
@@ -178,7 +178,7 @@ def fingerprint(terms: dict[str, float], project_id: str, kind: QueryType) -> st
 
 @lru_cache(maxsize=1)
 def _areas_by_stem() -> dict[str, str]:
-    areas = json.loads((files(__package__) / "data" / "areas.json").read_text(encoding="utf-8"))
+    areas = json.loads(data_file(__package__, "areas.json").read_text(encoding="utf-8"))
     return {stem(word): area for area, words in areas.items() for word in words.split()}
 
 
@@ -215,7 +215,7 @@ class KindModel:
 @lru_cache(maxsize=1)
 def load_kinds() -> KindModel:
     """Return the model that comes with the program."""
-    text = (files("workbench.models") / "data" / "intent-v2.json").read_text(encoding="utf-8")
+    text = data_file("workbench.models", "intent-v2.json").read_text(encoding="utf-8")
     data = json.loads(text)
     return KindModel(
         tuple(QueryType(kind) for kind in data["kinds"]),

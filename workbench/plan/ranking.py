@@ -14,7 +14,6 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import ModelError
+from workbench.places import data_file
 from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.representations import Shares
 from workbench.plan.signals import prepare_query
@@ -211,7 +211,7 @@ def parse_chunk_model(text: str, *, source: str) -> tuple[ChunkModel, Shares]:
 
 
 def _read(kind: str, model_id: str) -> str:
-    resource = files("workbench.models") / "data" / f"{model_id}.json"
+    resource = data_file("workbench.models", f"{model_id}.json")
     try:
         return resource.read_text(encoding="utf-8")
     except OSError as error:

@@ -10,11 +10,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from workbench.places import data_file
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
 from workbench.plan.render import Passage, heading, span_text
 from workbench.records.answers.plan import (
@@ -251,7 +251,7 @@ def _segment(one: ChosenSegment) -> PackedSegment:
 @lru_cache(maxsize=1)
 def _phrases() -> dict[str, str]:
     """Return the signals of the ranking as a person would say them."""
-    text = (files(__package__) / "data" / "phrases.json").read_text(encoding="utf-8")
+    text = data_file(__package__, "phrases.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.places import data_file
 from workbench.plan.intent import query_terms
 from workbench.plan.view import HALF_LIVES, ROLES, RankingView, file_stem, total
 from workbench.project.layers import route
@@ -34,7 +34,7 @@ _WORD = re.compile(r"[A-Za-z0-9_]+")
 ROLE_CUES: Mapping[Role, frozenset[str]] = {
     Role(role): frozenset(map(stem, words.split()))
     for role, words in json.loads(
-        (files(__package__) / "data" / "role_cues.json").read_text(encoding="utf-8")
+        data_file(__package__, "role_cues.json").read_text(encoding="utf-8")
     ).items()
 }
 """The stems of words that call for files of a role."""

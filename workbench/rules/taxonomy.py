@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, TypeVar
 
 from workbench.errors import UsageError
+from workbench.places import data_file
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.suggest import did_you_mean, near_miss, suggest
@@ -25,7 +25,7 @@ from workbench.text.sanitize import visible_line
 
 _WORD = re.compile(r"[a-z][a-z0-9+#.-]*")
 _TABLES: Mapping[str, Mapping[str, Any]] = json.loads(
-    (files(__package__) / "data" / "tags.json").read_text(encoding="utf-8")
+    data_file(__package__, "tags.json").read_text(encoding="utf-8")
 )
 VOCABULARY: Mapping[str, Mapping[str, str]] = _TABLES["words"]
 """By category the values that an import gives, each with the words that lead to it."""

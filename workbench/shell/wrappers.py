@@ -6,13 +6,13 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from importlib.resources import files
 from typing import Any, Final
 
+from workbench.places import data_file
 from workbench.records.dataclass import dataclass
 
 _TABLES: Final[dict[str, Any]] = json.loads(
-    (files(__package__) / "data" / "options.json").read_text(encoding="utf-8")
+    data_file(__package__, "options.json").read_text(encoding="utf-8")
 )
 _ALIASES: Final = {
     name: tuple(frozenset(group.split()) for group in groups.split("|"))

@@ -11,8 +11,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from workbench.places import data_file
 
 _PART = re.compile(r"\{\{(\w+)\}\}")
 
@@ -44,7 +45,7 @@ def read_rows(package: str, name: str, table: str) -> list[list[str]]:
 
 @cache
 def _held(package: str, name: str) -> dict[str, Any]:
-    return tomllib.loads((files(package) / "data" / name).read_text(encoding="utf-8"))
+    return tomllib.loads(data_file(package, name).read_text(encoding="utf-8"))
 
 
 def _fill(held: Mapping[str, Any], value: str | list[str]) -> str:

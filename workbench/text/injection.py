@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from math import exp
 from typing import Any, Final
 
+from workbench.places import data_file
 from workbench.text.expressions import read_sources
 from workbench.text.frames import defuse
 from workbench.text.injection_features import (
@@ -110,7 +110,7 @@ def probability(row: tuple[float, ...], weights: tuple[float, ...]) -> float:
 @cache
 def load_model() -> InjectionModel:
     """Return the committed model. Raises: KeyError if it is not of these features."""
-    held = json.loads((files(__package__) / "data" / "injection.json").read_text(encoding="utf-8"))
+    held = json.loads(data_file(__package__, "injection.json").read_text(encoding="utf-8"))
     return InjectionModel(tuple(held["weights"][name] for name in NAMES), held["threshold"])
 
 

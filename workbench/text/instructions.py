@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from importlib.resources import files
 from typing import Final
 
+from workbench.places import data_file
 from workbench.records.dataclass import dataclass
 from workbench.text.expressions import read_expressions
 from workbench.text.prose import CODE, LEADING, MAX_CHARS, bare, sentences, table_cells
@@ -21,7 +21,7 @@ _FORMS: Final = read_expressions(__package__, "instructions.toml")
 
 
 _WORDS: Final[dict[str, list[str]]] = json.loads(
-    (files(__package__) / "data" / "verbs.json").read_text(encoding="utf-8")
+    data_file(__package__, "verbs.json").read_text(encoding="utf-8")
 )
 VERBS: Final = frozenset(" ".join(_WORDS["verbs"]).split())
 """The verbs with which instructions to programmers begin."""

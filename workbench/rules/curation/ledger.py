@@ -19,7 +19,6 @@ from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import FORGOTTEN, RULES, STREAM, SYNCED, RuleType
 from workbench.rules.curation.versions import past_ids
-from workbench.text.redact import redact_values
 
 AUTOMATIC: Final = "import:rule-files"
 EXPORT: Final = "export:rule-files"
@@ -236,6 +235,8 @@ def with_undo(draft: EntryDraft, undo: Undo | None) -> EntryDraft:
     """
     if undo is None or draft.kind != SYNCED or draft.body["digest"] != undo.digest:
         return draft
+    from workbench.text.redact import redact_values  # for those who write
+
     try:
         passage = undo.data.decode("utf-8")
     except UnicodeDecodeError:

@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import lru_cache
-from importlib.resources import files
 
 from workbench.errors import ModelError
+from workbench.places import data_file
 from workbench.records.dataclass import dataclass
 
 DEFAULT_MODEL = "rules-match-v1"
@@ -88,7 +88,7 @@ class MatchModel:
 @lru_cache(maxsize=4)
 def load_match_model(model_id: str = DEFAULT_MODEL) -> MatchModel:
     """Load a calibration shipped with the program. Raises ModelError if it is unknown or malformed."""
-    resource = files("workbench.models") / "data" / f"{model_id}.json"
+    resource = data_file("workbench.models", f"{model_id}.json")
     try:
         text = resource.read_text(encoding="utf-8")
     except OSError as error:
