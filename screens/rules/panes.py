@@ -27,6 +27,7 @@ from workbench.rules.curation.differences import DescribedChange
 from workbench.rules.curation.ledger import Use
 
 if TYPE_CHECKING:
+    from workbench.rules.lint.findings import LintFinding
     from workbench.rules.matching.search import FoundRule
 
 PANES: Final = ("rule", "versions", "usage", "file", "test")
@@ -94,6 +95,7 @@ class RulePanes(Vertical):
         super().__init__(id=id, classes=classes)
         self.story: tuple[DescribedChange, ...] = ()
         self._rule: tuple[Rule | None, FoundRule | None, str] = (None, None, "")
+        self._findings: Sequence[LintFinding] = ()
 
     def compose(self) -> ComposeResult:
         """Lay out the names above the panes."""
@@ -156,9 +158,16 @@ class RulePanes(Vertical):
 
     # What it shows.
 
-    def show_rule(self, rule: Rule | None, found: FoundRule | None = None, searched: str = "") -> None:
-        """Show a rule, or that there is none."""
+    def show_rule(
+        self,
+        rule: Rule | None,
+        found: FoundRule | None = None,
+        searched: str = "",
+        findings: Sequence[LintFinding] = (),
+    ) -> None:
+        """Show a rule with what is wrong about it, or that there is none."""
         self._rule = rule, found, searched
+        self._findings = findings
         self._show_rule()
         self.query_one("#pane-rule", VerticalScroll).scroll_home(animate=False)
 
@@ -168,7 +177,7 @@ class RulePanes(Vertical):
         content = (
             shown("Move to a rule to read it here.", "$text-muted italic")
             if rule is None
-            else rule_content(rule, found, searched, width=room)
+            else rule_content(rule, found, searched, findings=self._findings, width=room)
         )
         self.query_one("#rule-text", Static).update(content)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from textual.content import Content
@@ -16,15 +16,13 @@ ABSOLUTE: Final = "◆"
 DEFAULT: Final = "◇"
 ON: Final = "●"
 OFF: Final = "○"
+FINDING: Final = "▲"
 CATEGORIES: Final[Mapping[Category, str]] = {
     Category.PREFERENCE: "P",
     Category.BEHAVIOR: "B",
     Category.AGENT: "A",
 }
 LEVELS: Final[Mapping[Level, str]] = {Level.GLOBAL: "global", Level.SCENARIO: "scen.", Level.STEP: "step"}
-LEGEND: Final = (
-    f"{ABSOLUTE} absolute  {DEFAULT} default   {ON} on  {OFF} off   P preference  B behavior  A agent"
-)
 
 _ORIGIN: Final = 16
 _TEXT: Final = 400  # characters of a rule that a row makes Content of
@@ -44,6 +42,9 @@ COLUMNS: Final = (
     Column("used", "Used", 5, align="right", priority=22),
     Column("id", "Id", 8, priority=10),
 )
+
+
+_TEXT_AT: Final = next(at for at, column in enumerate(COLUMNS) if column.id == "text")
 
 
 def columns(*, scored: bool) -> tuple[Column, ...]:
@@ -69,6 +70,15 @@ def rule_cells(rule: Rule) -> tuple[Content | str, ...]:
         f"{rule.usage_count:,}" if rule.usage_count else Content.styled("·", "$text-muted"),
         shown(rule.id.removeprefix("rule-")[:8], "$text-muted"),
     )
+
+
+def marked_cells(cells: Sequence[Content | str], severity: str) -> tuple[Content | str, ...]:
+    """Return the cells of a rule with findings, the worst one's mark before its text."""
+    at = len(cells) - len(COLUMNS) + _TEXT_AT
+    style = "bold $text-error" if severity == "error" else "$text-warning"
+    text = cells[at]
+    mark = Content.styled(f"{FINDING} ", style)
+    return (*cells[:at], mark + (text if isinstance(text, Content) else Content(text)), *cells[at + 1 :])
 
 
 def scored_cells(rule: Rule, score: float, least: float) -> tuple[Content | str, ...]:

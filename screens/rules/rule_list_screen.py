@@ -13,9 +13,9 @@ from textual.content import Content
 from screens.curation.search_screen import TYPING, SearchAnswer, SearchScreen
 from screens.jobs import Job
 from screens.rules.panes import PANES, RulePanes
-from screens.rules.rows import COLUMNS, columns, rule_cells, scored_cells
-from screens.rules.rule_service import SyncedRules, sync_files
-from screens.rules.rule_text import summary, warning_text
+from screens.rules.rows import COLUMNS, FINDING, columns, marked_cells, rule_cells, scored_cells
+from screens.rules.rule_service import SyncedRules, lint_files, sync_files
+from screens.rules.rule_text import summary, warning_text, worst_of
 from screens.rules.search import Finder
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
@@ -24,6 +24,7 @@ from workbench.lists.tables import ListTable
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:
+    from workbench.rules.lint.findings import LintFinding
     from workbench.rules.matching.search import FoundRule
 
 EMPTY: Final = (
@@ -34,6 +35,7 @@ EMPTY: Final = (
 )
 NONE_LIKE_THAT: Final = "No rule is like that.\n\nescape in the bar above takes the filter away."
 
+_MOST_CHECKED: Final = 20_000  # rules up to which rule files are checked beside the list
 _NEED_A_RULE: Final = frozenset(
     "edit toggle remove edit-marked edit-text add-example versions usage file copy copy-id".split()
 )
@@ -61,6 +63,7 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
     def __init__(self) -> None:
         super().__init__()
         self.files: SyncedRules | None = None
+        self.findings: Mapping[str, Sequence[LintFinding]] = {}
         self._finder = Finder()
 
     def compose_body(self) -> ComposeResult:
@@ -98,9 +101,13 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
     def cells_of(self, row: Rule) -> Sequence[Content | str]:
         """Return the rule's cells, its score before them where rules were searched."""
         if self.sought.found is None:
-            return rule_cells(row)
-        found = self.found_of(row.id)
-        return scored_cells(row, 0.0 if found is None else found.score, self.engine.config.rules.threshold)
+            cells = rule_cells(row)
+        else:
+            found = self.found_of(row.id)
+            score = 0.0 if found is None else found.score
+            cells = scored_cells(row, score, self.engine.config.rules.threshold)
+        findings = self.findings.get(row.id)
+        return marked_cells(cells, worst_of(findings)) if findings else cells
 
     def columns(self) -> Sequence[Column]:
         """Return the columns, with that of scores where rules were searched."""
@@ -115,6 +122,8 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
         name = command_id.partition(".")[2]
         if name in _NEED_A_RULE and not self.table.count:
             return None
+        if name == "next-finding":
+            return True if self.findings else None
         rule = self.current if name in ("remove-example", "edit-file") else None
         if name == "remove-example":
             return True if rule is not None and rule.examples else None
@@ -164,11 +173,29 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
         self.say(self.summary)
         if synced.changed or first:
             self.list_rows(recount=True)
+            if synced.rules <= _MOST_CHECKED:
+                self.ask(
+                    "Rule files", partial(lint_files, self.engine), self._checked, group="lint", quiet=True
+                )
+
+    def _checked(self, findings: Mapping[str, Sequence[LintFinding]]) -> None:
+        if findings == self.findings:
+            return
+        self.findings = findings
+        self.say(self.summary)
+        self.list_rows(then=self.glance)
+
+    def glance(self) -> None:
+        """Show the rule under the cursor."""
+        raise NotImplementedError
 
     @property
     def summary(self) -> str:
         """How many rules there are, of how many files, and what is out of sync."""
-        return "" if self.files is None else summary(self.files)
+        if self.files is None:
+            return ""
+        marked = f" · {FINDING} {len(self.findings):,} with findings" if self.findings else ""
+        return f"{summary(self.files)}{marked}"
 
     # Search.
 

@@ -23,6 +23,7 @@ from workbench.rules.fields import new_rule
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
+    from workbench.rules.lint.findings import LintFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,19 @@ def sync_files(engine: AppEngine, job: Job) -> SyncedRules:
         tuple(dict.fromkeys((*notes, *book.warnings))),
         changed,
     )
+
+
+def lint_files(engine: AppEngine, job: Job) -> dict[str, tuple[LintFinding, ...]]:
+    """Return what is wrong with rule files, by the ids of the rules it concerns. Raises: WorkbenchError."""
+    from workbench.entry.services.rule_lint import known_conflicts, lint_project
+    from workbench.rules.lint.checks import lint_rules
+    from workbench.rules.lint.findings import findings_by_rule
+
+    with engine.workspace(job.progress) as opened:
+        book = opened.workspace.rulebook
+        project = lint_project(opened, book, known_conflicts(opened, book))
+    job.progress("Checking rule files", 0, 0)
+    return findings_by_rule(project.rules, lint_rules(project))
 
 
 def revisions(opened: OpenedProject) -> tuple[str, ...]:

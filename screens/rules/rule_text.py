@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content, Span
 
-from screens.rules.rows import ABSOLUTE, CATEGORIES, DEFAULT, OFF, ON
+from screens.rules.rows import ABSOLUTE, CATEGORIES, DEFAULT, FINDING, OFF, ON
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
@@ -21,6 +21,7 @@ from workbench.text.sanitize import visible
 
 if TYPE_CHECKING:
     from screens.rules.rule_service import SyncedRules
+    from workbench.rules.lint.findings import LintFinding
     from workbench.rules.matching.search import FoundRule
 
 
@@ -38,14 +39,39 @@ _FIELDS: Final = {
 _BAR: Final = 20
 
 
+def worst_of(findings: Sequence[LintFinding]) -> str:
+    """Return the worst severity among findings."""
+    return min((one.severity for one in findings), key=("error", "warning", "note").index)
+
+
+def findings_content(findings: Sequence[LintFinding]) -> Content:
+    """Return findings, each with its next step below it."""
+    lines: list[Content] = []
+    for one in findings:
+        style = "bold $text-error" if one.severity == "error" else "$text-warning"
+        place = f"line {one.line}: " if one.line else ""
+        lines.append(
+            joined((f"{FINDING} ", style), (f"{place}{one.message}", ""), (f"  {one.kind}", "$text-muted"))
+        )
+        lines.append(joined(("  ", ""), (one.step, "$text-muted")))
+    return Content("\n").join(lines)
+
+
 def rule_content(
-    rule: Rule, found: FoundRule | None = None, searched: str = "", *, width: int = 80
+    rule: Rule,
+    found: FoundRule | None = None,
+    searched: str = "",
+    *,
+    findings: Sequence[LintFinding] = (),
+    width: int = 80,
 ) -> Content:
-    """Return a rule whole: its states in a line, its text, its fields, its examples, why it was found.
+    """Return a rule whole: its states in a line, its text, findings, fields, examples, why it was found.
 
     Values are wrapped at `width` cells beside their names.
     """
     parts = [_head(rule), Content(""), shown_lines(rule.rule, lines=400), Content("")]
+    if findings:
+        parts += [findings_content(findings), Content("")]
     if found is not None:
         parts += [_found(found, searched), Content("")]
     parts += [labelled(name, value, width=width) for name, value in details(rule) if name not in _SKIPPED]

@@ -60,7 +60,7 @@ class RulesScreen(RuleListScreen):
             return
         if panes.pane == "rule":
             found = None if self.sought.found is None else self.sought.found.get(rule.id)
-            panes.show_rule(rule, found, self.sought.text)
+            panes.show_rule(rule, found, self.sought.text, self.findings.get(rule.id, ()))
         elif panes.pane == "versions":
             self._ask_pane("History", partial(read_story, self.engine, rule.id), panes.show_story)
         elif panes.pane == "usage":
@@ -125,6 +125,15 @@ class RulesScreen(RuleListScreen):
         self.go_to(event.rule_id)
         self.list_rows(missed=self._hidden)
         self.table.focus()
+
+    def action_next_finding(self) -> None:
+        """Go to the next rule with findings, by file and line; after the last one comes the first."""
+        rules = list(self.findings)
+        current = self.current
+        at = rules.index(current.id) + 1 if current is not None and current.id in self.findings else 0
+        if rules:
+            self.go_to(rules[at % len(rules)])
+            self.list_rows(missed=self._hidden)
 
     def _hidden(self) -> None:
         self.goal = ""

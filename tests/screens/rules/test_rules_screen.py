@@ -427,3 +427,27 @@ async def test_marks_are_not_copied_for_each_rule(opened: Opened, monkeypatch: p
         await desk.filter("python")
         assert len(asked) <= 3
         assert desk.screen.table.mark_count == len(desk.rules)
+
+
+async def test_rules_with_findings_are_marked_and_one_key_goes_through_them(
+    roastery: Path, opened: Opened
+) -> None:
+    """A mark before the text, what is wrong and the next step beside the list, and how many in the line."""
+    (roastery / "AGENTS.override.md").write_text("- Read `docs/[b]gone.md`.\n- Use `docs/gone.md`, always.\n")
+    (roastery / ".cursor" / "rules").mkdir(parents=True, exist_ok=True)
+    (roastery / ".cursor" / "rules" / "none.mdc").write_text("---\nglobs: nothing/**\n---\n- Use nothing.\n")
+    (roastery / "docs").mkdir(exist_ok=True)
+    (roastery / "docs" / "a.md").write_text("A.\n")
+    async with opened(size=(140, 40)) as desk:
+        marked = [rule for rule in desk.rules if rule.id in desk.screen.findings]
+        assert sorted(rule.rule for rule in marked) == ["Use `docs/gone.md`, always.", "Use nothing."]
+        text = screen_text(desk.app)
+        assert "▲ Use nothing." in text
+        assert "▲ 2 with findings" in text
+        beside = desk.screen.query_one("#rule-text", Static)
+        assert "▲ line 2: the glob nothing/** matches no file  dead-glob" in str(beside.content)
+        await desk.press("exclamation_mark")
+        assert desk.current.rule == "Use `docs/gone.md`, always."
+        assert "docs/gone.md is not in the project" in str(beside.content)
+        await desk.press("exclamation_mark")
+        assert desk.current.rule == "Use nothing."

@@ -20,15 +20,39 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from workbench.entry.project import OpenedProject
+    from workbench.records.conflicts import Conflict
     from workbench.rules.rulebook import Rulebook
 
 _MOST_BYTES: Final = 1 << 20  # of a manifest
 
 
-def lint_project(project: OpenedProject, book: Rulebook) -> LintProject:
-    """Return what the checks look at; nothing of the project is run or written. Raises: StoreError."""
+def open_conflicts(project: OpenedProject, book: Rulebook) -> tuple[Conflict, ...]:
+    """Return the open pairs among the rules, searched for where rules changed. Raises: StoreError."""
     from workbench.rules.conflicts.queue import conflict_queue
 
+    store = project.workspace.rule_store()
+    return conflict_queue(store, tuple(book.rules), store.ledger()).open
+
+
+def known_conflicts(project: OpenedProject, book: Rulebook) -> tuple[Conflict, ...]:
+    """Return the open pairs that an earlier search found and that hold still. Raises: StoreError."""
+    from workbench.rules.conflicts.findings import read_findings, stamp_of
+
+    store = project.workspace.rule_store()
+    kept = read_findings(store, "")
+    if kept is None:
+        return ()
+    current = {rule.id for rule in book.rules if kept.stamps.get(rule.id) == stamp_of(rule)}
+    settled = store.ledger().settled
+    return tuple(
+        one
+        for one in kept.conflicts
+        if one.left in current and one.right in current and one.id not in settled
+    )
+
+
+def lint_project(project: OpenedProject, book: Rulebook, conflicts: Sequence[Conflict]) -> LintProject:
+    """Return what the checks look at; nothing of the project is run or written. Raises: StoreError."""
     workspace = project.workspace
     store = workspace.rule_store()
     listed = workspace.rule_files()
@@ -41,7 +65,7 @@ def lint_project(project: OpenedProject, book: Rulebook) -> LintProject:
         files=sorted(source.path for source in find_sources(store, listed)),
         paths=paths,
         rules=rules,
-        conflicts=conflict_queue(store, rules, store.ledger()).open,
+        conflicts=conflicts,
         text=text,
         exists=lambda path: _exists(store.root, path),
         count_tokens=project.counter.count,

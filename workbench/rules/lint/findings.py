@@ -15,6 +15,7 @@ from typing import Final
 
 from workbench.records.conflicts import Conflict
 from workbench.records.rules import Rule
+from workbench.rules.descriptions import place
 from workbench.rules.precedence.tree import RuleText, RuleTree
 
 
@@ -137,6 +138,32 @@ class LintProject:
         for path in self.paths:
             names.setdefault(path.rpartition("/")[2], []).append(path)
         return names
+
+
+OF_FILE: Final = frozenset(
+    {LintKind.DEAD_GLOB, LintKind.FOREIGN_KEY, LintKind.FRONT_MATTER, LintKind.NEVER_LOADED, LintKind.CUT}
+)
+"""Kinds that concern every rule of a file."""
+
+
+def findings_by_rule(
+    rules: Iterable[Rule], findings: Iterable[LintFinding]
+) -> dict[str, tuple[LintFinding, ...]]:
+    """Return the findings of each rule that has any, by file and line: in its lines, or of its whole file."""
+    by_file: dict[str, list[LintFinding]] = {}
+    for one in findings:
+        by_file.setdefault(one.file, []).append(one)
+    found: dict[str, tuple[LintFinding, ...]] = {}
+    for rule in sorted(rules, key=place):
+        where = rule.provenance
+        mine = tuple(
+            one
+            for one in by_file.get("" if where is None else where.file, ())
+            if where is not None and (one.kind in OF_FILE or where.line <= one.line <= where.end_line)
+        )
+        if mine:
+            found[rule.id] = mine
+    return found
 
 
 _IGNORE: Final = re.compile(r"workbench-lint:\s*ignore(?:\s+([a-z-]+(?:[,\s]+[a-z-]+)*))?")

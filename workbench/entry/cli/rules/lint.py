@@ -11,7 +11,7 @@ from workbench.entry.cli.frame import command
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules.diff import changed_lines, show_written
 from workbench.entry.cli.session import RuleSession, rule_session
-from workbench.entry.services.rule_lint import lint_project, lint_report
+from workbench.entry.services.rule_lint import lint_project, lint_report, open_conflicts
 from workbench.entry.services.rule_precedence import place_in
 from workbench.errors import UsageError
 from workbench.records.answers.rules import FixedFile
@@ -83,7 +83,7 @@ def lint(paths: Sequence[str], form: str, fail_on: str, fix: bool, dry_run: bool
 
 
 def _look(work: RuleSession, book: Rulebook, wanted: Sequence[str]) -> tuple[LintProject, list[LintFinding]]:
-    project = lint_project(work.opened, book)
+    project = lint_project(work.opened, book, open_conflicts(work.opened, book))
     return project, [one for one in lint_rules(project) if _is_wanted(one.file, wanted)]
 
 
