@@ -10,10 +10,17 @@ import pytest
 
 from store import minilm
 from tests.adapters import ManualClock
+from tests.replay.conversations import SESSION, SHOP, write_transcript
 from workbench.config import Config, StashConfig
 from workbench.entry.project import OpenedProject, find_state
 from workbench.entry.services.stash import segment_embedding, stash_figures, stash_findings, stash_service
 from workbench.entry.services.stash_models import models_of_types
+from workbench.entry.services.stash_replay import (
+    StashReplayOptions,
+    open_conversations,
+    replay_stash,
+    stash_sources,
+)
 from workbench.entry.services.stash_search import open_stash_search, renew_stash_index
 from workbench.errors import ConfigError
 from workbench.records.segments import ContextSegment, SegmentType
@@ -64,6 +71,11 @@ def test_a_type_has_a_model_of_its_own(
     assert list(stash_figures(both)[1]) == ["code_block"]
     assert segment_embedding(both, kept, code.id).shape == (minilm.DIMENSIONS,)
     assert any("code_block is embedded by other@" in one.text for one in stash_findings(both))
+
+    sample = write_transcript(tmp_path / f"{SESSION}.jsonl", *SHOP)
+    options = StashReplayOptions(tasks=10, systems=("bm25", "hybrid"))
+    ran = replay_stash(open_conversations(root), both.config, stash_sources(both, [sample]), options)
+    assert " code_block=other@" in ran.settings["embedding"]
 
     shutil.rmtree(tmp_path / "other")
     gone = project(f"code_block={tmp_path / 'other'}")

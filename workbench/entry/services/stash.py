@@ -97,13 +97,13 @@ def segment_embedding(project: OpenedProject, service: StashService, identifier:
 
     Raises: UsageError for an unknown one; ModelError where no model is ready; StoreError.
     """
-    from workbench.entry.services.stash_models import segment_model
+    from workbench.entry.services.stash_models import model_by, segment_model
 
     one = service.find(identifier)
     vectors, missing = project.text_vectors
     if vectors is None:
         raise ModelError(missing, hint="workbench model prepare")
-    model, _ = segment_model(project, vectors)
+    model, _ = segment_model(project, model_by(vectors))
     found: Float32 = model.part(one.type).embed([one.text])[0]
     return found
 

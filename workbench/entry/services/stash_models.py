@@ -31,21 +31,21 @@ def models_of_types(settings: StashConfig) -> dict[SegmentType, str]:
 
 
 def segment_model(
-    project: OpenedProject, vectors: VectorStore, *, prepare: bool = False
+    project: OpenedProject, default: EmbeddingModel, *, prepare: bool = False
 ) -> tuple[EmbeddingModel, tuple[str, ...]]:
     """Return what embeds the segments of a project by the settings, and notes on models that are not ready.
 
-    `vectors` is what embeds all else here, and the types whose own model is not ready; with `prepare` these
-    are built or fetched where that is allowed. Raises: ConfigError.
+    `default` embeds all else, and the types whose own model is not ready; with `prepare` these are built or
+    fetched where that is allowed. Raises: ConfigError.
     """
     others, notes = {}, []
     for kind, setting in models_of_types(project.config.stash).items():
         found, missing = project.vectors_by_setting(setting, prepare=prepare)
         if found is None:
-            notes.append(f"{kind} is embedded by {vectors.model}, as {setting} is not ready: {missing}")
+            notes.append(f"{kind} is embedded by {default.model}, as {setting} is not ready: {missing}")
         else:
-            others[kind] = _model(found)
-    return combine_models(_model(vectors), others), tuple(notes)
+            others[kind] = model_by(found)
+    return combine_models(default, others), tuple(notes)
 
 
 def former_model(project: OpenedProject, index: SegmentIndex) -> EmbeddingModel | None:
@@ -58,7 +58,7 @@ def former_model(project: OpenedProject, index: SegmentIndex) -> EmbeddingModel 
         found = project.vectors_of(model, setting)
         if found is None:
             return None
-        parts.append(_model(found))
+        parts.append(model_by(found))
     types = {} if index.blocks is None else index.blocks.types
     return combine_models(parts[0], {SegmentType(kind): parts[number] for kind, number in types.items()})
 
@@ -68,5 +68,6 @@ def models_by_type(model: EmbeddingModel) -> dict[str, str]:
     return {kind: model.part(kind).model for kind in ("", *model.types)}
 
 
-def _model(vectors: VectorStore) -> EmbeddingModel:
+def model_by(vectors: VectorStore) -> EmbeddingModel:
+    """Return what embeds texts here as what embeds segments."""
     return EmbeddingModel(vectors.model, vectors.setting, vectors.embed)

@@ -16,6 +16,7 @@ from workbench.config import Config
 from workbench.entry.project import OpenedProject, cached_embedder, find_state
 from workbench.entry.services.replay import PastProject, ReplayOutcome, project_name, score_replay
 from workbench.entry.services.replay_engine import engine_version
+from workbench.entry.services.stash_models import segment_model
 from workbench.entry.services.stash_past import stash_past
 from workbench.errors import ProjectError, WorkbenchError
 from workbench.records.replay import ReplayRun, TaskRow
@@ -134,19 +135,23 @@ def replay_stash(
         [] if len(systems) == len(wanted.systems) else ["vector was left out: it needs an embedding model"]
     )
     notes += [missing] if missing and vectors is None else []
+    by = None
+    if embedder is not None:
+        default = EmbeddingModel(model, config.models.embedding, embedder.embed)
+        by, unready = segment_model(replace(project.place, given=config), default)
+        notes += unready
     settings = {
         "engine": engine_version(),
         "source": SOURCE,
         "baseline": BM25,
         "systems": list(systems),
-        "embedding": model,
+        "embedding": by.model if by is not None else "",
         "stash": repr(config.stash),
     }
     log = RowLog(project.state / "replay" / "rows", settings)
     if wanted.fresh:
         log.path.unlink(missing_ok=True)
     by_id = {task.id: task for task in tasks}
-    by = None if embedder is None else EmbeddingModel(model, config.models.embedding, embedder.embed)
     with stash_past(
         segments, config, by, progress=lambda done, total: progress(done, total, "Embedding")
     ) as past:

@@ -11,7 +11,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.entry.services.stash_models import former_model, models_by_type, segment_model
+from workbench.entry.services.stash_models import former_model, model_by, models_by_type, segment_model
 from workbench.errors import ModelError, StoreError, UsageError
 from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
@@ -102,7 +102,7 @@ def open_stash_search(
     vectors, missing = project.text_vectors if len(index) else (None, "")
     searcher = StashSearcher(project, index)
     if vectors is not None:
-        searcher.model, notes = segment_model(project, vectors)
+        searcher.model, notes = segment_model(project, model_by(vectors))
         searcher.notes += notes
     elif len(index):
         searcher.notes.append(": ".join(filter(None, ("the stash is searched by words alone", missing))))
@@ -143,7 +143,7 @@ def renew_stash_index(
     index.refresh()
     if not len(index):
         return 0, ()
-    model, notes = segment_model(project, vectors, prepare=True)
+    model, notes = segment_model(project, model_by(vectors), prepare=True)
     if index.is_behind(model.model) or index.stored < len(index):
         _publish(project, model, progress)
     return len(index), notes
