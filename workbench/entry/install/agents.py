@@ -67,7 +67,7 @@ class SettingsFile:
 class CodingAgent:
     """An agent: its name here and for people, its programs and directories, and what it can be given.
 
-    `note` is what a person has to do besides.
+    `note` is what a person has to do once hooks are there.
     """
 
     name: str

@@ -135,7 +135,7 @@ def _change(
     yes: bool,
     uninstall: bool,
 ) -> int:
-    from workbench.entry.install.agents import DISTRIBUTION
+    from workbench.entry.install.agents import DISTRIBUTION, HOOKS
     from workbench.entry.install.setup import apply_changes, plan_changes, settings_files
 
     files = settings_files(places, agents, kinds, level)
@@ -157,12 +157,12 @@ def _change(
         here.out.say("nothing was written")
         return 1 if refused else 0
     apply_changes(pending, places.environment)
-    for one in pending:
-        here.out.say(f"{'removed' if one.after is None else 'written'}: {one.file.path}")
+    for path, after in {one.file.path: one.after for one in pending}.items():
+        here.out.say(f"{'removed' if after is None else 'written'}: {path}")
     if not uninstall:
-        written = {one.file.agent for one in pending}
+        hooked = {one.file.agent for one in pending if one.file.kind == HOOKS}
         for agent in agents:
-            if agent.note and agent.name in written:
+            if agent.note and agent.name in hooked:
                 here.out.say(agent.note)
         if places.program[-1] == DISTRIBUTION:
             here.out.say("Hooks answer sooner after `uv tool install context-workbench` and another install.")
