@@ -52,6 +52,7 @@ def modules(code: str) -> set[str]:
         "import workbench.config",
         "import workbench.errors, workbench.ports, workbench.records.plan",
         "import workbench.entry.os.clipboard",
+        "import workbench.entry.hooks.client, workbench.entry.hooks.context, workbench.entry.parameters",
         RUN_CLI.format(arguments=["--help"]),
         RUN_CLI.format(arguments=["--version"]),
         RUN_CLI.format(arguments=["config", "show"]),

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.config import Config, Given, Origin, RulesConfig, SessionsConfig, check, parse
 from workbench.errors import ConfigError
-from workbench.sessions.episodes_fold import HOUR
-from workbench.sessions.history import Trust
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.plan.adapters import WorkspaceLimits
     from workbench.rules.matching.match import MatchParams
+    from workbench.sessions.history import Trust
 
 
 def excluded_patterns(config: Config) -> tuple[str, ...]:
@@ -25,6 +24,7 @@ def excluded_patterns(config: Config) -> tuple[str, ...]:
 def index_limits(config: Config) -> WorkspaceLimits:
     """Return the bounds of what is indexed and remembered."""
     from workbench.plan.adapters import WorkspaceLimits
+    from workbench.sessions.episodes_fold import HOUR
 
     return WorkspaceLimits(
         max_files=config.index.max_files,
@@ -38,6 +38,8 @@ def index_limits(config: Config) -> WorkspaceLimits:
 
 def trust(sessions: SessionsConfig) -> Trust:
     """Return how far the outcomes of tasks count."""
+    from workbench.sessions.history import Trust  # with numpy, which few hooks need
+
     return Trust(
         success=sessions.success_weight,
         failed=sessions.failed_weight,
