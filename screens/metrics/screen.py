@@ -26,6 +26,7 @@ from screens.metrics.figures import (
     find_span,
     headline,
     operation_cells,
+    usage_line,
 )
 from screens.safe_text import shown
 from screens.themes import style_of
@@ -79,6 +80,7 @@ class MetricsScreen(SectionScreen):
         with Vertical(classes="body"):
             yield Static(id="metrics-headline")
             yield Static(id="metrics-parts")
+            yield Static(id="metrics-usage")
             with Horizontal(id="metrics-upper"):
                 yield VirtualTable(
                     _OPERATIONS,
@@ -89,8 +91,8 @@ class MetricsScreen(SectionScreen):
             yield VirtualTable(_CALLS, id="metrics-calls", empty="No calls.")
 
     def stores(self) -> Iterable[str]:
-        """Follow the stream of measurements."""
-        return () if self.paused else ("metrics",)
+        """Follow the streams of measurements and of hand-overs."""
+        return () if self.paused else ("metrics", "handovers")
 
     def remember(self) -> Mapping[str, Any]:
         """Keep the span, the chart and whether it is paused."""
@@ -112,6 +114,7 @@ class MetricsScreen(SectionScreen):
 
     def _ask(self) -> None:
         self.ask("Reading measurements", self._measurements, self._show, group="measurements", quiet=True)
+        self.ask("Counting hand-overs", self._usage, self._show_usage, group="usage", quiet=True)
 
     def _measurements(self, job: Job) -> Measurements:
         from workbench.entry.services.metrics import measurements_between
@@ -121,6 +124,17 @@ class MetricsScreen(SectionScreen):
             return measurements_between(
                 place, since=now - span.seconds, until=now + 1, step=span.step, operation=self.alone
             )
+
+    def _usage(self, job: Job) -> str:
+        from workbench.entry.services.usage import usage_for
+
+        span = SPANS[self.span]
+        with self.engine.workspace(job.progress) as place:
+            return usage_line(usage_for(place, time.time() - span.seconds, span.name))
+
+    def _show_usage(self, line: str) -> None:
+        self.set_class(bool(line), "-used")
+        self.query_one("#metrics-usage", Static).update(shown(line))
 
     def _parts(self, job: Job) -> str:
         from workbench.plan.planner import missing_parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import NamedTuple
 
 from workbench.records.dataclass import dataclass
 
@@ -33,8 +34,7 @@ class Handover:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileTouch:
+class FileTouch(NamedTuple):
     """When a session last read and edited a file, in seconds since the epoch, and as live entries; -1: never.
 
     `read_entry` and `edit_entry` are places in the stream of sessions of what was recorded live.

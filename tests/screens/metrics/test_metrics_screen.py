@@ -63,6 +63,13 @@ async def test_figures_of_all_operations_are_shown(roastery: Path) -> None:
         assert [table.rows.key(n) for n in range(table.count)] == ["plan", "rules"]
         calls = app.screen.query_one("#metrics-calls", VirtualTable)
         assert calls.count == 8
+        assert not app.screen.query_one("#metrics-usage").display
+        given = {"session_id": "s", "event": "plan", "tokens": 900, "files": {"a.py": "full", "b.py": "path"}}
+        journal_of(roastery).append("handovers", "handover.given", [given], by="cli")
+        await press(pilot, "right_square_bracket")
+        await settle(pilot)
+        line = "1 hand-over to 1 session · 2 files given · 0 opened · 0 edited · 900 tokens"
+        assert text_of(app, "#metrics-usage") == line
 
 
 async def test_the_chart_is_of_the_operation_under_the_cursor(roastery: Path) -> None:
