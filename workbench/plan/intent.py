@@ -18,6 +18,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import exp
@@ -25,6 +26,7 @@ from math import exp
 from workbench.places import data_file
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Entities, Intent, QueryType, Risk, TaskText
+from workbench.text.templates import OwnWords, own_words
 from workbench.text.terms import count_terms, is_identifier, parse_task, split_head, stem
 
 _PATH = re.compile(
@@ -141,6 +143,22 @@ def _clean_path(path: str) -> str:
 def parse_intent(task: str, *, project_id: str = "", query_type: QueryType | None = None) -> Intent:
     """Understand a task. An explicit `query_type` overrides the prediction with confidence 1."""
     return understand_task(parse_task(task), project_id=project_id, query_type=query_type)
+
+
+def understand_prompt(
+    task: TaskText, templates: Mapping[int, int], *, project_id: str, query_type: QueryType | None
+) -> tuple[Intent, OwnWords | None]:
+    """Return the intent of a task by its own words, and what of it is a template's, None if nothing is.
+
+    `templates` are what earlier prompts share. The fingerprint is of the whole task, as it is recorded.
+    """
+    intent = understand_task(task, project_id=project_id, query_type=query_type)
+    own = own_words(task.text, templates) if templates else None
+    if own is None:
+        return intent, None
+    text = TaskText(task.raw, own.text, *split_head(own.text))
+    found = understand_task(text, project_id=project_id, query_type=query_type)
+    return replace(found, task_fingerprint=intent.task_fingerprint), own
 
 
 def understand_task(task: TaskText, *, project_id: str, query_type: QueryType | None) -> Intent:

@@ -292,6 +292,9 @@ def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[
 
 def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str]:
     notes = [*workspace.adapters.notes, *ranking.synced.notes]
+    if ranking.own is not None:
+        shared = f"template of {ranking.own.sessions:,} sessions' prompts"
+        notes.append(f"{shared}: its {ranking.own.words:,} words do not count")
     if ranking.synced.cache is CacheStatus.PARTIAL:
         notes.append(f"re-indexed before planning: {ranking.synced.reason}")
     if ranking.vector.failure:

@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from workbench.plan.intent import understand_task
+from workbench.plan.intent import understand_prompt
 from workbench.plan.matching import LEARNINGS, RuleMatcher
 from workbench.plan.overrides import Overrides, resolve_overrides
 from workbench.plan.ranking import LinearModel, rank_files
@@ -19,6 +19,7 @@ from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, QueryType, RankedFile
 from workbench.rules.matching.match import MatchParams, RuleMatch
+from workbench.text.templates import OwnWords
 from workbench.text.terms import parse_task
 from workbench.text.tokens import TokenCounter
 
@@ -61,7 +62,10 @@ class Planner:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Files in order, the model that ordered them, and what was known of past tasks by meaning."""
+    """Files in order, the model that ordered them, and what was known of past tasks by meaning.
+
+    `own` is what of a task that follows a template is its own.
+    """
 
     intent: Intent
     files: tuple[RankedFile, ...]
@@ -70,6 +74,7 @@ class Ranking:
     past: KnownPast
     vector: TaskVector
     overrides: Overrides = field(default_factory=Overrides)
+    own: OwnWords | None = None
 
 
 def rank(
@@ -97,13 +102,15 @@ def rank(
     past = known_past(planner.embedder, workspace.task_heads)
     needed = past.index is not None or bool(workspace.rulebook.rules)
     text = parse_task(task)
-    vector = TaskVector(planner.embedder if needed else None, text)
-    intent = understand_task(text, project_id=workspace.adapters.project_id, query_type=query_type)
+    intent, own = understand_prompt(
+        text, workspace.templates, project_id=workspace.adapters.project_id, query_type=query_type
+    )
+    vector = TaskVector(planner.embedder if needed else None, intent.task)
     model = planner.ranking if past.index is not None else planner.plain_ranking or planner.ranking
     ranked = rank_files(
         workspace.view, intent, model, semantic=lambda: past.compared(vector), also=overrides.pinned
     )
-    return Ranking(intent, ranked, synced, model, past, vector, overrides)
+    return Ranking(intent, ranked, synced, model, past, vector, overrides, own)
 
 
 def overridable_ids(workspace: Workspace) -> frozenset[str]:

@@ -131,6 +131,11 @@ class Workspace:
         return self._past.past.heads if self._past.past is not None else ()
 
     @property
+    def templates(self) -> Mapping[int, int]:
+        """What prompts of several sessions share, as `templates.shared_shingles` has it."""
+        return self._past.past.templates if self._past.past is not None else {}
+
+    @property
     def uncommitted(self) -> tuple[str, ...]:
         """Files of the index with uncommitted changes, as of the last sync."""
         return tuple(path for path in self._touched if path in self.index.positions)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import GitError, ParseError
 from workbench.plan.compose import Pack
-from workbench.plan.intent import parse_intent
+from workbench.plan.intent import understand_prompt
 from workbench.plan.planner import Planner
 from workbench.plan.semantics import head_texts, task_text
 from workbench.project.declared import Manifest
@@ -38,6 +38,8 @@ from workbench.replay.systems import Models, Situation, System, SystemRanking, r
 from workbench.replay.task_rows import LOOKED_AT, NOTHING, backed_files, build_row, failed_row, measure_system
 from workbench.replay.tasks import ReplayTask, relevant
 from workbench.replay.timeline import FactsCache, Moment, PastReader
+from workbench.sessions.episode_ledger import templates_of
+from workbench.text.terms import parse_task
 from workbench.text.vectors import cosines
 
 Float32 = NDArray[np.float32]
@@ -101,7 +103,7 @@ class ReplayEngine:
             moment = self.past.at(task.revision, task.at)
         except GitError as error:
             return failed_row(task, error.message)
-        intent = parse_intent(task.text[:_TEXT], project_id=self.project)
+        intent = self._intent(task, moment)
         truth, missing = relevant(task, moment.blobs)
         if not truth:
             return build_row(task, intent, (), missing, {}, NOTHING)
@@ -125,8 +127,14 @@ class ReplayEngine:
         `replay` keeps the first files of it. None if the system lacks what it needs. Raises: GitError.
         """
         moment = self.past.at(task.revision, task.at)
-        intent = parse_intent(task.text[:_TEXT], project_id=self.project)
+        intent = self._intent(task, moment)
         return rank(system, self._situation(task, moment, intent), self.models)
+
+    def _intent(self, task: ReplayTask, moment: Moment) -> Intent:
+        """Return the intent as a plan had it then: words count less that earlier prompts share."""
+        templates = templates_of(known.task for known in moment.past)
+        text = parse_task(task.text[:_TEXT])
+        return understand_prompt(text, templates, project_id=self.project, query_type=None)[0]
 
     def _situation(self, task: ReplayTask, moment: Moment, intent: Intent) -> Situation:
         heads = [known.head for known in moment.past]

@@ -18,6 +18,7 @@ from workbench.records.dataclass import dataclass
 from workbench.records.episodes import ChangeKind, Completeness, Episode, FileChange, Outcome
 from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import (
+    COMMITS,
     ENDED,
     EVENT,
     FEEDBACK,
@@ -32,6 +33,7 @@ from workbench.sessions.episodes_fold import (
     story,
 )
 from workbench.sessions.history import History, PastTask, Trust, build_history, verdict_of
+from workbench.text.templates import shared_shingles, shingles
 from workbench.text.terms import count_terms
 
 MAX_TEXT = 20_000  # characters of a task's text that are weighed
@@ -39,9 +41,10 @@ MAX_HEAD = 500
 _SPARE = 2_000  # episodes held beyond the limit before the oldest are let go
 
 Entries = Iterable[tuple[int, Entry]]
-_FORMAT = 2
+_FORMAT = 3
 _LIVE = frozenset({EVENT, ENDED, FEEDBACK})
-_Row = tuple[int, dict[str, int], list[tuple[bytes, str, int, int, bytes]], list[str], bool, str, str]
+_Changes = list[tuple[bytes, str, int, int, bytes]]
+_Row = tuple[int, dict[str, int], _Changes, list[str], bool, str, str, list[int], str]
 _NOBODY = Episode("", "", "", "", "", 0, None, Outcome.UNKNOWN, ())
 
 
@@ -91,6 +94,7 @@ class _Saved(msgspec.Struct):
 
 def task_of(episode: Episode) -> PastTask:
     """Return what a plan weighs of an episode."""
+    prompt = episode.source != COMMITS
     return PastTask(
         at=episode.started_at,
         terms=count_terms(episode.task_text[:MAX_TEXT]),
@@ -98,6 +102,8 @@ def task_of(episode: Episode) -> PastTask:
         issue_refs=episode.issue_refs,
         fix=episode.query_type == QueryType.BUGFIX.value,
         verdict=verdict_of(episode),
+        shingles=shingles(episode.task_text[:MAX_TEXT]) if prompt else (),
+        session=episode.parent_session or episode.session_id if prompt else "",
     )
 
 
@@ -229,6 +235,16 @@ def recall(ledger: EpisodeLedger, trust: Trust | None = None) -> tuple[History, 
     return build_history((each.task for each in found), trust), tuple(each.head for each in found)
 
 
+def recall_templates(ledger: EpisodeLedger) -> dict[int, int]:
+    """Return what the prompts among the newest episodes share, see `templates_of`."""
+    return templates_of(ledger.tasks[session].task for session in newest(ledger))
+
+
+def templates_of(tasks: Iterable[PastTask]) -> dict[int, int]:
+    """Return the shingles that prompts of several sessions share, with how many do."""
+    return shared_shingles((one.session, one.shingles) for one in tasks if one.shingles)
+
+
 def pack_ledger(ledger: EpisodeLedger) -> bytes:
     """Return a ledger as bytes for `unpack_ledger`."""
     tasks = {session: _row(ledger.tasks[session]) for session in newest(ledger)}
@@ -266,17 +282,18 @@ def _row(remembered: Remembered) -> _Row:
         for change in task.changes
     ]
     verdict = "" if task.verdict is None else task.verdict.value
-    return task.at, task.terms, changes, list(task.issue_refs), task.fix, remembered.head, verdict
+    prompt = list(task.shingles), task.session
+    return task.at, task.terms, changes, list(task.issue_refs), task.fix, remembered.head, verdict, *prompt
 
 
 def _unrow(row: _Row) -> Remembered:
-    at, terms, changes, issue_refs, fix, head, verdict = row
+    at, terms, changes, issue_refs, fix, head, verdict, runs, session = row
     files = tuple(
         FileChange(_name(path), ChangeKind(kind), added, removed, _name(old))
         for path, kind, added, removed, old in changes
     )
     found = Outcome(verdict) if verdict else None
-    return Remembered(PastTask(at, terms, files, tuple(issue_refs), fix, found), head)
+    return Remembered(PastTask(at, terms, files, tuple(issue_refs), fix, found, tuple(runs), session), head)
 
 
 def _raw(path: str) -> bytes:

@@ -39,7 +39,8 @@ _SLOPE = 5.0  # verdicts with an AUC of 0.7 are believed in full
 class PastTask:
     """One finished task: when, its terms, what it touched and which issues it named.
 
-    `verdict` is somebody's judgement of its outcome, None without one.
+    `verdict` is somebody's judgement of its outcome, None without one. Of a prompt `shingles` are the hashes
+    of its runs of words, by which templates are found, and `session` is the one it was given in.
     """
 
     at: int
@@ -48,6 +49,8 @@ class PastTask:
     issue_refs: tuple[str, ...] = ()
     fix: bool = False
     verdict: Outcome | None = None
+    shingles: tuple[int, ...] = ()
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ commits that no reference holds any more are forgotten, by an entry like any oth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import field, replace
 from functools import partial
@@ -21,7 +21,14 @@ from workbench.records.conversion import decode_msgpack
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Commit, Completeness
 from workbench.records.plan import Intent
-from workbench.sessions.episode_ledger import EpisodeLedger, fold, pack_ledger, recall, unpack_ledger
+from workbench.sessions.episode_ledger import (
+    EpisodeLedger,
+    fold,
+    pack_ledger,
+    recall,
+    recall_templates,
+    unpack_ledger,
+)
 from workbench.sessions.episodes_fold import ENDED, FORGOTTEN, HOUR, STREAM, TIMEOUT, overdue, timed_out
 from workbench.sessions.history import History, Trust, empty_history, load_history, save_history
 from workbench.sessions.importers.git import KIND, SOURCE, commit_episodes, commit_session, session_commit
@@ -87,6 +94,7 @@ class HistoryMark:
 class Past:
     """The history a plan weighs. `heads` are the first lines of its tasks, newest first.
 
+    `templates` are the shingles that its prompts share, with how many sessions do.
     `offset` is how far the journal is folded in, `events` and `malformed` how many entries of it counted and
     could not be read. `quiet` is the last event of the open session that is quiet for longest, `trust`
     what the history was weighed with.
@@ -101,6 +109,7 @@ class Past:
     mark: HistoryMark | None = None
     quiet: int | None = None
     trust: Trust = field(default_factory=Trust)
+    templates: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +254,12 @@ class PastKeeper:
             return past
         ledger = self._caught_up(limit)
         if past is not None and same and ledger.events == past.events:
-            history, heads = past.history, past.heads
+            history, heads, templates = past.history, past.heads, past.templates
         else:
-            history, heads = recall(ledger, self.store.trust)
+            (history, heads), templates = recall(ledger, self.store.trust), recall_templates(ledger)
         counts = (ledger.offset, ledger.events, ledger.malformed)
         quiet = min((episode.last_at for episode, _ in ledger.live.values()), default=None)
-        self.past = Past(history, heads, *counts, limit, mark, quiet, self.store.trust)
+        self.past = Past(history, heads, *counts, limit, mark, quiet, self.store.trust, templates)
         idle = past is not None and history is past.history and mark == past.mark
         if not idle or ledger.offset - self._kept > _IDLE_BYTES:
             self._keep(self.past, ledger, notes)
@@ -283,6 +292,7 @@ class PastKeeper:
             None if mark is None else (mark.tip, mark.edge, mark.depth),
             past.quiet,
             past.trust,
+            dict(past.templates),
         )
 
         def write(directory: Path) -> None:
@@ -313,7 +323,8 @@ class PastKeeper:
         mark = None if meta.mark is None else HistoryMark(*meta.mark)
         self._kept = meta.offset
         counts = (meta.offset, meta.events, meta.malformed)
-        return Past(history, meta.heads, *counts, meta.limit, mark, meta.quiet, meta.trust)
+        past = Past(history, meta.heads, *counts, meta.limit, mark, meta.quiet, meta.trust)
+        return replace(past, templates=meta.templates)
 
 
 class _Meta(msgspec.Struct):
@@ -325,6 +336,7 @@ class _Meta(msgspec.Struct):
     mark: tuple[str, str, int] | None
     quiet: int | None
     trust: Trust
+    templates: dict[int, int] = {}
 
 
 def _covers(mark: HistoryMark, wanted: HistoryMark) -> bool:

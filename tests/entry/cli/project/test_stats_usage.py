@@ -30,3 +30,21 @@ def test_a_session_is_planned_for_by_its_variant(
     [gap] = [one for one in found["variants"] if one["measure"] == "rules given"]
     assert gap["difference"] == 1.0
     assert "variant threshold=0 against default" in run("stats", "--usage").out
+
+
+def test_a_plan_says_that_a_template_does_not_count(project: Any, run: Any) -> None:
+    """Prompts of three sessions make a template known; a plan that follows it is that of its own words."""
+    checks = "Check the store, naming, logging, security and error handling of all of it."
+    review = "Act as a careful reviewer. {} " + checks
+    task = "the jwt token is not refreshed after a 401"
+    before = run("plan", review.format(task), "--json").json()
+    for n, text in enumerate(("look at caching", "the docs are stale", "make the build faster")):
+        run("episode", "start", review.format(text), "--session", f"s{n}")
+        assert run("episode", "end", f"s{n}", "--outcome", "success").code == 0
+    found = run("plan", review.format(task), "--json").json()
+    line = "template of 3 sessions' prompts: its 18 words do not count"
+    assert line in found["decision_trace"]
+    assert line not in before["decision_trace"]
+    assert found["intent"]["task_fingerprint"] == before["intent"]["task_fingerprint"]
+    alone = run("plan", task, "--json").json()
+    assert [one["path"] for one in found["selection"]] == [one["path"] for one in alone["selection"]]
