@@ -1,6 +1,6 @@
 """Where the state of a project and of its user is, by names alone: for what has to decide in moments.
 
-Nothing is opened or made here, and no library is loaded but what finds the platform's directories.
+Nothing is made here, and no library is loaded but what finds the platform's directories.
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 STATE: Final = ".workbench"
 HOME_VARIABLE: Final = "WORKBENCH_HOME"
 _HASH_LENGTH = 16
+_CHECK: Final = b'"check":{'
+_BLOCK: Final = 1 << 20
 
 
 def user_home(environment: Mapping[str, str]) -> Path:
@@ -57,3 +60,18 @@ def serve_socket(root: Path, environment: Mapping[str, str] = os.environ) -> Pat
 def data_file(package: str, name: str) -> Path:
     """Return a data file of one of our packages; what would find it in an archive takes long to import."""
     return Path(__file__).parent.joinpath(*package.split(".")[1:], "data", name)
+
+
+def may_have_checks(root: Path, environment: Mapping[str, str]) -> bool:
+    """Whether any rule could have a check, by a look at the journals: only curation gives rules one.
+
+    Most calls of tools end here, before the rules are loaded.
+    """
+    for path in journal_files(root, "rules", environment):
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            rest = b""
+            while block := file.read(_BLOCK):
+                if _CHECK in rest + block:
+                    return True
+                rest = block[-len(_CHECK) :]
+    return False

@@ -17,7 +17,10 @@ _HOME = re.compile(r"/(?:home|Users)/[^/]+|/root(?=/|$)")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A call that broke a rule. `excerpt` is the part that did, without secrets; `decides` as in a breach."""
+    """A call that broke a rule. `excerpt` is the part that did, without secrets; `decides` as in a breach.
+
+    `call` is the agent's own id of it.
+    """
 
     rule_id: str
     session: str
@@ -31,6 +34,7 @@ class Violation:
     line: int
     subagent: bool
     outcome: CallOutcome = CallOutcome.UNKNOWN
+    call: str = ""
 
 
 @dataclass(slots=True)
@@ -102,6 +106,7 @@ def _broken(rules: Sequence[Rule], use: ToolUse, file: str, root: str, home: str
             file=file,
             line=use.line,
             subagent=use.subagent,
+            call=use.id,
         )
         for breach in check_call(rules, call, disk=False).breaches
         if breach.decision is not Decision.ALLOW

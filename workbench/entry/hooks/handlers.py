@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.hooks.payloads import HookCall, HookEvent, read_call
 from workbench.entry.services.opening import find_project
-from workbench.places import journal_files, seems_used
+from workbench.places import may_have_checks, seems_used
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from workbench.entry.hooks.context import HookContext
     from workbench.entry.project import OpenedProject
 
-_CHECK: Final = b'"check":{'
-_BLOCK: Final = 1 << 20
 OWN_SECONDS: Final = {HookEvent.SESSION_END: 20.0, HookEvent.COMPACTION: 5.0}
 """The deadlines where nobody waits: a session's end, whose transcript is archived, and a compaction, which
 takes longer itself."""
@@ -78,21 +75,6 @@ def respond(
         allow(config.hooks.deadline)
     project = find_state(root, config, environment)
     return _EVENTS[call.event](project, config, call)
-
-
-def may_have_checks(root: Path, environment: Mapping[str, str]) -> bool:
-    """Whether any rule could have a check, by a look at the journals: only curation gives rules one.
-
-    Most calls of tools end here, before the rules are loaded.
-    """
-    for path in journal_files(root, "rules", environment):
-        with suppress(FileNotFoundError), path.open("rb") as file:
-            rest = b""
-            while block := file.read(_BLOCK):
-                if _CHECK in rest + block:
-                    return True
-                rest = block[-len(_CHECK) :]
-    return False
 
 
 def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookReply:

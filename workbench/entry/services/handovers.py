@@ -120,12 +120,32 @@ def loaded_instructions(project: OpenedProject, agent: str) -> Iterator[tuple[st
 
 
 def record_breach(
-    project: OpenedProject, session: str, rules: Sequence[str], *, call: str, decision: str, by: str = "hook"
+    project: OpenedProject,
+    session: str,
+    rules: Sequence[str],
+    *,
+    call: str,
+    decision: str,
+    at: str = "",
+    by: str = "hook",
 ) -> None:
-    """Record that a session's call of a tool broke rules; a call counts once. Raises: StoreError."""
+    """Record that a session's call of a tool broke rules; a call counts once. Raises: StoreError.
+
+    `at` is when, as ISO 8601, where that was not now.
+    """
     if session and rules:
-        body = {"session_id": session, "rules": list(rules), "call": call, "decision": decision}
+        body = {"session_id": session, "rules": list(rules), "call": call, "decision": decision, "at": at}
         project.journal.append(STREAM, BROKEN, [body], by=by, sync=False)
+
+
+def recorded_breaches(project: OpenedProject) -> set[tuple[str, str, str]]:
+    """Return (session, rule, call) of each breach that is recorded. Raises: JournalError."""
+    return {
+        (str(entry.body.get("session_id")), rule, str(entry.body.get("call")))
+        for entry in project.mentioning(STREAM, f'"{BROKEN}"')
+        if entry.kind == BROKEN
+        for rule in _texts(entry.body.get("rules"))
+    }
 
 
 def record_loss(project: OpenedProject, session: str, reason: str) -> None:

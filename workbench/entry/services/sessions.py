@@ -25,6 +25,7 @@ from workbench.entry.project import (
 from workbench.errors import GitError, UsageError
 from workbench.lists.sessions import SESSIONS, resolve_since
 from workbench.lists.tables import ListQuery, Page, read_page
+from workbench.places import may_have_checks
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
 from workbench.records.answers.project import ImportedSessions, SessionFigures
@@ -104,6 +105,10 @@ def import_sessions(
         archive=partial(_archive, archive) if keeps else None,
     )
     report = Importer(store, wanted).run(files, progress)
+    if not wanted.dry_run and may_have_checks(project.root, environment):
+        from workbench.entry.services.usage import record_past_breaches
+
+        record_past_breaches(project, [Path(one.path) for one in report.details if one.tasks])
     if missing:
         report.skipped["files that went away or cannot be read"] += len(missing)
         report.notes += missing

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.parameters import DEFAULT_VARIANT
+from workbench.entry.services.handovers import record_breach, recorded_breaches
 from workbench.records.answers.usage import RuleUse, UsageResponse, VariantGap
 from workbench.rules.rulebook import stored_rulebook
+from workbench.sessions.importers.importer import BY
 from workbench.sessions.usage import KnownRules, door_uses, rule_uses, session_measures, session_uses
 
 if TYPE_CHECKING:
@@ -74,6 +78,36 @@ def _gap(
     numbers = (fmean(theirs), fmean(mine), found.value, found.low, found.high, found.p)
     counts = (len(theirs), len(mine))
     return VariantGap(measure, paired, variant, *counts, *(round(number, 4) for number in numbers))
+
+
+def record_past_breaches(project: OpenedProject, transcripts: Iterable[Path]) -> int:
+    """Record the calls in transcripts that broke rules with a check, each once; return how many are new.
+
+    Files that cannot be read are left out, also those of sub-agents beside them. Raises: StoreError.
+    """
+    from workbench.sessions.importers.fold import seconds
+    from workbench.sessions.importers.readers import read_events
+    from workbench.sessions.violations import Count, count_breaches
+
+    rules = [rule for rule in rules_in_book(project) if rule.check is not None and rule.enabled]
+    count = Count()
+    for path in transcripts if rules else ():
+        for file in (path, *sorted((path.with_suffix("") / "subagents").glob("agent-*.jsonl"))):
+            with suppress(OSError):
+                events = read_events(file)
+                count_breaches(rules, events or (), str(file), count, root=str(project.root))
+    known = recorded_breaches(project) if count.violations else set()
+    new = 0
+    for one in count.violations:
+        key = (one.session, one.rule_id, one.call)
+        if one.call and one.session and seconds(one.at) >= 0 and key not in known:
+            known.add(key)
+            decision = str(one.decision)
+            record_breach(
+                project, one.session, [one.rule_id], call=one.call, decision=decision, at=one.at, by=BY
+            )
+            new += 1
+    return new
 
 
 def rules_in_book(project: OpenedProject) -> tuple[Rule, ...]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -123,23 +124,46 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
 def test_an_import_takes_the_place_of_what_hooks_recorded(
     ask: Ask, run: Run, project: Any, tmp_path: Path
 ) -> None:
-    """One prompt is one task, whoever recorded it."""
-    ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
+    """One prompt is one task and one call one breach, whoever recorded it, however often it is imported."""
+    task = "the jwt token is not refreshed after a 401"
+    ask("UserPromptSubmit", prompt=task)
+    ask("PreToolUse", tool_name="Bash", tool_input={"command": "git push --force"}, tool_use_id="b1")
+    now = datetime.now(UTC) + timedelta(seconds=5)
     common = {"sessionId": SESSION, "cwd": str(project.root), "version": "2.1.0", "gitBranch": "main"}
-    read = {"type": "tool_use", "id": "t", "name": "Read"}
-    read["input"] = {"file_path": str(project.root / "pkg" / "store.py")}  # type: ignore[assignment]
-    prompt = {"role": "user", "content": "the jwt token is not refreshed after a 401"}
-    reply = {"id": "m", "role": "assistant", "content": [read]}
-    lines = [
-        {"type": "user", "uuid": "u", "timestamp": "2026-01-05T09:00:00Z", **common, "message": prompt},
-        {"type": "assistant", "uuid": "a", "timestamp": "2026-01-05T09:00:05Z", **common, "message": reply},
+    calls: list[dict[str, Any]] = [
+        {"id": "t", "name": "Read", "input": {"file_path": str(project.root / "pkg" / "store.py")}},
+        {"id": "e", "name": "Edit", "input": {"file_path": str(project.root / "pkg" / "auth.py")}},
+        *({"id": one, "name": "Bash", "input": {"command": "git push --force"}} for one in ("b1", "b2")),
     ]
+    reply = {"id": "m", "role": "assistant", "content": [{"type": "tool_use", **one} for one in calls]}
+    done = [{"type": "tool_result", "tool_use_id": one["id"], "content": "ok"} for one in calls]
+    results = {"role": "user", "content": done}
+    spoken = (("user", {"role": "user", "content": task}), ("assistant", reply), ("user", results))
     path = tmp_path / f"{SESSION}.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with path.open("w", encoding="utf-8") as file:
+        for number, (kind, message) in enumerate(spoken):
+            line = {
+                "type": kind,
+                "uuid": f"u{number}",
+                "timestamp": now.isoformat(),
+                **common,
+                "message": message,
+            }
+            file.write(json.dumps(line) + "\n")
     os.utime(path, (1_767_600_000, 1_767_600_000))
-    assert run("import", "sessions", str(path)).code == 0
+    for _ in range(2):
+        assert run("import", "sessions", str(path), "--again").code == 0
     listed = run("episode", "list", "--json").json()["sessions"]
     assert [one["source"] for one in listed] == ["claude_code"]
+    found = run("stats", "--usage", "--json").json()
+    [session] = found["sessions"]
+    assert session["changed"] == ["pkg/auth.py"]
+    assert session["missed"] == []
+    [rule] = session["broken"]
+    [counted] = [one for one in found["rules"] if one["rule_id"] == rule]
+    assert (counted["given"], counted["obeyed"], counted["broken"]) == (1, 0, 1)
+    breaches = run("sql", 'SELECT call, "by" FROM rule_breaches ORDER BY call', "--json").json()
+    assert [(row["call"], row["by"]) for row in breaches] == [("b1", "hook"), ("b2", "import:sessions")]
 
 
 def test_files_wait_for_a_likely_one(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
