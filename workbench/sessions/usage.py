@@ -9,10 +9,11 @@ obeyed. Nothing is said of tokens that somebody saved.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from workbench.ports import Entry
 from workbench.records.answers.usage import DoorUse, RuleUse, SessionUse
+from workbench.records.dataclass import dataclass
 from workbench.records.usage import FileTouch, Handover, UsageRecords
 from workbench.sessions.episodes_fold import EVENT, FORGOTTEN, IMPORTED, MALFORMED
 from workbench.text.counts import counted

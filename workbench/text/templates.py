@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
+from workbench.records.dataclass import dataclass
 from workbench.text.terms import count_terms
 
 SESSIONS: Final = 3
