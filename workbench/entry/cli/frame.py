@@ -95,6 +95,13 @@ def current() -> Invocation:
     return known
 
 
+def in_project(place: str) -> Invocation:
+    """Return the invocation of the command that is running with another project from now on."""
+    known = Invocation(replace(current().flags, project=place))
+    click.get_current_context().meta[_META] = known
+    return known
+
+
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> Any:  # noqa: ANN401 - of
     if value and parameter.name:
         known: Invocation = context.meta.get(_META) or Invocation(Flags())

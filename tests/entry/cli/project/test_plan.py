@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -301,3 +302,27 @@ def test_what_was_put_aside_comes_back_in_a_plan(project: Any, run: Any) -> None
     assert "shown 1" in run("stash", "show", "seg-1").out
     left = run("plan", "why do we refresh the jwt token once after a 401 on purpose?", "--no-stash", "--json")
     assert "segments" not in left.json()["context"]
+
+
+def test_the_spelling_of_the_specification_works(project: Any, run: Any, tmp_path: Path) -> None:
+    """`plan PROJECT --task … --token-budget …`, `feedback --session … --note …`, `gain` [img §9]."""
+    usual = run("plan", TASK, "--budget", "300", "--json").json()
+    spelled = ("--task", TASK, "--token-budget", "300", "--ml-mode", "off", "--json")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    here = Path.cwd()
+    try:
+        os.chdir(elsewhere)
+        asked = run("plan", str(project.root), *spelled).json()
+    finally:
+        os.chdir(here)
+    assert asked["context"] == usual["context"] == run("plan", *spelled).json()["context"]
+    assert asked["budget_report"]["token_budget"] == 300
+    full = run("plan", TASK, "--ml-mode", "full", "--detail", "compact", "--json").json()
+    assert full["degraded"] == ["embeddings", "reranking"]
+    assert "full" not in {one["representation"] for one in full["selection"]}
+    run("episode", "start", TASK, "--session", "s-1", "--token-budget", "300")
+    judged = run("feedback", "--session", "s-1", "--outcome", "success", "--note", "the tests pass", "--json")
+    assert judged.json()["outcome"] == "success"
+    assert run("feedback", "--outcome", "success").code == exits.USAGE
+    assert {one["operation"] for one in run("gain", "--json").json()["operations"]} >= {"plan"}

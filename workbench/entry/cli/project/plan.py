@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.frame import Invocation, command, current, in_project
 from workbench.entry.cli.inputs import words_or_stdin
 from workbench.entry.cli.rules.context import AGENT, context_fields, context_options
 from workbench.entry.cli.session import Session, episode_service_of, session
@@ -20,7 +20,7 @@ from workbench.errors import StoreError, UsageError
 from workbench.plan.planner import is_unprepared
 from workbench.plan.ranking import needed_chances
 from workbench.plan.response import top_reasons, why_text
-from workbench.records.plan import PlanRequest, QueryType, RankedFile
+from workbench.records.plan import Detail, MlMode, PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -52,11 +52,14 @@ _STRICT = click.option(
         "git log -1 --format=%B | workbench plan - --format xml > context.xml",
         'workbench plan "add a retry" --pin src/http.py --exclude CHANGELOG.md',
         'workbench plan "add a retry" --session retry-7',
+        'workbench plan ~/code/shop --task "add a retry" --token-budget 3000 --ml-mode off',
         'workbench plan "add a retry" --json | jq -r ".context.files[]"',
     )
 )
 @_TASK
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Maximum tokens in the pack.")
+@click.option(
+    "--budget", "--token-budget", type=click.IntRange(min=1), metavar="N", help="Maximum tokens in the pack."
+)
 @click.option(
     "--format",
     "shape",
@@ -80,7 +83,26 @@ _STRICT = click.option(
 )
 @click.option("--exclude", "excludes", multiple=True, metavar="NAME", help="Leave it out. Repeatable.")
 @click.option("--feature", metavar="NAME", help="Only learnings of this feature.")
-@click.option("--task", "task_id", metavar="ID", help="The task's id, for what was learned about it.")
+@click.option(
+    "--task",
+    "task_id",
+    metavar="ID",
+    help="The task's id, for what was learned about it; the task, where TASK is a directory or left out.",
+)
+@click.option(
+    "--ml-mode",
+    type=click.Choice([str(one) for one in MlMode]),
+    default="fast",
+    show_default=True,
+    help="off: words and structure alone; fast: embeddings; full: and a reranking (no model yet).",
+)
+@click.option(
+    "--detail",
+    type=click.Choice([str(one) for one in Detail]),
+    default="normal",
+    show_default=True,
+    help="compact: no file as a whole; verbose: none as an outline.",
+)
 @click.option("--no-stash", is_flag=True, help="Leave out what was put aside with `workbench stash`.")
 @AGENT
 @context_options
@@ -98,6 +120,8 @@ def plan(
     excludes: Sequence[str],
     feature: str | None,
     task_id: str | None,
+    ml_mode: str,
+    detail: str,
     no_stash: bool,
     session_id: str | None,
     tool: str | None,
@@ -124,6 +148,10 @@ def plan(
     task it is the episode's own that is planned for.
     """
     here = current()
+    if task_id and len(task) == 1 and Path(task[0]).is_dir():  # [img §9]: plan PROJECT --task TEXT
+        here, task = in_project(task[0]), ()
+    if task_id and not (task or from_stdin or session_id):
+        task, task_id = (task_id,), None
     if session_id is not None and not task and not from_stdin:
         text = episode_service_of(here).trace(session_id).episode.task_text
     else:
@@ -144,6 +172,8 @@ def plan(
             feature=feature,
             task_id=task_id,
             stash=not no_stash,
+            ml_mode=MlMode(ml_mode),
+            detail=Detail(detail),
             **context_fields(here, tool=tool, session_id=session_id, **limits),
         )
         made = plan_for(

@@ -46,7 +46,9 @@ episode = LazyGroup(
 @click.argument("task")
 @click.option("--session", "session", default="", metavar="ID", help="Its id (default: a new one).")
 @click.option("--type", "query_type", default="", metavar="KIND", help="bugfix, feature, refactor, …")
-@click.option("--budget", type=int, metavar="TOKENS", help="The token budget it works under.")
+@click.option(
+    "--budget", "--token-budget", type=int, metavar="TOKENS", help="The token budget it works under."
+)
 @click.option(
     "--source", default="", metavar="NAME", help="Who records: claude_code, codex, … (default: cli)."
 )
@@ -179,18 +181,24 @@ def end(
     examples=(
         'workbench feedback fix-login --outcome failed --why "it logs everybody out"',
         "workbench feedback 01JD --outcome success",
+        'workbench feedback --session 01JD --outcome success --note "the tests pass"',
     )
 )
-@click.argument("session")
+@click.argument("session", default="")
+@click.option("--session", "given", default="", metavar="ID", help="SESSION, where it is not an argument.")
 @click.option("--outcome", default="", metavar="OUTCOME", help="success, partial, failed, unknown.")
-@click.option("--why", default="", metavar="TEXT", help="Why, for the history.")
-def feedback(session: str, outcome: str, why: str) -> None:
+@click.option("--why", "--note", default="", metavar="TEXT", help="Why, for the history.")
+def feedback(session: str, given: str, outcome: str, why: str) -> None:
     """Set the outcome of a session, recorded or imported, whenever it is known.
 
     Feedback outweighs what the session said of itself; the last word counts.
     """
+    if bool(session) == bool(given):
+        raise UsageError(
+            "feedback is for one session", hint="`workbench feedback SESSION --outcome success`."
+        )
     here = current()
-    _show_episode(here, episode_service_of(here).feedback(session, outcome, why))
+    _show_episode(here, episode_service_of(here).feedback(session or given, outcome, why))
 
 
 @command(examples=("workbench episode forget fix-login --reason 'a test'",))
