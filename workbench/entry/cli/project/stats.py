@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from workbench.entry.cli.arguments import parse_span
-from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.frame import Command, Invocation, command, current
 from workbench.entry.os.terminal import fold
 from workbench.entry.project import open_project, open_workspace
 from workbench.text.counts import counted
@@ -175,6 +176,11 @@ def _variant_lines(found: UsageResponse) -> list[str]:
             f"[{one.low:+.3g}, {one.high:+.3g}], p {one.p:.2g} ({unit})"
         )
     return lines
+
+
+gain = copy(stats)  # what [img §9] calls it
+gain.name = "gain"
+cast(Command, gain).examples = ("workbench gain", "workbench gain --since 30d --json")
 
 
 def stats_lines(found: Sequence[OperationStats]) -> list[str]:
