@@ -24,7 +24,7 @@ settings.register_profile(
     "house",
     deadline=None,
     derandomize=True,
-    max_examples=30,
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("deep", parent=settings.get_profile("house"), derandomize=False, max_examples=2000)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -123,24 +122,17 @@ async def test_undo_reaches_back_to_an_earlier_day(roastery: Path) -> None:
         assert shown_id(desk) == first
 
 
-@pytest.mark.parametrize(("key", "action"), [("R", "keep-right"), ("b", "keep-both")])
-async def test_other_plain_decisions(roastery: Path, key: str, action: str) -> None:
-    """Each has one key, and the log has its command."""
-    app = make(roastery)
-    async with app.run_test(size=(120, 40)) as pilot:
-        desk = await desk_of(pilot)
-        first = shown_id(desk)
-        await press(pilot, key)
-        assert first not in items(desk)
-        assert logged(app).endswith(f"--action {action}")
-        assert curator(roastery).store.ledger().settled[first].action == action.replace("-", "_")
-
-
-async def test_a_suggestion_is_accepted(roastery: Path) -> None:
-    """`a` does what is suggested, and says so in the log."""
+async def test_other_plain_decisions(roastery: Path) -> None:
+    """Each has one key, also what is suggested, and the log has its command."""
     app = make(roastery)
     async with app.run_test(size=(80, 24)) as pilot:
         desk = await desk_of(pilot)
+        for key, action in (("R", "keep_right"), ("b", "keep_both")):
+            first = shown_id(desk)
+            await press(pilot, key)
+            assert first not in items(desk)
+            assert logged(app).endswith(f"--action {action.replace('_', '-')}")
+            assert curator(roastery).store.ledger().settled[first].action == action
         first = shown_id(desk)
         await press(pilot, "a")
         assert logged(app) == f"workbench rules conflicts resolve {first[:17]} --suggested"

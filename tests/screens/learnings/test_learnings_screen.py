@@ -26,8 +26,11 @@ from workbench.memory.learnings.echoes import read_injections
 from workbench.records.learnings import LearningState
 
 
-async def test_what_waits_comes_first(opened: Open, made: Made) -> None:
-    """The queue has conflicts, repetitions and what nobody reviewed; the badge counts them."""
+async def test_what_waits_comes_first_and_a_key_accepts(opened: Open, made: Made) -> None:
+    """The queue has conflicts, repetitions and what nobody reviewed; the badge counts them.
+
+    Accepting is a step in the journal; the next learning is under the cursor; undo brings it back.
+    """
     async with opened() as desk:
         waiting = desk.waiting
         assert waiting[made.conflicting.id] == "conflict"
@@ -38,11 +41,7 @@ async def test_what_waits_comes_first(opened: Open, made: Made) -> None:
         assert desk.app.badges["learnings"] == str(len(waiting))
         await desk.press("t")
         assert made.human.id in desk.shown
-
-
-async def test_a_key_accepts_and_the_next_one_shows(opened: Open, made: Made) -> None:
-    """Accepting is a step in the journal; the next learning is under the cursor; undo brings it back."""
-    async with opened() as desk:
+        await desk.press("t")
         desk.go(made.agent)
         place = desk.shown.index(made.agent.id)
         after = desk.shown[place + 1]
@@ -119,7 +118,10 @@ async def test_a_learning_that_was_removed_meanwhile_can_be_added_again(opened: 
 
 
 async def test_a_decision_about_other_words_is_refused(opened: Open, made: Made) -> None:
-    """A learning that was reworded after it was shown is not accepted unseen; it stays in the queue."""
+    """A learning that was reworded after it was shown is not accepted unseen; it stays in the queue.
+
+    A bulk decision takes what is as it was seen, and names what is not.
+    """
     async with opened() as desk:
         desk.go(made.agent)
         made.desk.edit(made.agent.id, task_id="42")
@@ -127,18 +129,13 @@ async def test_a_decision_about_other_words_is_refused(opened: Open, made: Made)
         assert not made.desk.find(made.agent.id).reviewed
         assert "changed by somebody else" in desk.told
         assert made.agent.id in desk.shown
-        await desk.press("*", "a")
-        assert made.desk.find(made.agent.id).reviewed
-
-
-async def test_of_many_those_that_others_changed_are_left_alone(opened: Open, made: Made) -> None:
-    """A bulk decision takes what is as it was seen, and names what is not."""
-    async with opened() as desk:
-        made.desk.edit(made.agent.id, task_id="42")
+        made.desk.edit(made.agent.id, task_id="43")
         await desk.press("*", "d")
         assert made.desk.find(made.agent.id).live
         assert not made.desk.find(made.plain.id).live
         assert "1 left alone" in desk.told
+        await desk.press("*", "a")
+        assert made.desk.find(made.agent.id).reviewed
 
 
 async def test_a_learning_becomes_a_rule_and_back(opened: Open, made: Made) -> None:
@@ -217,7 +214,7 @@ async def test_one_is_added_by_hand(opened: Open, made: Made) -> None:
 
 
 async def test_junk_is_counted_and_pruned_and_comes_back(opened: Open, made: Made) -> None:
-    """The audit names every kind; pruning asks first, says what goes, and is undone."""
+    """The audit names every kind, a finding leads to its learning; pruning asks first and is undone."""
     async with opened() as desk:
         await desk.press("A")
         view = desk.dialog(AuditView)
@@ -231,11 +228,6 @@ async def test_junk_is_counted_and_pruned_and_comes_back(opened: Open, made: Mad
         assert desk.commands[-1] == "workbench memory prune"
         await desk.press("u")
         assert made.desk.find(made.stale.id).live
-
-
-async def test_a_finding_leads_to_its_learning(opened: Open, made: Made) -> None:
-    """Opening a finding has the cursor on the learning, whatever was filtered."""
-    async with opened() as desk:
         await desk.press("A")
         assert desk.dialog(AuditView).query_one("#audit-kinds", VirtualTable).select_key("stale")
         await desk.settle()
@@ -356,7 +348,7 @@ async def test_an_origin_is_opened(
 
 
 async def test_without_learnings_it_teaches(opened: Open) -> None:
-    """The empty list says how learnings come and which key adds one."""
+    """The empty list says how learnings come and which key adds one; no comparison is said to go on."""
     async with opened() as desk:
         text = screen_text(desk.app)
         assert "workbench memory collect --feature NAME" in text
@@ -366,11 +358,7 @@ async def test_without_learnings_it_teaches(opened: Open) -> None:
         assert desk.commands == []
         await desk.press("A")
         assert desk.dialog(AuditView).audit.total == 0
-
-
-async def test_nothing_to_compare_is_not_compared(opened: Open) -> None:
-    """Where iterations were recorded but nothing was learned, no comparison is said to go on."""
-    async with opened() as desk:
+        await desk.press("escape")
         desk.screen._arrived(LearningCounts())
         await desk.settle()
         assert "comparing" not in screen_text(desk.app)
