@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -150,6 +151,24 @@ def test_secrets_sizes_and_unreadable_files_are_found() -> None:
     ]
     assert token not in repr(found)
     assert str(sarif_log(found)).count(token) == 0
+
+
+def test_a_hostile_file_costs_no_more_than_its_size() -> None:
+    """Endless lines, runs of marks and thousands of findings are bounded."""
+    lines = [
+        "- " + "`" * 100_000,
+        "- Use `" + "src/a/" * 50_000 + "x.py`",
+        "- " + "[" * 50_000 + "](" * 1_000,
+        *(f"- See `src/f{at}.py`, run `make t{at}`." for at in range(300)),
+    ]
+    found = look({"CLAUDE.md": "\n".join(lines), "GEMINI.md": "@GEMINI.md\n- @a.md @CLAUDE.md"})
+    assert Counter(str(one.kind) for one in found) == {
+        "missing-command": 100,
+        "missing-file": 100,
+        "missing-import": 1,
+        "large-file": 1,
+        "large-session": 3,
+    }
 
 
 def test_only_pairs_that_one_agent_loads_count(rule: Callable[..., Rule]) -> None:

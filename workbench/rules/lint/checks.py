@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from workbench.rules.lint.findings import LintFinding, LintProject, Severity, without_ignored
+from workbench.rules.lint.findings import MOST_ALIKE, LintFinding, LintProject, Severity, without_ignored
 from workbench.rules.lint.overlaps import overlaps
 from workbench.rules.lint.reach import (
     dead_globs,
@@ -39,9 +39,14 @@ def lint_rules(project: LintProject) -> tuple[LintFinding, ...]:
     """Return what is wrong with the rule files of a project, by file and line, the worst of a line first."""
     found = (one for check in CHECKS for one in check(project))
     kept = without_ignored(project, dict.fromkeys(found))
-    return tuple(
-        sorted(kept, key=lambda one: (one.file, one.line, _RANK[one.severity], one.kind, one.detail))
-    )
+    kept.sort(key=lambda one: (one.file, one.line, _RANK[one.severity], one.kind, one.detail))
+    counts = Counter[tuple[str, str]]()
+    shown = []
+    for one in kept:
+        counts[one.file, one.kind] += 1
+        if counts[one.file, one.kind] <= MOST_ALIKE:
+            shown.append(one)
+    return tuple(shown)
 
 
 def is_as_bad(severity: Severity, as_: Severity) -> bool:

@@ -140,6 +140,9 @@ class LintProject:
         return names
 
 
+MOST_ALIKE: Final = 100
+"""Findings of a kind that are listed of one file."""
+
 OF_FILE: Final = frozenset(
     {LintKind.DEAD_GLOB, LintKind.FOREIGN_KEY, LintKind.FRONT_MATTER, LintKind.NEVER_LOADED, LintKind.CUT}
 )

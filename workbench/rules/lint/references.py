@@ -11,16 +11,18 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
-from workbench.rules.lint.findings import LintFinding, LintKind, LintProject
+from workbench.rules.lint.findings import MOST_ALIKE, LintFinding, LintKind, LintProject
 from workbench.rules.precedence.agents import PRECEDENCE
 from workbench.rules.precedence.tree import RuleText
 from workbench.text.sanitize import safe_lines
 
 _FENCE: Final = re.compile(r"^\s{0,12}(`{3,}|~{3,})\s*([\w+-]*)")
 _SHELLS: Final = frozenset({"", "bash", "sh", "shell", "zsh", "console", "shellsession", "text"})
-_SPAN: Final = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_MOST_LINE: Final = 4_000  # characters of a line; longer ones hold no prose
+_SPAN: Final = re.compile(r"(?<!`)(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)")
 _LINK: Final = re.compile(r"(?<!!)\[[^\]\[]*\]\(\s*<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 _SCHEME: Final = re.compile(r"^(?:[a-z][\w+.-]*:|//|#|/|~|mdc:|www\.)", re.IGNORECASE)
 _PATH: Final = re.compile(r"(?:\./)?[\w.@+-]+(?:/[\w.@+()\[\]-]+)+/?")
@@ -77,16 +79,23 @@ def missing_files(project: LintProject) -> Iterator[LintFinding]:
     for name, found in project.texts:
         if name.startswith(("~/", "/")) or _FIXTURE.search(name):
             continue
-        seen: set[str] = set()
-        for line, text, fenced in _lines(found):
-            if fenced is not None:
-                continue
-            for path in _named(project, found, text):
-                if path not in seen and _is_missing(project, found, path):
-                    seen.add(path)
-                    message = f"{path} is not in the project"
-                    step = _step(project, path, "Correct the path, or take the sentence out.")
-                    yield LintFinding(LintKind.MISSING_FILE, name, line, message, step, path)
+        gone = (
+            (line, path) for line, path in _named_once(project, found) if _is_missing(project, found, path)
+        )
+        for line, path in islice(gone, MOST_ALIKE):
+            message = f"{path} is not in the project"
+            step = _step(project, path, "Correct the path, or take the sentence out.")
+            yield LintFinding(LintKind.MISSING_FILE, name, line, message, step, path)
+
+
+def _named_once(project: LintProject, found: RuleText) -> Iterator[tuple[int, str]]:
+    """Yield each path that a file's prose names, with the first line that does."""
+    seen: set[str] = set()
+    for line, text, fenced in _lines(found):
+        for path in () if fenced is not None else _named(project, found, text):
+            if path not in seen:
+                seen.add(path)
+                yield line, path
 
 
 def _lines(found: RuleText) -> Iterator[tuple[int, str, str | None]]:
@@ -94,7 +103,7 @@ def _lines(found: RuleText) -> Iterator[tuple[int, str, str | None]]:
     fence = ""
     language: str | None = None
     for number, line in enumerate(safe_lines(found.text), 1):
-        if number <= found.front.body_start:
+        if number <= found.front.body_start or len(line) > _MOST_LINE:
             continue
         match = _FENCE.match(line)
         if match and not fence:
@@ -167,33 +176,34 @@ def _step(project: LintProject, path: str, otherwise: str) -> str:
 
 def missing_commands(project: LintProject) -> Iterator[LintFinding]:
     """Find scripts of package.json and targets of a Makefile that are named in code and defined nowhere."""
-    scripts, targets = package_scripts(project), make_targets(project)
+    defined = {"script": package_scripts(project), "target": make_targets(project)}
     for name, found in project.texts:
         if name.startswith(("~/", "/")) or _FIXTURE.search(name):
             continue
-        seen: set[str] = set()
-        for line, text, language in _lines(found):
-            if language is None:
-                codes = [match[2] for match in _SPAN.finditer(text)]
-            else:
-                codes = [text] if language in _SHELLS else []
-            for code in codes:
-                for kind, word in _called(code.strip()):
-                    known = scripts if kind == "script" else targets
-                    said = f"{kind} {word}"
-                    if (
-                        known is None
-                        or word in known
-                        or said in seen
-                        or word.isupper()
-                        or _PLACEHOLDER.search(word)
-                    ):
-                        continue
-                    seen.add(said)
-                    where = "package.json" if kind == "script" else "Makefile"
-                    message = f"the {kind} {word} is in no {where} of the project"
-                    step = _near(word, known, where)
-                    yield LintFinding(LintKind.MISSING_COMMAND, name, line, message, step, word)
+        gone = (
+            (line, kind, word, known)
+            for line, kind, word in _called_once(found)
+            if (known := defined[kind]) is not None and word not in known
+        )
+        for line, kind, word, known in islice(gone, MOST_ALIKE):
+            where = "package.json" if kind == "script" else "Makefile"
+            message = f"the {kind} {word} is in no {where} of the project"
+            step = _near(word, known, where)
+            yield LintFinding(LintKind.MISSING_COMMAND, name, line, message, step, word)
+
+
+def _called_once(found: RuleText) -> Iterator[tuple[int, str, str]]:
+    """Yield (line, kind, name) of each script and target that a file's code names, placeholders aside."""
+    seen: set[tuple[str, str]] = set()
+    for line, text, language in _lines(found):
+        if language is None:
+            codes = [match[2] for match in _SPAN.finditer(text)]
+        else:
+            codes = [text] if language in _SHELLS else []
+        for one in (one for code in codes for one in _called(code.strip())):
+            if one not in seen and not one[1].isupper() and not _PLACEHOLDER.search(one[1]):
+                seen.add(one)
+                yield line, *one
 
 
 def _called(code: str) -> Iterator[tuple[str, str]]:
