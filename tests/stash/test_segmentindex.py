@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from tests.adapters import MemoryJournal
 from tests.extras import needs_graph
 from tests.stash.conftest import Meanings
+from workbench.entry.services.stash_additions import AT_ONCE, embed_at_once
 from workbench.ports import Damaged
 from workbench.records.segments import ContextSegment, FoundSegment, StashQuery
 from workbench.stash.retrieval import retrieve
@@ -202,3 +205,25 @@ def test_an_empty_stash_has_an_empty_index(places: IndexPlaces) -> None:
     """Nothing is found and nothing is due."""
     index = opened(places, model=Meanings())
     assert (len(index), index.is_behind("meanings"), found(index, "anything")) == (0, False, ())
+
+
+def test_what_is_put_aside_is_embedded_at_once_where_a_model_is_loaded(
+    stash: StashService, places: IndexPlaces
+) -> None:
+    """The texts are those the next search asks for; nothing is without a model in the process, or of many."""
+    model = Meanings("cat dog")
+    config = SimpleNamespace(stash=SimpleNamespace(chunk_tokens=places.chunk_tokens, models=()))
+    counter = SimpleNamespace(count=places.count_tokens)
+    loaded = SimpleNamespace(model=model.model, setting="", embed=model.embed)
+    project: Any = SimpleNamespace(config=config, counter=counter, loaded_vectors=loaded)
+    texts = ("The cat sleeps. The dog does not sleep.", " ".join(f"word{one}" for one in range(100)))
+    kept = stash.add_many(ContextSegment(text=text) for text in texts).segments
+    embed_at_once(project, kept)
+    at_once, model.texts[:] = [*model.texts], []
+    opened(places, model=model)
+    assert at_once == model.texts != []
+    model.texts.clear()
+    embed_at_once(project, kept * AT_ONCE)
+    project.loaded_vectors = None
+    embed_at_once(project, kept)
+    assert model.texts == []

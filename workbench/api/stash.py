@@ -49,12 +49,10 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
 
     def add_many(self, segments: Iterable[ContextSegment]) -> tuple[ContextSegment, ...]:
         """Put segments aside as one step, written at once; return them as they are kept. Raises: as `add`."""
-        from workbench.entry.services.stash import collect_daily, stash_service
+        from workbench.entry.services.stash_additions import put_aside
 
         with self._host.operation("stash-edit") as work:
-            service = stash_service(work.project, self._host.by)
-            collect_daily(work.project, service)
-            return service.add_many(segments).segments
+            return put_aside(work.project, self._host.by, segments)
 
     def get(self, identifier: str) -> ContextSegment:
         """Return a segment with its text. Raises: UsageError for none or several; StoreError."""

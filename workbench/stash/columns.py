@@ -64,6 +64,16 @@ class SegmentColumns:
         self.expires[row] = _expiry(segment)
         self.alive[row] = True
 
+    def neighbours(self, rows: Int64) -> tuple[Int64, Int64]:
+        """Return (before, after) of rows that are side by side in a session by time and as they were stashed.
+
+        `rows` are all of some sessions; those that were removed, or are of no session, are left out.
+        """
+        rows = rows[self.alive[rows] & (self.sessions[rows] != NONE)]
+        order = rows[np.lexsort((rows, self.times[rows], self.sessions[rows]))]
+        same = self.sessions[order[1:]] == self.sessions[order[:-1]]
+        return order[:-1][same], order[1:][same]
+
     def pack(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name, for a file of arrays."""
         return {f"columns.{one.name}": getattr(self, one.name) for one in fields(self)}

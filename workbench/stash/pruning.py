@@ -1,7 +1,6 @@
 """What to put aside from an active context so that it fits a budget, and why each piece stays or goes.
 
-The context is what a transcript holds since its last compaction, without sub-agents: their reports are in it,
-their work is not. What cannot go is kept: the task, the latest turns, open errors, decisions, plans, and what
+What cannot go is kept: the task, the latest turns, open errors, decisions, plans, and what
 those refer to. Of the rest the least needed goes first: what a later reading supersedes, then what is old,
 large and far from the task. Nothing of the agent's own context is changed by it.
 """
@@ -12,25 +11,23 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment, SegmentType
-from workbench.stash.blocks import FOLDED_CODE
+from workbench.stash.activecontext import MESSAGE, TASK_TERMS, ContextPiece
 from workbench.text.terms import count_terms
 
 LATEST: Final = 6
 """Turns at the end of a context that stay, with what was read and printed in them."""
 _CLOSE: Final = 0.5  # relevance to the task that is worth a reason
 _FAR: Final = 0.15
-_SAYS: Final = 40  # characters of a prompt that says what is to be done
 _PIECES: Final = 2  # of each of the latest turns that stay besides its words
 _OPEN: Final = 3  # times the latest turns in which an error is still open
 _SHARE: Final = 4  # of the budget one piece of the latest turns may take, as a divisor
 _TURNS: Final = 12.0  # turns after which a piece is worth a third as much
 _LARGE: Final = 2_000  # tokens that are worth a reason
 _USUAL: Final = 200  # tokens of a piece whose size counts little
-_TASK_TERMS: Final = 4_000  # characters of a task that are looked at
 _PATH: Final = re.compile(r"[\w./-]+\.\w{1,8}\b")
 
 _WORTH: Final = {
@@ -98,77 +95,6 @@ class PruneProposal:
     def fits(self) -> bool:
         """Whether what stays is within the budget."""
         return self.tokens_after <= self.budget
-
-
-@dataclass(slots=True)
-class ContextPiece:
-    """A piece of an active context with what was found in it: decisions, errors, code."""
-
-    segment: ContextSegment
-    turn: int
-    tokens: int
-    parts: list[ContextSegment] = field(default_factory=list)
-
-    @property
-    def decides(self) -> bool:
-        """Whether a decision was made in it."""
-        return any(one.type is SegmentType.DECISION for one in (self.segment, *self.parts))
-
-    @property
-    def fails(self) -> bool:
-        """Whether it is the output of a command that failed."""
-        own = (self.segment, *self.parts)
-        return any(one.type is SegmentType.ERROR_LOG and one.metadata.get("command") for one in own)
-
-
-def context_pieces(segments: Sequence[ContextSegment]) -> list[ContextPiece]:
-    """Return the pieces of an active context, the segments of a transcript in order with their tokens.
-
-    It begins at the last summary of a compaction. What was found in a piece is a part of it.
-    """
-    own = [one for one in segments if not one.metadata.get("agent")]
-    for place in range(len(own) - 1, -1, -1):
-        if own[place].metadata.get("kind") == "summary":
-            own = own[place:]
-            break
-    owners = {name: one.segment_id for one in own if one.type is _MESSAGE for name in one.references}
-    pieces: dict[str, ContextPiece] = {}
-    waiting: dict[str, list[ContextSegment]] = {}
-    turn = -1
-    for one in own:
-        if one.type is SegmentType.CODE_BLOCK and one.segment_id in owners:
-            waiting.setdefault(owners[one.segment_id], []).append(one)
-            continue
-        held = next((pieces[name] for name in one.references if name in pieces), None)
-        if held is not None and _is_part(one, held.segment):
-            held.parts.append(one)
-            continue
-        turn += one.type is _MESSAGE or turn < 0
-        omitted = int(one.metadata.get("omitted", "0")) // 4
-        piece = ContextPiece(one, turn, one.tokens + omitted, waiting.pop(one.segment_id, []))
-        piece.tokens += sum(code.tokens for code in piece.parts if code.text.count("\n") >= FOLDED_CODE)
-        pieces[one.segment_id] = piece
-    return list(pieces.values())
-
-
-def _is_part(one: ContextSegment, of: ContextSegment) -> bool:
-    """Whether a segment was found in the text of another one that it refers to."""
-    if one.type is SegmentType.DECISION:
-        return "question" not in one.metadata
-    of_output = of.type is SegmentType.DEBUG_OUTPUT or "role" in one.metadata
-    return one.type is SegmentType.ERROR_LOG and of_output
-
-
-_MESSAGE: Final = SegmentType.MESSAGE
-
-
-def task_of(pieces: Sequence[ContextPiece]) -> str:
-    """Return what a context is about now: the user's last words that say something, with what is planned."""
-    said = [one.segment.text for one in pieces if one.segment.metadata.get("role") == "user"]
-    plans = [one.segment.text for one in pieces if one.segment.metadata.get("kind") in ("plan", "tasks")]
-    left = [one.segment.text for one in pieces if one.segment.metadata.get("kind") == "summary"]
-    words = next((words for words in reversed(said) if len(words) > _SAYS), "") or "".join(said[-1:])
-    return "\n\n".join([one for one in (words, *plans[-1:]) if one] or left)[:_TASK_TERMS]
 
 
 def propose_pruning(
@@ -297,7 +223,7 @@ def _needed(
             found[place] = "it states the task"
         elif one.segment.metadata.get("kind") == "summary":
             found[place] = "it is what a compaction left of everything before"
-        elif place in prompts[-1:] or (recent and one.segment.type is _MESSAGE):
+        elif place in prompts[-1:] or (recent and one.segment.type is MESSAGE):
             found[place] = "it is of the latest turns"
         elif one.decides:
             found[place] = "a decision was made in it"
@@ -319,8 +245,8 @@ def _referred(pieces: Sequence[ContextPiece], latest: int, most: int) -> dict[in
     """Return {place: why} of what the latest turns refer to: by id, or files by their names."""
     last = max((one.turn for one in pieces), default=0)
     recent = [one for one in pieces[-_PIECES * latest :] if one.turn > last - latest]
-    said = (one.segment.text for one in recent if one.segment.type is _MESSAGE)
-    words = (path for text in said for path in _PATH.findall(text[:_TASK_TERMS]))
+    said = (one.segment.text for one in recent if one.segment.type is MESSAGE)
+    words = (path for text in said for path in _PATH.findall(text[:TASK_TERMS]))
     sources = (one.segment.source for one in recent if "#" not in one.segment.source)
     named = {path.rpartition("/")[2] for path in (*sources, *words)}
     wanted = {name for one in recent for name in one.segment.references}

@@ -7,11 +7,10 @@ by another one is written.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,22 +20,14 @@ from workbench.errors import ParseError, StoreError
 from workbench.ports import Damaged, Entry, Journal, VectorIndex
 from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment
-from workbench.stash.chunking import (
-    SegmentChunk,
-    cut_segment,
-    definition_places,
-    sentence_chunks,
-    speaker_label,
-)
+from workbench.stash.chunking import SegmentChunk, speaker_label
 from workbench.stash.columns import (
     SegmentColumns,
     bytes_record,
     bytes_text,
     join_columns,
     make_columns,
-    make_pool,
     record_bytes,
-    text_bytes,
     text_key,
 )
 from workbench.stash.lexicon import Lexicon
@@ -44,16 +35,15 @@ from workbench.stash.segmentmodels import EmbeddingModel, ModelBlocks, Progress,
 from workbench.stash.segmentparts import (
     SegmentIndexState,
     SegmentPart,
-    make_chunks,
+    embed_part,
     merge_parts,
     read_part,
     write_part,
 )
+from workbench.stash.segmenttail import SegmentTail, segment_chunks
 from workbench.stash.segmenttype import MERGED, PUT, REMOVED, SEGMENTS, SHOWN, STREAM
 from workbench.stash.stashstore import used_segments
 from workbench.text.fusion import MINILM
-from workbench.text.postings import build_postings
-from workbench.text.terms import count_terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,9 +56,6 @@ LABELLED: Final = 20
 
 TAIL: Final = 512
 """Segments since the last generation from which the next one is due."""
-
-_FILE: Final = re.compile(r"[^:#\n]*\w\.\w{1,8}")
-"""What a source looks like that is a path, with an ending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +84,10 @@ class SegmentIndex:
     model: str
     setting: str
     blocks: ModelBlocks | None
-    _tail_numbers: NDArray[np.uint8]
     previous: Int64
     following: Int64
     lexicon: Lexicon
-    _stored: SegmentPart | None
-    _tail: SegmentPart | None
-    _tail_vectors: Float32 | None
+    _tail: SegmentTail
 
     def __init__(self, places: IndexPlaces) -> None:
         self.places = places
@@ -137,33 +121,21 @@ class SegmentIndex:
 
     def embed_tail(self, model: EmbeddingModel, progress: Progress | None = None) -> None:
         """Embed what was stashed since, where that is the model of the generation. Raises: ModelError."""
-        tail = self._tail
-        if (
-            tail is None
-            or tail.vectors is not None
-            or (self._stored is not None and self.model != model.model)
-        ):
+        types = self.columns.types[self.stored :]
+        other = self._stored is not None and self.model != model.model
+        if other or not self._tail.embed(model, types, progress):
             return
-        known = self._tail_vectors
-        types, sizes = self.columns.types[self.stored :], np.diff(tail.chunks.starts)
-        there = 0 if known is None else len(known)
-        fresh = model.embed_segments(tail.chunk_texts()[there:], np.repeat(types, sizes)[there:], progress)
-        vectors = fresh if known is None else np.concatenate([known, fresh])
         self.model, self.setting = model.model, model.setting
-        if self.blocks is None:
-            self.blocks = model.measure(types, tail.chunk_text)
+        if self.blocks is None and self._tail.part is not None:
+            self.blocks = model.measure(types, self._tail.part.chunk_text)
         if self.blocks is not None:
-            embedded = numbers_of(self.blocks.types, types)
-            embedded[: len(self._tail_numbers)] = self._tail_numbers
-            self._tail_numbers = embedded
-            tail = replace(tail, numbers=embedded)
-        self._tail, self._tail_vectors = replace(tail, vectors=vectors), vectors
+            self._tail.number(self.blocks.types, types)
 
     def is_behind(self, model: str) -> bool:
         """Whether the next generation is due: for what came or went since, for another model or type."""
         gone = len(self) - int(self.columns.alive.sum())
         other = len(self) > 0 and model != "" and (model != self.model or self._is_retyped())
-        return other or len(self._segments) >= TAIL or (gone >= TAIL and 4 * gone > len(self))
+        return other or len(self._tail) >= TAIL or (gone >= TAIL and 4 * gone > len(self))
 
     def publish(self, model: EmbeddingModel | None, progress: Progress | None = None) -> None:
         """Write a generation of the segments that are there, with their vectors, and go on from it.
@@ -176,7 +148,10 @@ class SegmentIndex:
         kept = np.flatnonzero(self.columns.alive)
         part = merge_parts(self._parts(), kept, [record_bytes(self.record(row)) for row in kept.tolist()])
         if model is not None and len(part):
-            part = self._embed(part, self.columns.types[kept], model, progress)
+            types = self.columns.types[kept]
+            part = embed_part(part, types, model, progress, known=self.model == model.model)
+            self.model, self.setting = model.model, model.setting
+            self.blocks = model.measure(types, part.chunk_text)
         embedded = part.vectors is not None
         state = SegmentIndexState(
             self._end,
@@ -187,8 +162,8 @@ class SegmentIndex:
             self.places.chunk_tokens,
             blocks=self.blocks if embedded and self.blocks is not None else UNSET,
         )
-        columns, build = self.columns.rows(kept), self.places.build
-        self.places.publish(KIND, partial(write_part, part=part, columns=columns, state=state, build=build))
+        write = partial(write_part, part=part, columns=self.columns.rows(kept), state=state)
+        self.places.publish(KIND, partial(write, build=self.places.build))
         self._open()
         self._fold()
 
@@ -276,60 +251,33 @@ class SegmentIndex:
         wanted = numbers_of(self.blocks.types, self.columns.types)
         return bool((self._numbers() != wanted)[self.columns.alive].any())
 
-    def _embed(
-        self, part: SegmentPart, types: NDArray[np.int8], model: EmbeddingModel, progress: Progress | None
-    ) -> SegmentPart:
-        """Return a part with its vectors by a model; those there are by it are taken over."""
-        numbers = numbers_of(model.types, types) if model.parts else None
-        matrix = part.matrix if self.model == model.model else None
-        stale = np.full(len(part), matrix is None)
-        if matrix is not None and numbers is not None and part.numbers is not None:
-            stale = numbers != part.numbers
-        if stale.any():
-            sizes = np.diff(part.chunks.starts)
-            chunks = np.repeat(stale, sizes)
-            texts = [text for text, wanted in zip(part.chunk_texts(), chunks, strict=True) if wanted]
-            fresh = model.embed_segments(texts, np.repeat(types, sizes)[chunks], progress)
-            vectors = np.empty((len(chunks), fresh.shape[1]), np.float32) if matrix is None else matrix
-            vectors[chunks] = fresh
-            part = replace(part, vectors=vectors)
-        self.model, self.setting = model.model, model.setting
-        self.blocks = model.measure(types, part.chunk_text)
-        return replace(part, numbers=numbers)
-
     def _parts(self) -> list[tuple[SegmentPart, int]]:
         stored = [] if self._stored is None else [(self._stored, 0)]
-        return stored if self._tail is None else [*stored, (self._tail, self.stored)]
+        return stored if self._tail.part is None else [*stored, (self._tail.part, self.stored)]
 
     def _place(self, row: int) -> tuple[SegmentPart, int]:
         start = 0 if row < self.stored else self.stored
-        part = self._stored if row < self.stored else self._tail
+        part = self._stored if row < self.stored else self._tail.part
         assert part is not None
         return part, row - start
 
     def _find(self, identifier: str) -> int:
-        if identifier in self._rows or self._stored is None:
-            return self._rows.get(identifier, -1)
-        key = np.uint64(text_key(identifier))
-        at = int(np.searchsorted(self._stored.ids, key, sorter=self._order))
-        found = int(self._order[at]) if at < len(self._order) else -1
-        return found if found >= 0 and self._stored.ids[found] == key else -1
+        if identifier in self._tail.rows or self._stored is None:
+            return self._tail.rows.get(identifier, -1)
+        key, ids = np.uint64(text_key(identifier)), self._stored.ids
+        at = int(np.searchsorted(ids, key, sorter=self._order))
+        return int(self._order[at]) if at < len(ids) and ids[self._order[at]] == key else -1
 
     def _begin(self, part: SegmentPart | None, columns: SegmentColumns, state: SegmentIndexState) -> None:
         self._stored = part
         self.columns = columns
         self.model, self.setting = state.model, state.setting
         self.blocks = None if state.blocks is UNSET else state.blocks
-        self._tail_numbers = np.empty(0, np.uint8)
         self._end = state.end
         self._order: Int64 = np.argsort(part.ids, kind="stable") if part else np.empty(0, np.int64)
-        self._segments: list[ContextSegment] = []
-        self._texts: list[str] = []
-        self._cut: list[Sequence[SegmentChunk]] = []
-        self._tail = None
-        self._tail_vectors = None
+        count, size = self.places.count_tokens, self.places.chunk_tokens
+        self._tail = SegmentTail(self.stored, partial(segment_chunks, count=count, size=size))
         self._changed: dict[int, ContextSegment] = {}
-        self._rows: dict[str, int] = {}
         self.previous = np.full(len(columns), -1)
         self.following = np.full(len(columns), -1)
         self._link(np.arange(len(columns)))
@@ -364,7 +312,6 @@ class SegmentIndex:
                 states[self._find(str(entry.body.get("id", "")))] = None
             elif entry.kind in (SHOWN, MERGED):
                 uses += [(self._find(identifier), entry.kind) for identifier in used_segments(entry)]
-        self._recall()
         touched = self._extend()
         for row, segment in states.items():
             if row >= 0:
@@ -385,68 +332,29 @@ class SegmentIndex:
             return  # as the ledger reports
         row = self._find(segment.id)
         if row < 0:
-            row = self._rows[segment.id] = self.stored + len(self._segments)
-            self._segments.append(segment)
-            self._texts.append(str(entry.body.get("text") or ""))
+            row = self._tail.put(segment, str(entry.body.get("text") or ""))
         states[row] = segment
 
-    def _recall(self) -> None:
-        """Read the texts of segments that were gone when the generation was written and came back since."""
-        missing = {one.id: at for at, one in enumerate(self._segments) if not self._texts[at]}
-        if missing:
-            for identifier, text in self.places.texts(list(missing)).items():
-                self._texts[missing[identifier]] = text
-
     def _decide(self, row: int, segment: ContextSegment | None) -> None:
-        if segment is None or (row >= self.stored and not self._texts[row - self.stored]):
+        if segment is None or (row >= self.stored and not self._tail.has_text(row)):
             self.columns.alive[row] = False
         else:
             self.columns.set(row, segment)
             self._changed[row] = segment
 
     def _extend(self) -> set[int]:
-        """Make the tail of all that is in it, and return the sessions of what is new."""
-        fresh = len(self._cut)
-        if fresh == len(self._segments):
+        """Bring what was put since into the tail, and return the sessions of what is new."""
+        segments, texts = self._tail.extend(self.places.texts)
+        if not segments:
             return set()
-        segments, texts = self._segments[fresh:], self._texts[fresh:]
         self.columns = join_columns([self.columns, make_columns(segments, texts)])
         self.previous = np.concatenate([self.previous, np.full(len(segments), -1)])
         self.following = np.concatenate([self.following, np.full(len(segments), -1)])
-        self._cut += map(self._chunks_of, segments, texts)
-        self._tail = SegmentPart(
-            build_postings(map(_terms, self._segments, self._texts)),
-            make_chunks(self._cut),
-            make_pool(map(record_bytes, self._segments)),
-            make_pool(map(text_bytes, self._texts)),
-            np.fromiter((text_key(one.id) for one in self._segments), np.uint64, len(self._segments)),
-            None,
-        )
         self.lexicon = Lexicon([part.postings for part, _ in self._parts()])
-        return set(self.columns.sessions[self.stored + fresh :].tolist())
-
-    def _chunks_of(self, segment: ContextSegment, text: str) -> Sequence[SegmentChunk]:
-        count, size = self.places.count_tokens, self.places.chunk_tokens
-        if count(text) > size:
-            places = definition_places(text, segment.type, segment.source)
-            return cut_segment(text, segment.type, count, size=size, definitions=places)
-        whole = cut_segment(text, segment.type, count, size=size)
-        if whole:
-            return (*whole, *sentence_chunks(text, segment.type))
-        return (SegmentChunk(0, 0),)
+        return set(self.columns.sessions[-len(segments) :].tolist())
 
     def _link(self, rows: Int64) -> None:
-        """Order segments by session, time and as they were stashed, and link those that are side by side."""
-        columns = self.columns
+        """Link the segments of whole sessions that are side by side in them."""
         self.previous[rows] = self.following[rows] = -1
-        rows = rows[columns.alive[rows] & (columns.sessions[rows] != 0)]
-        order = rows[np.lexsort((rows, columns.times[rows], columns.sessions[rows]))]
-        same = columns.sessions[order[1:]] == columns.sessions[order[:-1]]
-        self.previous[order[1:][same]] = order[:-1][same]
-        self.following[order[:-1][same]] = order[1:][same]
-
-
-def _terms(segment: ContextSegment, text: str) -> dict[str, int]:
-    """Return the terms a segment is found by: of its text, its topic and the file it is from."""
-    file = PurePosixPath(segment.source).name if _FILE.fullmatch(segment.source) else ""
-    return count_terms("\n".join(filter(None, (text, segment.topic, file))))
+        before, after = self.columns.neighbours(rows)
+        self.previous[after], self.following[before] = before, after

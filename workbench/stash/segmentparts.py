@@ -7,6 +7,7 @@ another one, in memory. Both are read alike, and become one part of the next gen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +27,7 @@ from workbench.stash.columns import (
     unpack_columns,
     unpack_pool,
 )
-from workbench.stash.segmentmodels import ModelBlocks
+from workbench.stash.segmentmodels import EmbeddingModel, ModelBlocks, Progress, numbers_of
 from workbench.text.postings import Postings, merge_postings, pack_postings, unpack_postings
 from workbench.text.vectors import cosines
 
@@ -198,6 +199,34 @@ def merge_parts(
         np.concatenate(vectors) if vectors and len(vectors) == len(parts) else None,
         np.concatenate(numbers) if numbers and len(numbers) == len(parts) else None,
     )
+
+
+def embed_part(
+    part: SegmentPart,
+    types: NDArray[np.int8],
+    model: EmbeddingModel,
+    progress: Progress | None,
+    *,
+    known: bool,
+) -> SegmentPart:
+    """Return a part with its vectors by a model; those it has are taken over if they are `known` to be by it.
+
+    `types` are those of its segments. Raises: ModelError.
+    """
+    numbers = numbers_of(model.types, types) if model.parts else None
+    matrix = part.matrix if known else None
+    stale = np.full(len(part), matrix is None)
+    if matrix is not None and numbers is not None and part.numbers is not None:
+        stale = numbers != part.numbers
+    if stale.any():
+        sizes = np.diff(part.chunks.starts)
+        chunks = np.repeat(stale, sizes)
+        texts = [text for text, wanted in zip(part.chunk_texts(), chunks, strict=True) if wanted]
+        fresh = model.embed_segments(texts, np.repeat(types, sizes)[chunks], progress)
+        vectors = np.empty((len(chunks), fresh.shape[1]), np.float32) if matrix is None else matrix
+        vectors[chunks] = fresh
+        part = replace(part, vectors=vectors)
+    return replace(part, numbers=numbers)
 
 
 def write_part(

@@ -8,13 +8,15 @@ their texts, which are read where they are asked for.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from workbench.curation.records import RecordType
+from workbench.errors import UnknownRecord, UsageError
 from workbench.ports import Journal
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
+from workbench.suggest import did_you_mean
 
 STREAM: Final = "stash"
 PUT: Final = "segment.put"
@@ -23,6 +25,9 @@ SHOWN: Final = "segment.shown"
 MERGED: Final = "segment.merged"
 COLLECTED: Final = "segment.collected"
 EMBEDDED: Final = "segment.embedded"
+
+_NEAR: Final = 1_000
+"""Ids among which one is looked for that may have been meant."""
 
 SHORT: Final = 12
 """Characters of an id that are shown: `seg-` and eight digits."""
@@ -89,3 +94,28 @@ class SegmentRecordType(RecordType[ContextSegment]):
 
 
 SEGMENTS: Final = SegmentRecordType()
+
+
+def identify(beginning: str, known: Collection[str]) -> str:
+    """Return the one of the ids that begins so. Raises: UnknownRecord for none; UsageError for several."""
+    if beginning in known:
+        return beginning
+    found = begun_ids(beginning, known)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(
+            f"{len(found):,} segments begin with {beginning[:40]!r}",
+            hint=f"Give more of it: {', '.join(found[:3])}, …",
+        )
+    near = (one for one in known if one.startswith(beginning[:6]) or one.endswith(beginning[-6:]))
+    hint = did_you_mean(beginning, [one for one, _ in zip(near, range(_NEAR), strict=False)])
+    raise UnknownRecord(
+        f"there is no segment {beginning[:40]!r}", hint=hint or "`workbench stash list` shows all."
+    )
+
+
+def begun_ids(beginning: str, known: Collection[str]) -> list[str]:
+    """Return the ids that begin so, with or without `seg-`, sorted."""
+    forms = (beginning, f"seg-{beginning}") if beginning else ()
+    return sorted(one for one in known if forms and one.startswith(forms))

@@ -7,10 +7,10 @@ notes how they were used (`note_shown`, `note_merged`, which are no steps) and r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from workbench.curation.records import EntryDraft, RecordChange, StepDraft, new_marks
 from workbench.curation.service import CurationService
@@ -28,16 +28,14 @@ from workbench.stash.segmenttype import (
     SHORT,
     SHOWN,
     STREAM,
+    begun_ids,
+    identify,
     segment_id,
 )
 from workbench.stash.stashstore import LOCK, StashLedger, StashStore
 from workbench.stash.times import require_time
-from workbench.suggest import did_you_mean
 from workbench.text.counts import counted
 from workbench.text.redact import redact_values
-
-_NEAR: Final = 1_000
-"""Ids among which one is looked for that may have been meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         def read(ledger: StashLedger) -> tuple[RecordChange[ContextSegment], ...]:
             if not identifier:
                 return tuple(ledger.changes)
-            wanted = _identified(identifier, ledger.versions)
+            wanted = identify(identifier, ledger.versions)
             return tuple(one for one in ledger.changes if one.record_id == wanted)
 
         return self.store.reader.read(read)
@@ -246,9 +244,9 @@ class StashService(CurationService[StashLedger, ContextSegment]):
     def identify(self, ledger: StashLedger, beginning: str) -> str:
         """Return the whole id of a segment from its beginning. Raises: UsageError for none or several."""
         try:
-            return _identified(beginning, ledger.records)
+            return identify(beginning, ledger.records)
         except UnknownRecord:
-            gone = _begun(beginning, ledger.versions)
+            gone = begun_ids(beginning, ledger.versions)
             if len(gone) != 1:
                 raise
             raise UnknownRecord(
@@ -328,27 +326,3 @@ def _storable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return text
-
-
-def _identified(beginning: str, known: Collection[str]) -> str:
-    """Return the one of the ids that begins so. Raises: UnknownRecord for none; UsageError for several."""
-    if beginning in known:
-        return beginning
-    found = _begun(beginning, known)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(
-            f"{len(found):,} segments begin with {beginning[:40]!r}",
-            hint=f"Give more of it: {', '.join(found[:3])}, …",
-        )
-    near = (one for one in known if one.startswith(beginning[:6]) or one.endswith(beginning[-6:]))
-    hint = did_you_mean(beginning, [one for one, _ in zip(near, range(_NEAR), strict=False)])
-    raise UnknownRecord(
-        f"there is no segment {beginning[:40]!r}", hint=hint or "`workbench stash list` shows all."
-    )
-
-
-def _begun(beginning: str, known: Collection[str]) -> list[str]:
-    forms = (beginning, f"seg-{beginning}") if beginning else ()
-    return sorted(one for one in known if forms and one.startswith(forms))

@@ -210,14 +210,12 @@ def stash(host: ProjectHost, given: StashRequest) -> StashReceipt:
     """Put segments aside as one step, secrets masked."""
     from msgspec import structs
 
-    from workbench.entry.services.stash import collect_daily, stash_service
+    from workbench.entry.services.stash_additions import put_aside
     from workbench.records.segments import ContextSegment
 
     with host.operation("stash-edit") as work:
-        service = stash_service(work.project, host.by)
-        collect_daily(work.project, service)
         segments = [ContextSegment(**structs.asdict(one)) for one in given.segments]
-        added = service.add_many(segments, reason=given.reason).segments
+        added = put_aside(work.project, host.by, segments, given.reason)
     return StashReceipt(len(added), tuple(one.segment_id for one in added), sum(one.tokens for one in added))
 
 

@@ -242,14 +242,14 @@ def _recall(served: ServedProject, given: RecallArguments, agent: str) -> Recall
 
 
 def _stash(served: ServedProject, given: StashArguments, agent: str) -> StashResult:
-    from workbench.entry.services.stash import collect_daily, stash_service
+    from workbench.entry.services.stash import stash_service
+    from workbench.entry.services.stash_additions import put_aside
     from workbench.records.segments import ContextSegment
 
     host = served.host()
     with host.operation("stash-edit") as work:
-        service = stash_service(work.project, host.by)
         days = _or_none(given.expires_in_days)
-        expires_at = None if days is None else service.in_days(days)
+        expires_at = None if days is None else stash_service(work.project, host.by).in_days(days)
         whole = (GivenSegment(one) if isinstance(one, str) else one for one in given.segments)
         segments = [
             ContextSegment(
@@ -262,8 +262,7 @@ def _stash(served: ServedProject, given: StashArguments, agent: str) -> StashRes
             )
             for one in whole
         ]
-        collect_daily(work.project, service)
-        kept = service.add_many(segments, reason="put aside by an agent").segments
+        kept = put_aside(work.project, host.by, segments, "put aside by an agent")
     return StashResult(
         len(kept), tuple(one.segment_id for one in kept), tokens_freed=sum(one.tokens for one in kept)
     )

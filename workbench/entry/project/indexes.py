@@ -52,6 +52,12 @@ class ProjectIndexes(ProjectTables):
             cached(embedder, self.home / "embeddings"), self.latest, self.publish, setting=setting, note=note
         )
 
+    @property
+    def loaded_vectors(self) -> VectorStore | None:
+        """What embeds texts where this process has asked for it before, None where it has not."""
+        found: tuple[VectorStore | None, str] = vars(self).get("text_vectors", (None, ""))
+        return found[0]
+
     def vectors_by_setting(self, setting: str, *, prepare: bool = False) -> tuple[VectorStore | None, str]:
         """Return what embeds by just the model of a setting, and what is missing if it is not ready."""
         from store import embedding

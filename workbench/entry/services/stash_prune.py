@@ -11,14 +11,12 @@ from workbench.errors import ModelError, UsageError
 from workbench.records.answers.stash import JudgedPiece, PruneResponse
 from workbench.records.segments import ContextSegment
 from workbench.sessions.importers.lines import open_transcript
+from workbench.stash.activecontext import ContextPiece, context_pieces, task_of
 from workbench.stash.pruning import (
     LATEST,
-    ContextPiece,
     PrunedPiece,
     PruneProposal,
-    context_pieces,
     propose_pruning,
-    task_of,
 )
 from workbench.stash.reading import TranscriptSegments, read_segments
 from workbench.stash.service import StashAddition, StashService
