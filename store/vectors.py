@@ -32,7 +32,10 @@ BATCH_CROSSOVER: Final = 15_000
 M: Final = 16
 EF_CONSTRUCTION: Final = 100
 EF_SEARCH: Final = 400
-"""Candidates of a search: with 64 the graph of 300,000 vectors found 0.67 of the ten nearest."""
+EF_MOST: Final = 4_000
+FULL: Final = 316_000
+"""Candidates of a search: `EF_SEARCH` up to `FULL` vectors, from there on with their square, `EF_MOST` at
+most. Of a million vectors 400 find 0.94 of the ten nearest, 3,200 find 0.975 (docs/benchmarks.md)."""
 
 EF_BATCH: Final = 64
 """Candidates in a batch, which looks for texts that say nearly the same: those are found by any."""
@@ -67,7 +70,8 @@ class CosineIndex:
     """Unit vectors float32 [n, d] of a model; ids are their rows.
 
     `graph` opens hnswlib's graph, whose labels are rows of the vectors it was built of: `labels` int64 [m]
-    leads from those to rows here, -1 for vectors that are gone. Rows it does not lead to are the tail.
+    leads from those to rows here, -1 for vectors that are gone. Rows it does not lead to are the tail. `ef`
+    are the candidates of a search through it, 0 for as many as their number asks for.
     """
 
     def __init__(
@@ -77,14 +81,14 @@ class CosineIndex:
         model: str = "",
         graph: Callable[[], Any] | None = None,
         labels: Int64 | None = None,
-        ef: int = EF_SEARCH,
+        ef: int = 0,
     ) -> None:
         if vectors.ndim != 2:
             raise ValueError(f"vectors of shape {vectors.shape} are no matrix")
         self.vectors = vectors
         self.model = model
         self._open = graph
-        self._ef = ef
+        self._ef = ef or search_breadth(len(vectors))
         self._graph: Any = None
         self._labels = np.arange(len(vectors)) if labels is None else labels
         self._tail = np.setdiff1d(np.arange(len(vectors)), self._labels) if labels is not None else None
@@ -188,13 +192,18 @@ def build_index(vectors: Float32, *, model: str = "", searches: int = 1) -> Cosi
             f"the model {model} gave vectors that are not finite".replace("  ", " "),
             hint="Choose another one with `workbench config set models.embedding`.",
         )
-    least, ef = (BATCH_CROSSOVER, EF_BATCH) if searches >= len(vectors) else (CROSSOVER, EF_SEARCH)
+    least, ef = (BATCH_CROSSOVER, EF_BATCH) if searches >= len(vectors) else (CROSSOVER, 0)
     if len(vectors) < max(least, 1) or not _has_hnswlib():
         return CosineIndex(vectors, model=model)
     graph = _empty_graph(vectors.shape[1])
     graph.init_index(len(vectors), ef_construction=EF_CONSTRUCTION, M=M, random_seed=_SEED)
     graph.add_items(vectors, np.arange(len(vectors)), num_threads=1)
     return CosineIndex(vectors, model=model, graph=lambda: graph, ef=ef)
+
+
+def search_breadth(count: int) -> int:
+    """Return the candidates of a search through the graph of so many vectors."""
+    return min(max(EF_SEARCH, round(EF_SEARCH * (count / FULL) ** 2)), EF_MOST)
 
 
 def load_index(directory: Path) -> CosineIndex:

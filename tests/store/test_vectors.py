@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import vectors as vectors_module
-from store.vectors import EXACT, HNSWLIB, CosineIndex, build_index, load_index
+from store.vectors import EXACT, HNSWLIB, CosineIndex, build_index, load_index, search_breadth
 from tests.extras import needs_graph
 from workbench.errors import ModelError, StoreError
 from workbench.text.vectors import best, cosines
@@ -231,6 +231,15 @@ def test_method_follows_the_number_of_vectors_and_searches(monkeypatch: pytest.M
 
     assert [build_index(unit(count)).method for count in (19, 20)] == [EXACT, HNSWLIB]
     assert [build_index(unit(count), searches=count).method for count in (9, 10)] == [EXACT, HNSWLIB]
+
+
+@pytest.mark.parametrize(
+    ("count", "candidates"),
+    [(1_000, 400), (250_000, 400), (500_000, 1_001), (1_000_000, 4_000), (10**7, 4_000)],
+)
+def test_large_graphs_are_searched_more_broadly(count: int, candidates: int) -> None:
+    """From some size on the candidates grow with its square, up to what a search may take."""
+    assert search_breadth(count) == candidates
 
 
 def test_values_that_are_not_finite_are_refused(method: str) -> None:

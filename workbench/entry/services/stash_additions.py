@@ -43,7 +43,7 @@ def embed_at_once(project: OpenedProject, segments: Sequence[ContextSegment]) ->
         return
     import numpy as np
 
-    from workbench.entry.services.stash_models import segment_model
+    from workbench.entry.services.stash_models import model_by, segment_model
     from workbench.stash.chunking import embedded_text
     from workbench.stash.columns import TYPES
     from workbench.stash.segmenttail import segment_chunks
@@ -55,4 +55,4 @@ def embed_at_once(project: OpenedProject, segments: Sequence[ContextSegment]) ->
         texts += [embedded_text(one.text, chunk) for chunk in chunks]
         types += [TYPES.index(one.type)] * len(chunks)
     with suppress(ModelError, ConfigError):
-        segment_model(project, vectors)[0].embed_segments(texts, np.array(types, np.int8))
+        segment_model(project, model_by(vectors))[0].embed_segments(texts, np.array(types, np.int8))
