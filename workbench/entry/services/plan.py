@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from workbench.entry.parameters import DEFAULT_VARIANT, match_params, session_variant, variant_rules
 from workbench.entry.project import OpenedProject
@@ -34,6 +34,8 @@ from workbench.rules.matching.match import MatchReport, RuleMatch
 if TYPE_CHECKING:
     from workbench.sessions.episodes import EpisodeService
     from workbench.stash.selection import ChosenSegment
+
+_SERVER: Final = "http"
 
 
 def preview_for(
@@ -85,8 +87,10 @@ def plan_for(
     made = preview_for(project, measurement, request, style=style, baseline=baseline, progress=progress)
     measurement.note = record_given(project, request, made.rules, made.learnings, made.segments, by=by)
     if event and not measurement.note:
+        # The session in the environment of a server is that of whoever started it, not of its caller.
+        session = "" if by == _SERVER else agent_session(project.environment)
         try:
-            record_plan(project, made, request, event, session=agent_session(project.environment), by=by)
+            record_plan(project, made, request, event, session=session, by=by)
         except StoreError as error:
             measurement.note = f"what was handed over is not recorded: {error.message}"
     return made
