@@ -75,18 +75,18 @@ def usage_line(found: UsageResponse) -> str:
         return ""
     given, opened = sum(one.files for one in found.sessions), sum(one.opened for one in sessions)
     changed, missed = sum(len(one.changed) for one in sessions), sum(len(one.missed) for one in sessions)
-    calls = counted(sum(one.calls for one in found.hooks), "hand-over")
     parts = [
-        f"{calls} to {counted(len(sessions), 'session')}",
+        counted(sum(one.calls for one in found.hooks), "hand-over"),
+        f"{tokens(sum(one.tokens for one in found.hooks))} tokens",
         f"{counted(given, 'file')} given",
         f"{opened:,} opened",
         f"{changed:,} edited",
     ]
     if missed:
-        parts.append(f"! {missed:,} edited and not given")
+        parts.append(f"! {missed:,} not given")
     if broken := sum(len(one.broken) for one in sessions):
         parts.append(f"✗ {counted(broken, 'rule')} broken although given")
-    return " · ".join([*parts, f"{tokens(sum(one.tokens for one in found.hooks))} tokens"])
+    return " · ".join(parts)
 
 
 def operation_cells(one: OperationStats) -> tuple[Content, ...]:

@@ -68,7 +68,7 @@ async def test_figures_of_all_operations_are_shown(roastery: Path) -> None:
         journal_of(roastery).append("handovers", "handover.given", [given], by="cli")
         await press(pilot, "right_square_bracket")
         await settle(pilot)
-        line = "1 hand-over to 1 session · 2 files given · 0 opened · 0 edited · 900 tokens"
+        line = "1 hand-over · 900 tokens · 2 files given · 0 opened · 0 edited"
         assert text_of(app, "#metrics-usage") == line
 
 
