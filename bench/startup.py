@@ -27,9 +27,9 @@ app = Probed()
 _OURS = """
 import gc, sys
 from pathlib import Path
-from workbench.entry.cli import main
+from workbench.entry import start
 from screens.app import WorkbenchApp
-gc.set_threshold(main.YOUNG_OBJECTS)
+gc.set_threshold(start.YOUNG_OBJECTS)
 class Probed(WorkbenchApp):
     pass
 def drawn(app):

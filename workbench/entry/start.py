@@ -8,12 +8,18 @@ import os
 import sys
 import threading
 from contextlib import suppress
-from typing import NoReturn
+from typing import Final, NoReturn
+
+YOUNG_OBJECTS: Final = 70_000
+"""How many are made before cycles are looked for, 700 in Python: commands live for moments."""
+
+_OF_A_PLAN: Final = 300_000  # one is over before it has made so many
 
 
 def main() -> None:
     """Run the program and exit with its code. A hook loads nothing that only commands need."""
     words = sys.argv[1:]
+    gc.set_threshold(_OF_A_PLAN if words[:1] in (["plan"], ["rank"]) else YOUNG_OBJECTS)
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words) and not sys.stdin.isatty():
         from workbench.entry.hooks.run import main as answer_hook
 

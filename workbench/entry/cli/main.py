@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -17,7 +16,6 @@ from workbench.entry.cli.output import Output
 from workbench.entry.os.terminal import can_show_app
 from workbench.errors import ParseError, Unasked, WorkbenchError
 
-YOUNG_OBJECTS = 70_000
 _COMMAND_FLAGS = frozenset({"--replay", "--serve-web"})
 
 COMMANDS = lazy_commands("workbench")
@@ -68,8 +66,6 @@ def cli(context: click.Context) -> int | None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the program and exit with its code."""
-    # A command lives for moments: looking for cycles a hundred times less often saves a tenth of a plan.
-    gc.set_threshold(YOUNG_OBJECTS)
     # Started in the background by nohup, a script or CI it ignores what would end it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

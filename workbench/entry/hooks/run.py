@@ -21,7 +21,7 @@ MAX_PAYLOAD: Final = 16 << 20  # bytes
 SECONDS: Final = 1.0  # seconds, until the settings are read
 _OFF: Final = frozenset({"0", "false", "no", "off"})
 _BLOCK: Final = 1 << 16
-_YOUNG_OBJECTS: Final = 70_000
+_YOUNG_OBJECTS: Final = 300_000  # it is over before it has made so many
 
 
 class HookDeadline:
