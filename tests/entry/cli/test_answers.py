@@ -12,8 +12,15 @@ from tests.conftest import Connections
 from workbench.entry.schemas import ANSWERS, schema_of
 from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
-from workbench.records.answers.project import DoctorReport, ExploreResponse, IndexReport, ProjectStatus
-from workbench.records.answers.rules import CheckResponse, MatchResponse
+from workbench.records.answers.project import (
+    Delta,
+    DoctorReport,
+    ExploreResponse,
+    IndexReport,
+    ProjectStatus,
+    StatsReport,
+)
+from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
 from workbench.records.answers.usage import UsageResponse
 
@@ -22,10 +29,13 @@ EXAMPLE = str(Path(__file__).parents[3] / "sample_data" / "stash_example.jsonl")
 TASK = "jwt token is not refreshed on 401"
 COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     CheckResponse: ("rules", "check", "--tool", "Bash", "--input", FORCED),
+    Delta: ("delta",),
     DoctorReport: ("doctor",),
+    EffectiveResponse: ("rules", "effective", "pkg/auth.py", "--agent", "claude"),
     ExploreResponse: ("explore",),
     ImportResponse: ("stash", "import", EXAMPLE),
     IndexReport: ("refresh",),
+    LintReport: ("rules", "lint"),
     MatchResponse: ("rules", "match", TASK),
     MergeResponse: ("stash", "merge", "seg-1"),
     PlanResponse: ("plan", TASK),
@@ -33,6 +43,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     PruneResponse: ("stash", "prune", "--budget", "700", EXAMPLE, "--apply"),
     RankResponse: ("rank", TASK),
     RetrieveResponse: ("stash", "search", "tokens"),
+    StatsReport: ("stats",),
     UsageResponse: ("stats", "--usage"),
 }
 
