@@ -81,6 +81,7 @@ COMMANDS = tuple(
     explain README.md
     sql "select count(*) from rules"
     replay --tasks 2 --no-packs --workers 1
+    gain
     doctor
     rebuild
     """.strip().splitlines()
