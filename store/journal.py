@@ -16,6 +16,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -169,32 +170,22 @@ class FileJournal:
         self, stream: str, start: int = 0, end: int | None = None
     ) -> Iterator[tuple[int, int, Entry | Quarantined]]:
         """Yield (offset of the line, offset after it, entry or quarantined line) from `start` to `end`."""
-        path = stream_path(self._root, stream)
-        with translated(f"reading the journal {stream}", JournalError):
-            try:
-                file = open_stream(path)
-            except FileNotFoundError:
+        with reading_stream(self._root, stream) as file:
+            if file is None:
                 return
-            with file:
-                stop = readable_end(file) if end is None else end
-                _check_start(file, stream, start)
-                for offset, after, line in _lines(file, start, stop):
-                    entry = decode_line(line)
-                    if isinstance(entry, Entry):
-                        yield offset, after, entry
-                    elif entry:
-                        yield offset, after, Quarantined(stream, 0, offset, entry)
+            stop = readable_end(file) if end is None else end
+            _check_start(file, stream, start)
+            for offset, after, line in _lines(file, start, stop):
+                entry = decode_line(line)
+                if isinstance(entry, Entry):
+                    yield offset, after, entry
+                elif entry:
+                    yield offset, after, Quarantined(stream, 0, offset, entry)
 
     def size(self, stream: str) -> int:
         """Return how many bytes a reader may consume now, 0 for a stream that does not exist."""
-        path = stream_path(self._root, stream)
-        with translated(f"reading the journal {stream}", JournalError):
-            try:
-                file = open_stream(path)
-            except FileNotFoundError:
-                return 0
-            with file:
-                return readable_end(file)
+        with reading_stream(self._root, stream) as file:
+            return 0 if file is None else readable_end(file)
 
     def settled_size(self, stream: str) -> int:
         """Return the size while no writer is at work: what is there now is never rolled back.
@@ -210,33 +201,25 @@ class FileJournal:
         Besides the size it holds the first line and the end of the last one, in which the entries' ids are: a
         journal that another one of the same size took the place of has another revision.
         """
-        path = stream_path(self._root, stream)
-        with translated(f"reading the journal {stream}", JournalError):
-            try:
-                file = open_stream(path)
-            except FileNotFoundError:
+        with reading_stream(self._root, stream) as file:
+            if file is None:
                 return "0"
-            with file:
-                end = readable_end(file)
-                file.seek(0)
-                first = file.read(min(end, _FIRST))
-                file.seek(max(0, end - _LAST))
-                last = file.read(min(end, _LAST))
+            end = readable_end(file)
+            file.seek(0)
+            first = file.read(min(end, _FIRST))
+            file.seek(max(0, end - _LAST))
+            last = file.read(min(end, _LAST))
         return f"{end}:{hashlib.blake2b(first + last, digest_size=12).hexdigest()}"
 
     def checksum(self, stream: str, end: int) -> int:
         """Return the CRC-32 of the first `end` bytes, -1 for a stream that is shorter."""
-        path = stream_path(self._root, stream)
-        with translated(f"reading the journal {stream}", JournalError):
-            try:
-                file = open_stream(path)
-            except FileNotFoundError:
+        with reading_stream(self._root, stream) as file:
+            if file is None:
                 return -1 if end else 0
-            with file:
-                crc = 0
-                while end and (block := file.read(min(end, _BLOCK))):
-                    crc, end = zlib.crc32(block, crc), end - len(block)
-                return -1 if end else crc
+            crc = 0
+            while end and (block := file.read(min(end, _BLOCK))):
+                crc, end = zlib.crc32(block, crc), end - len(block)
+            return -1 if end else crc
 
     def streams(self) -> list[str]:
         """Return the names of the streams that exist, sorted."""
@@ -244,14 +227,8 @@ class FileJournal:
 
     def prefix(self, stream: str, length: int) -> bytes:
         """Return the first `length` bytes of a stream, fewer if it is shorter: they identify it."""
-        path = stream_path(self._root, stream)
-        with translated(f"reading the journal {stream}", JournalError):
-            try:
-                file = open_stream(path)
-            except FileNotFoundError:
-                return b""
-            with file:
-                return file.read(length)
+        with reading_stream(self._root, stream) as file:
+            return b"" if file is None else file.read(length)
 
     def _lock(self, stream: str) -> Path:
         return lock_path(self._root, stream)
@@ -288,10 +265,9 @@ def verify(root: Path) -> list[Quarantined]:
     """
     found: list[Quarantined] = []
     for stream in list_streams(root):
-        with (
-            translated(f"reading the journal {stream}", JournalError),
-            open_stream(stream_path(root, stream)) as file,
-        ):
+        with reading_stream(root, stream) as file:
+            if file is None:
+                continue  # set aside meanwhile
             stop = readable_end(file)
             for number, (offset, _, line) in enumerate(_lines(file, 0, stop), start=1):
                 reason = decode_line(line)
@@ -357,10 +333,16 @@ def _parse(line: bytes) -> _Line:
         return convert(json.loads(line), _Line)
 
 
-def open_stream(path: Path) -> IO[bytes]:
-    """Open a stream's file for reading. Raises: OSError."""
-    descriptor = open_state(path, os.O_RDONLY | _BINARY)
-    return open(descriptor, "rb")
+@contextmanager
+def reading_stream(root: Path, stream: str) -> Iterator[IO[bytes] | None]:
+    """Open a stream to be read inside, None for one that does not exist. Raises: JournalError."""
+    with translated(f"reading the journal {stream}", JournalError):
+        try:
+            file = os.fdopen(open_state(stream_path(root, stream), os.O_RDONLY | _BINARY), "rb")
+        except FileNotFoundError:
+            file = None
+        with file or nullcontext():
+            yield file
 
 
 def readable_end(file: IO[bytes]) -> int:

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
 
-from store.files import translated
-from store.journal import decode_line, open_stream, readable_end, stream_path
-from workbench.errors import JournalError
+from store.journal import decode_line, readable_end, reading_stream
 from workbench.ports import Entry
 
 _PIECE: Final = 1 << 20
@@ -19,36 +17,28 @@ def mentioning(root: Path, stream: str, text: str) -> Iterator[Entry]:
 
     `root` is the state directory. Lines that cannot be read are left out. Raises: JournalError.
     """
-    path = stream_path(root, stream)
-    with translated(f"reading the journal {stream}", JournalError):
-        try:
-            file = open_stream(path)
-        except FileNotFoundError:
+    with reading_stream(root, stream) as file:
+        if file is None:
             return
-        with file:
-            for line in _lines_with(file, text.encode("ascii")):
-                found = decode_line(line)
-                if isinstance(found, Entry):
-                    yield found
+        for line in _lines_with(file, text.encode("ascii")):
+            found = decode_line(line)
+            if isinstance(found, Entry):
+                yield found
 
 
 def newest(root: Path, stream: str, most: int) -> Iterator[Entry]:
     """Yield the entries of the last `most` bytes of a stream, in order. Raises: JournalError."""
-    path = stream_path(root, stream)
-    with translated(f"reading the journal {stream}", JournalError):
-        try:
-            file = open_stream(path)
-        except FileNotFoundError:
+    with reading_stream(root, stream) as file:
+        if file is None:
             return
-        with file:
-            stop = readable_end(file)
-            start = max(0, stop - most)
-            file.seek(start)
-            lines = file.read(stop - start).splitlines(keepends=True)
-            for line in lines[1:] if start else lines:
-                found = decode_line(line)
-                if isinstance(found, Entry):
-                    yield found
+        stop = readable_end(file)
+        start = max(0, stop - most)
+        file.seek(start)
+        lines = file.read(stop - start).splitlines(keepends=True)
+        for line in lines[1:] if start else lines:
+            found = decode_line(line)
+            if isinstance(found, Entry):
+                yield found
 
 
 def _lines_with(file: IO[bytes], needle: bytes) -> Iterator[bytes]:

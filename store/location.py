@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,16 +21,16 @@ from store import locks
 from store.files import PRIVATE_DIR, STATE, linked_below, private_dir, read_state, translated, write_atomic
 from store.journal import (
     ROTATED,
+    decode_line,
     list_streams,
     lock_path,
-    open_stream,
     readable_end,
+    reading_stream,
     stream_path,
     write_lines,
 )
-from store.journal import decode_line as decoded
 from store.runs import list_runs
-from workbench.errors import JournalError, StoreError
+from workbench.errors import StoreError
 from workbench.places import fallback_root, user_home
 from workbench.ports import Entry
 from workbench.records.conversion import decode_json
@@ -217,16 +216,13 @@ def _carry(source: Path, target: Path, stream: str) -> int:
 
 def _entries(root: Path, stream: str) -> list[tuple[bytes, Entry]]:
     """Return the lines of a stream that can be read, with their entries."""
-    with translated(f"reading the journal {stream}", JournalError):
-        try:
-            file = open_stream(stream_path(root, stream))
-        except FileNotFoundError:
+    with reading_stream(root, stream) as file:
+        if file is None:
             return []
-        with file:
-            end = readable_end(file)
-            file.seek(0)
-            lines = file.read(end).split(b"\n")
-    found = ((line, decoded(line)) for line in lines)
+        end = readable_end(file)
+        file.seek(0)
+        lines = file.read(end).split(b"\n")
+    found = ((line, decode_line(line)) for line in lines)
     return [(line, entry) for line, entry in found if isinstance(entry, Entry)]
 
 
@@ -236,12 +232,9 @@ def _ends(root: Path) -> dict[str, int]:
     for stream in list_streams(root):
         if stream.split("-")[0] in ROTATED:
             continue
-        with (
-            translated(f"reading the journal {stream}", JournalError),
-            suppress(FileNotFoundError),
-            open_stream(stream_path(root, stream)) as file,
-        ):
-            found[stream] = readable_end(file)
+        with reading_stream(root, stream) as file:
+            if file is not None:
+                found[stream] = readable_end(file)
     return found
 
 
