@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
@@ -32,7 +31,6 @@ from workbench.lists.tables import ListTable
 Searches = Mapping[PairType, PairSearch]
 
 _SEARCHING = "searching for conflicts"
-_GLANCE = 0.04  # seconds the cursor rests on a pair before it is laid out
 
 
 class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
@@ -266,14 +264,8 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         self.bench.badges[self.section] = f"{waiting:,}" if waiting else ""
         self.query_one(TopBar).refresh()
 
-    @on(VirtualTable.Highlighted, "#conflicts-queue")
-    def _highlighted(self, event: VirtualTable.Highlighted) -> None:
-        event.stop()
-        self.bench.jobs.later("conflicts/glance", _GLANCE, self.glance)
-
-    @on(VirtualTable.Opened, "#conflicts-queue")
-    def _opened(self, event: VirtualTable.Opened) -> None:
-        event.stop()
+    def open_current(self) -> None:
+        """Go to the pair."""
         if not self.query_one(PairPanel).display:
             self.action_queue()
         self.query_one("#diff-left").focus()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from textual import on
 from textual.content import Content
 
 from screens.base import SectionScreen
@@ -29,6 +30,7 @@ RowT = TypeVar("RowT")
 
 _BATCH = 1_000  # records that are looked up at once
 _LONG = 0.5  # seconds after which is said what is waited for
+_GLANCE = 0.04  # seconds the cursor rests on a record before it is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
     list_id: ClassVar[str]
     list_command: ClassVar[tuple[str, ...]]
     """The command that lists the records."""
+    marks_hint: ClassVar[str] = ""
+    """What acts on marked records, empty where none can be marked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,6 +104,15 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
     def glance(self) -> None:
         """Show the record under the cursor."""
         raise NotImplementedError
+
+    def open_current(self) -> None:
+        """Go to what shows the record under the cursor."""
+        raise NotImplementedError
+
+    @property
+    def summary(self) -> str:
+        """What is said of the list while nothing is marked."""
+        return ""
 
     def base_filter(self) -> Filter:
         """Return what holds for all that is listed, besides what is typed."""
@@ -164,6 +177,25 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         terms = (*self.base_filter().terms, *wanted.filter.terms)
         sort = wanted.sort or (None if wanted.filter.ranks else self.usual_sort())
         return ListQuery(Filter(terms), sort)
+
+    @on(VirtualTable.Highlighted)
+    def _moved(self, event: VirtualTable.Highlighted) -> None:
+        if event.table is self.table:
+            event.stop()
+            self.refresh_bindings()
+            self.bench.jobs.later(f"{self.section}/glance", _GLANCE, self.glance)
+
+    @on(VirtualTable.Opened)
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        if event.table is self.table:
+            event.stop()
+            self.open_current()
+
+    @on(VirtualTable.MarksChanged)
+    def _marked(self, event: VirtualTable.MarksChanged) -> None:
+        if event.table is self.table and self.marks_hint:
+            event.stop()
+            self.say(f"{event.count:,} marked · {self.marks_hint}" if event.count else self.summary)
 
     def go_to(self, key: str) -> None:
         """Have the cursor on a record once it is listed."""

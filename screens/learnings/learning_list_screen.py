@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
@@ -15,6 +14,7 @@ from textual.widgets import Static
 from screens.chrome import TopBar
 from screens.conflicts.learning_pairs import FEW, LearningPairs
 from screens.conflicts.pair_source import PairSearch
+from screens.curation.record_pane import RecordPane
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Job
 from screens.learnings.learning_changes import LearningChanges
@@ -23,9 +23,9 @@ from screens.learnings.learning_pane import (
     EMPTY,
     NONE_LIKE_THAT,
     NONE_WAITS,
-    LearningPane,
     ReviewProgress,
     head_content,
+    story_content,
 )
 from screens.learnings.learning_service import LearningCounts, LearningStory, count_learnings, story
 from screens.widgets.filter import FilterBar
@@ -38,7 +38,6 @@ from workbench.memory.learnings.review import ReviewItem
 from workbench.records.learnings import FeatureLearning
 from workbench.text.counts import counted
 
-_GLANCE: Final = 0.04  # seconds the cursor rests on a learning before it is shown
 _QUIET: Final = 1.0  # seconds without a change after which very many are compared again
 
 
@@ -48,6 +47,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
     list_type: ClassVar = LEARNINGS
     list_id: ClassVar = "learnings-list"
     list_command: ClassVar = ("memory", "list")
+    marks_hint: ClassVar = "a x d R act on all of them, one step"
     DEFAULT_CSS = """
     LearningListScreen {
         & #learnings-head { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
@@ -69,6 +69,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         self.counts = LearningCounts()
         self.view: View = "queue"
         self.changes = LearningChanges(self)
+        self._story: LearningStory | None = None
         self._read = False
         self._compared = False
 
@@ -81,7 +82,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
             )
             with Container(id="learnings-split"):
                 yield VirtualTable(COLUMNS, empty=" ", id="learnings-list")
-                yield LearningPane(id="learnings-pane")
+                yield RecordPane("learning", id="learnings-pane")
 
     # What is remembered.
 
@@ -145,9 +146,9 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
     # The list.
 
     @property
-    def pane(self) -> LearningPane:
+    def pane(self) -> RecordPane:
         """The learning under the cursor."""
-        return self.query_one(LearningPane)
+        return self.query_one(RecordPane)
 
     def table_of(self, job: Job) -> ListTable[LearningRow]:
         """Return the table of the learnings."""
@@ -188,7 +189,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
     @property
     def item(self) -> ReviewItem | None:
         """Why the learning under the cursor waits, once it is shown."""
-        shown = self.pane.story
+        shown = self._story
         return shown.past.item if shown is not None and shown.learning.id == self.table.cursor_key else None
 
     @property
@@ -252,32 +253,22 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
 
     # The learning under the cursor.
 
-    @on(VirtualTable.Highlighted, "#learnings-list")
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
-        event.stop()
-        self.refresh_bindings()
-        self.bench.jobs.later("learnings/glance", _GLANCE, self.glance)
-
-    @on(VirtualTable.Opened, "#learnings-list")
-    def _opened(self, event: VirtualTable.Opened) -> None:
-        event.stop()
+    def open_current(self) -> None:
+        """Go to the pane."""
         self.pane.focus()
-
-    @on(VirtualTable.MarksChanged, "#learnings-list")
-    def _marked(self, event: VirtualTable.MarksChanged) -> None:
-        event.stop()
-        self.say(f"{event.count:,} marked · a x d R act on all of them, one step" if event.count else "")
 
     def glance(self) -> None:
         """Show the learning under the cursor with everything known of it."""
         row = self.row
         if row is None:
             if not self.table.count:
-                self.pane.show(None)
+                self._story = None
+                self.pane.show()
             return
 
         def then(found: LearningStory) -> None:
             if found.learning.id == self.table.cursor_key:
-                self.pane.show(found)
+                self._story = found
+                self.pane.show(found.learning.id, partial(story_content, found))
 
         self.ask("Learning", partial(story, self.engine, row), then, group="story", quiet=True)

@@ -7,24 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
 
+from screens.curation.record_pane import RecordPast, moment
 from screens.learnings.learning_list import SOURCES, STATES, WHYS, View, days, is_stale, state_of
 from screens.learnings.learning_service import LearningCounts, LearningStory
-from screens.rules.rule_text import labelled, reworded
+from screens.rules.rule_text import labelled
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
-from screens.widgets.diff import ReadingPane, mark_words
+from screens.widgets.diff import mark_words
 from workbench.lists.learnings import LearningRow
 from workbench.memory.learnings.review import Why, provenance
-from workbench.records.learnings import FeatureLearning
 from workbench.text.counts import counted
-from workbench.text.word_diff import word_pieces
 
 if TYPE_CHECKING:
-    from workbench.curation.records import RecordChange
     from workbench.memory.learnings.ledger import Note
 
 
@@ -44,24 +40,11 @@ NONE_LIKE_THAT: Final = "No learning is like that.\n\nescape in the bar above ta
 _BAR: Final = 10
 _NAME: Final = 24  # characters of a session that are shown
 
-_TEXTS: Final = frozenset({"text", "reason"})
-
-_CHANGED: Final = (
-    "text",
-    "reason",
-    "state",
-    "reviewed",
-    "feature",
-    "task_id",
-    "kind",
-    "scope",
-    "files",
-    "source",
-    "successor",
-    "merged_from",
+PAST: Final = RecordPast(
+    "learned",
+    "taken back",
+    tuple("text reason state reviewed feature task_id kind scope files source successor merged_from".split()),
 )
-
-_MOST: Final = 40  # changes that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +77,7 @@ def head_content(counts: LearningCounts, view: View, progress: ReviewProgress, *
     return Content("  ").join(parts)
 
 
-def story_content(story: LearningStory, *, width: int = 80) -> Content:
+def story_content(story: LearningStory, width: int = 80) -> Content:
     """Return a learning whole; values are wrapped at `width` cells beside their names."""
     one = story.learning
     parts = [_head(story), Content(""), shown_lines(one.text, "" if one.live else "$text-muted")]
@@ -104,7 +87,7 @@ def story_content(story: LearningStory, *, width: int = 80) -> Content:
     parts += [labelled(name, value, width=width) for name, value in facts(story.row)]
     parts += list(_notes("found out in", story.past.hits, "$text-primary"))
     parts += list(_notes("contradicted in", story.past.against, "$text-error"))
-    parts += list(_past(story.past.changes, width))
+    parts += list(PAST.lines(story.past.changes, width))
     return Content("\n").join(parts)
 
 
@@ -157,7 +140,7 @@ def _waits(story: LearningStory, width: int) -> Iterator[Content]:
 def facts(row: LearningRow) -> list[tuple[str, str]]:
     """Return what is known of a learning by name, what is empty left out."""
     one = row.learning
-    reviewed = one.reviewed_at[:16].replace("T", " ") + (f" by {one.reviewed_by}" if one.reviewed_by else "")
+    reviewed = moment(one.reviewed_at) + (f" by {one.reviewed_by}" if one.reviewed_by else "")
     found = [
         ("from", provenance(one)),
         ("kind", one.kind.value),
@@ -171,7 +154,7 @@ def facts(row: LearningRow) -> list[tuple[str, str]]:
         ("scope", ", ".join(one.scope)),
         (
             "learned",
-            f"{one.timestamp[:16].replace('T', ' ')} ({days(row.age)})" if one.timestamp else "",
+            f"{moment(one.timestamp)} ({days(row.age)})" if one.timestamp else "",
         ),
         ("last seen", days(row.heard)),
         ("reviewed", reviewed if one.reviewed else ""),
@@ -194,94 +177,4 @@ def _notes(title: str, notes: Sequence[Note], style: str) -> Iterator[Content]:
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:10]:
         yield joined((f"  {name[:_NAME]:<{room}} ", ""), (bar(count, most, _BAR), style), (f" {count:,}", ""))
     for note in notes[-10:]:
-        yield joined((f"  {note.at[:16].replace('T', ' ')}  ", "$text-muted"), (note.why, ""))
-
-
-def _past(changes: Sequence[RecordChange[FeatureLearning]], width: int) -> Iterator[Content]:
-    if not changes:
-        return
-    yield Content("")
-    yield Content.styled("what was done to it", "bold $text-muted")
-    for change in tuple(reversed(changes))[:_MOST]:
-        head = joined(
-            (f"  {change.at[:16].replace('T', ' ')}  ", "$text-muted"),
-            (f"{change.by}  ", "$text-secondary"),
-            (change.reason, ""),
-        )
-        first, *more = head.wrap(max(width, 20))
-        yield first
-        yield from (Content("    ") + part for part in more)
-        for line in changed(change):
-            yield from (Content("    ") + part for part in line.wrap(max(width - 4, 20)))
-    if len(changes) > _MOST:
-        yield Content.styled(f"  and {len(changes) - _MOST:,} more", "$text-muted")
-
-
-def changed(change: RecordChange[FeatureLearning]) -> Iterator[Content]:
-    """Yield what a change did, a field a line, the words of texts marked in place."""
-    before, after = change.before, change.after
-    if before is None or after is None:
-        yield Content.styled("+ learned" if before is None else "- taken back", "bold")
-        return
-    for name in _CHANGED:
-        old, new = getattr(before, name), getattr(after, name)
-        if old == new:
-            continue
-        label = Content.styled(f"{name.removesuffix('_id').replace('_', ' ')}: ", "bold")
-        if name in _TEXTS:
-            yield label + reworded(word_pieces(old, new))
-        else:
-            yield label + joined(
-                (_plain(old), "$text-error strike"), (" → ", ""), (_plain(new), "$text-success")
-            )
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value) if value not in (None, "") else "none"
-
-
-_MARGIN = 5  # cells of padding, border and scrollbar
-
-
-class LearningPane(ReadingPane):
-    """Shows what it is given and asks for nothing itself."""
-
-    DEFAULT_CSS = """
-    LearningPane {
-        padding: 0 1;
-        & > Static { height: auto; }
-        &:focus { background-tint: $foreground 4%; }
-    }
-    """
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.story: LearningStory | None = None
-
-    def compose(self) -> ComposeResult:
-        """Lay out the text."""
-        yield Static(shown(""))
-
-    def show(self, story: LearningStory | None) -> None:
-        """Show a learning, or that there is none."""
-        before, self.story = self.story, story
-        self._draw()
-        if before is None or story is None or before.learning.id != story.learning.id:
-            self.scroll_home(animate=False)
-
-    def on_resize(self) -> None:
-        """Wrap at the new width."""
-        self._draw()
-
-    def _draw(self) -> None:
-        room = max(self.size.width - _MARGIN, 20)
-        content = (
-            shown("Move to a learning to read it here.", "$text-muted italic")
-            if self.story is None
-            else story_content(self.story, width=room)
-        )
-        self.query_one(Static).update(content)
+        yield joined((f"  {moment(note.at)}  ", "$text-muted"), (note.why, ""))

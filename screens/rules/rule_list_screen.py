@@ -47,6 +47,7 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
     list_type: ClassVar = RULES
     list_id: ClassVar = "rules"
     list_command: ClassVar = ("rules", "list")
+    marks_hint: ClassVar = "B edits them · x d act on all"
     DEFAULT_CSS = """
     RuleListScreen {
         & #split { height: 1fr; layout: horizontal; }
@@ -184,10 +185,6 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
         self.findings = findings
         self.say(self.summary)
         self.list_rows(then=self.glance)
-
-    def glance(self) -> None:
-        """Show the rule under the cursor."""
-        raise NotImplementedError
 
     @property
     def summary(self) -> str:

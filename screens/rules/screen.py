@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from textual import on
 from textual.binding import BindingType
@@ -17,10 +17,7 @@ from screens.rules.panes import RulePanes
 from screens.rules.rule_changes import RuleChanges
 from screens.rules.rule_list_screen import RuleListScreen
 from screens.rules.rule_service import read_place, read_rule_uses, read_story
-from screens.widgets.table import VirtualTable
 from workbench.text.counts import counted
-
-_GLANCE: Final = 0.04  # seconds the cursor rests on a rule before it is shown
 
 
 class RulesScreen(RuleListScreen):
@@ -35,21 +32,10 @@ class RulesScreen(RuleListScreen):
 
     # The rule under the cursor.
 
-    @on(VirtualTable.Highlighted, "#rules")
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
-        event.stop()
-        self.bench.jobs.later("rules/glance", _GLANCE, self.glance)
-
-    @on(VirtualTable.Opened, "#rules")
-    def _opened(self, event: VirtualTable.Opened) -> None:
-        event.stop()
+    def open_current(self) -> None:
+        """Go to what can be moved in."""
         self.glance()
         self.panes.focus_pane()
-
-    @on(VirtualTable.MarksChanged, "#rules")
-    def _marked(self, event: VirtualTable.MarksChanged) -> None:
-        event.stop()
-        self.say(f"{event.count:,} marked · B edits them · x d act on all" if event.count else self.summary)
 
     def glance(self) -> None:
         """Show the rule under the cursor in the pane that is open."""

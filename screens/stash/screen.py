@@ -7,20 +7,20 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final, TypeVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 
 from screens.commands import bindings
+from screens.curation.record_pane import RecordPane
 from screens.curation.search_screen import TYPING, SearchAnswer, SearchScreen
 from screens.curation.steps import StepQueue
 from screens.jobs import Failure, Job
 from screens.stash.clean_up import CleanUp
 from screens.stash.pruning_view import AgreedPruning, PruningView
 from screens.stash.segment_list import COLUMNS, columns, scored_cells, segment_cells
-from screens.stash.segment_pane import SegmentPane
+from screens.stash.segment_pane import story_content
 from screens.stash.segment_work import SegmentStory, StashWriter
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.filter import FilterBar
@@ -44,7 +44,6 @@ EMPTY: Final = (
 )
 NONE_LIKE_THAT: Final = "No segment is like that.\n\nescape in the bar above takes the filter away."
 
-_GLANCE: Final = 0.04  # seconds the cursor rests on a segment before it is shown
 _ALWAYS: Final = frozenset("search filter facets sort reverse list clean prune".split())
 _ALOUD: Final = frozenset({"Cleaning up", "Putting aside"})
 _NEVER: Final = frozenset({"", "never"})
@@ -58,6 +57,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
     list_type: ClassVar = SEGMENTS
     list_id: ClassVar = "segments"
     list_command: ClassVar = ("stash", "list")
+    marks_hint: ClassVar = "p x d m act on all of them"
     DEFAULT_CSS = """
     StashScreen {
         & #stash-split { height: 1fr; layout: horizontal; }
@@ -84,14 +84,14 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             )
             with Container(id="stash-split"):
                 yield VirtualTable(COLUMNS, empty=EMPTY, id="segments")
-                yield SegmentPane(id="segment-pane")
+                yield RecordPane("segment", id="segment-pane")
 
     # What segments say.
 
     @property
-    def pane(self) -> SegmentPane:
+    def pane(self) -> RecordPane:
         """The segment under the cursor."""
-        return self.query_one(SegmentPane)
+        return self.query_one(RecordPane)
 
     @property
     def writer(self) -> StashWriter:
@@ -151,33 +151,22 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             return True
         return None
 
-    @on(VirtualTable.Highlighted, "#segments")
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
-        event.stop()
-        self.refresh_bindings()
-        self.bench.jobs.later("stash/glance", _GLANCE, self.glance)
-
-    @on(VirtualTable.Opened, "#segments")
-    def _opened(self, event: VirtualTable.Opened) -> None:
-        event.stop()
+    def open_current(self) -> None:
+        """Go to the pane."""
         self.pane.focus()
-
-    @on(VirtualTable.MarksChanged, "#segments")
-    def _marked(self, event: VirtualTable.MarksChanged) -> None:
-        event.stop()
-        self.say(f"{event.count:,} marked · p x d m act on all of them" if event.count else "")
 
     def glance(self) -> None:
         """Show the segment under the cursor with everything known of it."""
         row = self.row
         if row is None:
             if not self.table.count:
-                self.pane.show(None)
+                self.pane.show()
             return
 
         def then(found: SegmentStory) -> None:
-            if found.segment.id == self.table.cursor_key:
-                self.pane.show(found, self.found_of(found.segment.id))
+            key = found.segment.id
+            if key == self.table.cursor_key:
+                self.pane.show(key, partial(story_content, found, self.found_of(key)))
 
         self.ask("Segment", partial(self.writer.story, row), then, group="story", quiet=True)
 

@@ -38,7 +38,7 @@ from screens.learnings.learning_list import (
     learning_cells,
     state_of,
 )
-from screens.learnings.learning_pane import ReviewProgress, changed, head_content, story_content
+from screens.learnings.learning_pane import PAST, ReviewProgress, head_content, story_content
 from screens.learnings.learning_service import LearningCounts, LearningStory, documents
 from screens.learnings.origins import LearningOrigin, origins
 from screens.widgets.form import parse_value, raw_of
@@ -133,10 +133,10 @@ def test_a_story_tells_everything() -> None:
 def test_a_change_marks_the_words() -> None:
     """Words that came and went are both there; a learning that was taken back says so."""
     change = RecordChange("", "cli", ONE.id, ONE, replace(ONE, text="`pytest` needs `uv run`"), "", "1")
-    (line,) = changed(change)
+    (line,) = PAST.differences(change)
     assert "PYTHONPATH" in line.plain
     assert "uv run" in line.plain
-    assert [one.plain for one in changed(replace(change, after=None))] == ["- taken back"]
+    assert [one.plain for one in PAST.differences(replace(change, after=None))] == ["- taken back"]
 
 
 def test_the_headline_counts() -> None:
