@@ -23,8 +23,9 @@ from tests.processes import running
 from workbench.entry.grpc import client as client_module
 from workbench.entry.grpc.client import AsyncIngestClient
 from workbench.entry.grpc.records import rule_message, rule_of
-from workbench.entry.grpc.server import BY, GrpcPlace, RuleService, start_server
+from workbench.entry.grpc.server import BY, RuleService, start_server
 from workbench.entry.grpc.stubs import METHODS, SERVICE, grpc, messages
+from workbench.entry.http.serving import ListeningPlace
 from workbench.entry.services.opening import ProjectHost, host_project, report_progress
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Rule
@@ -128,7 +129,7 @@ async def test_a_server_of_its_own_process(shop: Work, tmp_path: Path) -> None:
 
 async def test_a_port_wants_the_token(host: ProjectHost) -> None:
     """Without the token nothing is answered; a second server cannot share the port."""
-    server, address = start_server(host, GrpcPlace(host="127.0.0.1", token=TOKEN))
+    server, address = start_server(host, ListeningPlace(host="127.0.0.1", token=TOKEN))
     try:
         async with AsyncIngestClient(address, TOKEN) as client:
             assert len(await client.get_memory_rules()) == 5
@@ -137,7 +138,9 @@ async def test_a_port_wants_the_token(host: ProjectHost) -> None:
                 with pytest.raises(grpc.RpcError, match="bearer token"):
                     await client.get_memory_rules()
         with pytest.raises(UsageError, match="cannot be listened at"):
-            start_server(host, GrpcPlace(host="127.0.0.1", port=int(address.rpartition(":")[2]), token=TOKEN))
+            start_server(
+                host, ListeningPlace(host="127.0.0.1", port=int(address.rpartition(":")[2]), token=TOKEN)
+            )
     finally:
         server.stop(None).wait()
 

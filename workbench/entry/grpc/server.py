@@ -10,13 +10,12 @@ import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from hmac import compare_digest
-from pathlib import Path
 from typing import Any, Final
 
 from workbench.entry.grpc.records import rule_message
 from workbench.entry.grpc.stubs import METHODS, SERVICE, grpc, messages
+from workbench.entry.http.serving import ListeningPlace
 from workbench.entry.services.opening import ProjectHost
 from workbench.entry.services.rule_reads import RuleReads
 from workbench.errors import ProjectError, StoreBusy, UnknownRecord, UsageError, WorkbenchError
@@ -43,16 +42,6 @@ _CODES: Final = (
     (StoreBusy, grpc.StatusCode.UNAVAILABLE),
     (WorkbenchError, grpc.StatusCode.INTERNAL),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class GrpcPlace:
-    """Where to listen: at a unix socket, or at a port of a host (0: any free one) for who has the token."""
-
-    socket: Path | None = None
-    host: str = ""
-    port: int = 0
-    token: str = ""
 
 
 class RuleService:
@@ -145,7 +134,7 @@ def _filters(request: Any) -> FilterFields:  # noqa: ANN401 - generated
     return asked
 
 
-def start_server(host: ProjectHost, place: GrpcPlace) -> tuple[Any, str]:
+def start_server(host: ProjectHost, place: ListeningPlace) -> tuple[Any, str]:
     """Return a server that listens, and the address that clients connect to. Raises: UsageError."""
     server = grpc.server(
         ThreadPoolExecutor(THREADS, thread_name_prefix="workbench"),
@@ -177,7 +166,7 @@ def _bound(server: Any, address: str) -> int:  # noqa: ANN401 - without types
         ) from error
 
 
-def serve(host: ProjectHost, place: GrpcPlace, ready: Callable[[str], object]) -> None:
+def serve(host: ProjectHost, place: ListeningPlace, ready: Callable[[str], object]) -> None:
     """Serve until Ctrl-C or SIGTERM; `ready` gets the address once it can be asked. Raises: UsageError."""
     server, address = start_server(host, place)
     over = threading.Event()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.entry.http.answers import (
@@ -161,17 +160,13 @@ def add_learning(host: ProjectHost, given: AddLearningRequest) -> FeatureLearnin
 
 def recall(host: ProjectHost, given: RecallRequest) -> RecallAnswer:
     """Find what was learned in earlier work; that it was given back is noted."""
-    from workbench.entry.services.learnings import recall_learnings
-    from workbench.memory.learnings.echoes import note_injected
-    from workbench.memory.learnings.learningstore import store_of
+    from workbench.entry.services.learnings import note_recalled, recall_learnings
     from workbench.memory.learnings.prompt import escape_frame
 
     with host.operation("memory") as work:
         ranked = [one.learning for one in recall_learnings(work.project, given.query)]
         found = ranked[: given.limit]
-        if found:
-            texts = {one.id: one.text for one in found}
-            note_injected(store_of(work.project.workspace.rule_store()), texts, surface="recall", session="")
+        note_recalled(work.project, found)
     return RecallAnswer(
         tuple(
             RecalledLearning(one.id, escape_frame(one), one.feature, one.reviewed, round(one.confidence, 3))
@@ -221,22 +216,12 @@ def stash(host: ProjectHost, given: StashRequest) -> StashReceipt:
 
 def search_stash(host: ProjectHost, given: StashSearchRequest) -> RetrieveResponse:
     """Find segments by meaning, words and context, best first; that they were shown is noted."""
-    from workbench.entry.services.stash import stash_service
-    from workbench.entry.services.stash_queries import answer, read_query
-    from workbench.entry.services.stash_search import open_stash_search
+    from workbench.entry.services.stash_queries import answer_query
 
-    with host.operation("stash-search") as work:
-        embedding = None if host.progress is None else partial(host.progress, "embedding segments")
-        searcher = open_stash_search(work.project, progress=embedding)
-        fields = {
-            name: [*value] if isinstance(value, tuple) else value for name, value in values_of(given).items()
-        }
-        found = answer(searcher, read_query(searcher, fields))
-        work.measurement.candidates = found.total_found
-        if found.segments:
-            ids = [one.segment_id for one in found.segments]
-            stash_service(work.project, host.by).note_shown(ids, query=given.query, session_id="")
-    return found
+    given_values = values_of(given).items()
+    return answer_query(
+        host, {name: [*value] if isinstance(value, tuple) else value for name, value in given_values}
+    )
 
 
 def merge_segments(host: ProjectHost, given: MergeRequest) -> MergeResponse:

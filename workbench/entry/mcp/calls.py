@@ -207,11 +207,9 @@ def _remember(served: ServedProject, given: RememberArguments, agent: str) -> Re
 
 
 def _recall(served: ServedProject, given: RecallArguments, agent: str) -> RecallResult:
-    from workbench.entry.services.learnings import recall_learnings
+    from workbench.entry.services.learnings import note_recalled, recall_learnings
     from workbench.lists.learnings import LEARNINGS
     from workbench.lists.tables import read_page
-    from workbench.memory.learnings.echoes import note_injected
-    from workbench.memory.learnings.learningstore import store_of
     from workbench.memory.learnings.prompt import escape_frame
 
     with served.host().operation("memory") as work:
@@ -225,10 +223,7 @@ def _recall(served: ServedProject, given: RecallArguments, agent: str) -> Recall
             page = read_page(work.project.learning_list, query, given.cursor or None, given.limit)
             found, cursor = [row.learning for row in page.rows], page.cursor or ""
         work.measurement.candidates = len(found)
-        if found:
-            store = store_of(work.project.workspace.rule_store())
-            texts = {one.id: one.text for one in found}
-            note_injected(store, texts, surface="recall", session=served.session)
+        note_recalled(work.project, found, served.session)
     return RecallResult(
         tuple(
             FoundLearning(
@@ -269,30 +264,12 @@ def _stash(served: ServedProject, given: StashArguments, agent: str) -> StashRes
 
 
 def _retrieve(served: ServedProject, given: RetrieveArguments, agent: str) -> RetrieveResult:
-    from workbench.entry.services.stash import stash_service
-    from workbench.entry.services.stash_queries import answer, read_query
-    from workbench.entry.services.stash_search import open_stash_search
+    from workbench.entry.services.stash_queries import answer_query
 
-    host = served.host()
-    with host.operation("stash-search") as work:
-
-        def progress(done: int, total: int) -> None:
-            if host.progress is not None:
-                host.progress("embedding segments", done, total)
-
-        searcher = open_stash_search(work.project, progress=progress)
-        asked: dict[str, object] = {
-            "query": given.query,
-            "top_k": given.top_k,
-            "filters": dict(given.filters),
-        }
-        if given.min_similarity is not UNSET:
-            asked["min_similarity"] = given.min_similarity
-        found = answer(searcher, read_query(searcher, asked))
-        work.measurement.candidates = found.total_found
-        if found.segments:
-            ids = [one.segment_id for one in found.segments]
-            stash_service(work.project, host.by).note_shown(ids, query=given.query, session_id=served.session)
+    asked: dict[str, object] = {"query": given.query, "top_k": given.top_k, "filters": dict(given.filters)}
+    if given.min_similarity is not UNSET:
+        asked["min_similarity"] = given.min_similarity
+    found = answer_query(served.host(), asked, served.session)
     return RetrieveResult(
         segments=tuple(
             SegmentPreview(

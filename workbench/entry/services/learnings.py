@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -74,6 +74,15 @@ def recall_learnings(project: OpenedProject, text: str) -> tuple[Candidate, ...]
     relevance, _ = learning_relevance(planner, intent.task, vector.get, query, kept)
     tasks = (*references, *(one.lstrip("#") for one in references))
     return candidates(kept.known, now, tasks=tasks, relevance=relevance).candidates
+
+
+def note_recalled(project: OpenedProject, found: Sequence[FeatureLearning], session: str = "") -> None:
+    """Note that learnings were given to an agent that asked, so that they are never learned again."""
+    from workbench.memory.learnings.echoes import note_injected
+
+    if found:
+        texts = {one.id: one.text for one in found}
+        note_injected(store_of(project.workspace.rule_store()), texts, surface="recall", session=session)
 
 
 @dataclass(frozen=True, slots=True)

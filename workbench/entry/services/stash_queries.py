@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from workbench.entry.services.stash_search import LEXICAL, StashSearcher
+from workbench.entry.services.opening import ProjectHost
+from workbench.entry.services.stash import stash_service
+from workbench.entry.services.stash_search import LEXICAL, StashSearcher, open_stash_search
 from workbench.errors import UsageError
 from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse, StashSummary
 from workbench.records.segments import FoundSegment, SegmentFilters, SegmentType, StashQuery
@@ -95,6 +98,23 @@ def answer(
         degraded=(*response.degraded, *summary.degraded),
         notes=(*response.notes, *summary.notes),
     )
+
+
+def answer_query(host: ProjectHost, asked: Mapping[str, object], session: str = "") -> RetrieveResponse:
+    """Return what a query finds in a project that is kept open; that it was shown is noted.
+
+    `asked` is as `read_query` takes it. Raises: UsageError, StoreError, ModelError.
+    """
+    with host.operation("stash-search") as work:
+        embedding = None if host.progress is None else partial(host.progress, "embedding segments")
+        searcher = open_stash_search(work.project, progress=embedding)
+        query = read_query(searcher, asked)
+        found = answer(searcher, query)
+        work.measurement.candidates = found.total_found
+        if found.segments:
+            ids = [one.segment_id for one in found.segments]
+            stash_service(work.project, host.by).note_shown(ids, query=query.text, session_id=session)
+    return found
 
 
 def _response(searcher: StashSearcher, query: StashQuery, found: Sequence[FoundSegment]) -> RetrieveResponse:

@@ -28,8 +28,8 @@ def grpc(port: int | None, path: Path | None) -> int:
     here = current()
     if port is not None and path is not None:
         raise UsageError("a server listens at a port or at a socket", hint="Leave out --port or --socket.")
-    from workbench.entry.grpc.server import BY, GrpcPlace, serve
-    from workbench.entry.http.serving import is_answered, read_token
+    from workbench.entry.grpc.server import BY, serve
+    from workbench.entry.http.serving import ListeningPlace, is_answered, read_token
     from workbench.entry.project import private_dir
     from workbench.entry.services.opening import host_project, report_progress
     from workbench.places import serve_socket, user_home
@@ -39,10 +39,10 @@ def grpc(port: int | None, path: Path | None) -> int:
         private_dir(socket.parent)
         if socket.exists() and (not socket.is_socket() or is_answered(socket)):
             raise UsageError(f"{socket} is in use", hint="Ask the server there, or give --socket.")
-        place, token_file = GrpcPlace(socket), None
+        place, token_file = ListeningPlace(socket), None
     else:
         token, token_file = read_token(user_home(os.environ))
-        place = GrpcPlace(host="127.0.0.1", port=port, token=token)
+        place = ListeningPlace(host="127.0.0.1", port=port, token=token)
 
     def ready(address: str) -> None:
         here.out.data(address)
