@@ -44,6 +44,11 @@ class QueuedPair:
     reason: str = ""
 
     @property
+    def id(self) -> str:
+        """The pair's id."""
+        return self.pair.id
+
+    @property
     def waits(self) -> bool:
         """Whether it can be decided."""
         return self.state in WAITING

@@ -189,10 +189,6 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         """Return the pair."""
         return row
 
-    def id_of(self, row: QueuedPair) -> str:
-        """Return the pair's id."""
-        return row.pair.id
-
     def cells_of(self, row: QueuedPair) -> Sequence[Content | str]:
         """Return the pair's cells."""
         return pair_cells(row)

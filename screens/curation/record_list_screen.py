@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual import on
 from textual.content import Content
@@ -25,7 +25,17 @@ from workbench.lists.tables import ListQuery, ListTable, ListType, Sort, TableRe
 if TYPE_CHECKING:
     from workbench.ports import Int64
 
-RecordT = TypeVar("RecordT")
+
+class Identified(Protocol):
+    """A record that can be listed."""
+
+    @property
+    def id(self) -> str:
+        """What tells it from every other record of its type."""
+        ...
+
+
+RecordT = TypeVar("RecordT", bound=Identified)
 RowT = TypeVar("RowT")
 
 _BATCH = 1_000  # records that are looked up at once
@@ -83,7 +93,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
 
     def id_of(self, row: RowT) -> str:
         """Return the id of a row's record."""
-        raise NotImplementedError
+        return self.record_of(row).id
 
     def cells_of(self, row: RowT) -> Sequence[Content | str]:
         """Return a row's cells."""

@@ -158,10 +158,6 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         """Return a row's learning."""
         return row.learning
 
-    def id_of(self, row: LearningRow) -> str:
-        """Return the learning's id."""
-        return row.learning.id
-
     def text_of(self, record: FeatureLearning) -> str:
         """Return what a learning says."""
         return record.text

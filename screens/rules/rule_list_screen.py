@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -11,12 +12,12 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 
 from screens.curation.search_screen import TYPING, SearchAnswer, SearchScreen
+from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.rules.panes import PANES, RulePanes
 from screens.rules.rows import COLUMNS, FINDING, columns, marked_cells, rule_cells, scored_cells
-from screens.rules.rule_service import SyncedRules, lint_files, sync_files
+from screens.rules.rule_service import SyncedRules, lint_files, revisions, sync_files
 from screens.rules.rule_text import summary, warning_text, worst_of
-from screens.rules.search import Finder
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from workbench.lists.rules import FIELDS, RULES
@@ -24,8 +25,11 @@ from workbench.lists.tables import ListTable
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:
+    from workbench.entry.project import OpenedProject
+    from workbench.plan.matching import RuleMatcher
     from workbench.rules.lint.findings import LintFinding
-    from workbench.rules.matching.search import FoundRule
+    from workbench.rules.matching.search import FoundRule, RuleSearch
+    from workbench.rules.rulebook import Rulebook
 
 EMPTY: Final = (
     "No rules yet.\n\n"
@@ -35,6 +39,7 @@ EMPTY: Final = (
 )
 NONE_LIKE_THAT: Final = "No rule is like that.\n\nescape in the bar above takes the filter away."
 
+_MOST_FOUND: Final = 300  # rules that a search lists
 _MOST_CHECKED: Final = 20_000  # rules up to which rule files are checked beside the list
 _NEED_A_RULE: Final = frozenset(
     "edit toggle remove edit-marked edit-text add-example versions usage file copy copy-id".split()
@@ -90,10 +95,6 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
     def record_of(self, row: Rule) -> Rule:
         """Return the rule: rows are rules."""
         return row
-
-    def id_of(self, row: Rule) -> str:
-        """Return the rule's id."""
-        return row.id
 
     def text_of(self, record: Rule) -> str:
         """Return the rule's text."""
@@ -200,3 +201,38 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
         """Return the rules a text finds by meaning and words. Raises: WorkbenchError."""
         search = self._finder.search(self.engine, text, job)
         return SearchAnswer({one.rule.id: one for one in search.found}, search.mode, search.notes)
+
+
+class Finder:
+    """Keeps the rules it searched last and their index. One job at a time: the engine's lock sees to that."""
+
+    def __init__(self) -> None:
+        self._matcher: RuleMatcher | None = None
+        self._book: Rulebook | None = None
+        self._seen: tuple[str, ...] = ()
+
+    def search(self, engine: AppEngine, text: str, job: Job) -> RuleSearch:
+        """Return the rules a text finds by meaning and words. Raises: WorkbenchError."""
+        from workbench.entry.services.rules import ready_to_search
+        from workbench.plan.matching import RuleMatcher
+        from workbench.rules.matching.search import search_selected
+
+        with engine.workspace(job.progress) as opened:
+            if self._matcher is None:
+                self._matcher = RuleMatcher()
+            book = self._read(opened)
+            ready = ready_to_search(self._matcher, book.rules, book.words, text, "hybrid", opened)
+        config = engine.config
+        job.check()
+        weights = (config.rules.vector_weight, config.rules.lexical_weight)
+        found = search_selected(
+            ready.index, text, None, ready.vector, limit=_MOST_FOUND, least=0.0, weights=weights
+        )
+        return replace(found, notes=tuple(dict.fromkeys((*ready.notes, *found.notes))))
+
+    def _read(self, opened: OpenedProject) -> Rulebook:
+        """Return the rules as of now; rule files are not looked at between keys."""
+        if self._book is None or self._seen != revisions(opened):
+            self._book, _ = opened.workspace.sync_rules()
+            self._seen = revisions(opened)
+        return self._book

@@ -106,10 +106,6 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
         """Return a row's segment."""
         return row.segment
 
-    def id_of(self, row: SegmentRow) -> str:
-        """Return the segment's id."""
-        return row.segment.id
-
     def text_of(self, record: ContextSegment) -> str:
         """Return what a segment says, as far as its row has it."""
         return record.text

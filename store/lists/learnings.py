@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from store.duck import select
+from store.journal import FileJournal
 from store.lists.conditions import FieldColumn
 from store.lists.conflicts import OPEN
 from store.lists.sql_list import ListColumns, SortKey, SqlList
 from store.tables import Tables
 from workbench.lists.learnings import LEARNINGS, STATES, WHYS, LearningRow
-from workbench.ports import Clock
+from workbench.ports import Clock, Entry
 from workbench.records.conversion import decode_json
 from workbench.records.learnings import PROMOTE_HITS, STALE_DAYS, FeatureLearning, LearningSource
 
@@ -93,3 +95,37 @@ def learning_list(tables: Tables, clock: Clock) -> SqlList[LearningRow]:
 def _learning(row: Sequence[Any]) -> LearningRow:
     body, *counted = row
     return LearningRow(decode_json(body, FeatureLearning), *counted)
+
+
+# What users said before a learning was learned of it has its key.
+SELECT_PLACES: Final = """
+SELECT origin, stream, position FROM (
+    SELECT origin, stream, position, moment FROM learning_events JOIN staged ON staged.id = learning_id
+    UNION SELECT origin, stream, position, moment FROM corrections WHERE "key" IN (
+        SELECT "key" FROM corrections JOIN staged ON staged.id = learning_id)
+) ORDER BY moment, origin, stream, position
+"""
+SELECT_UNREADABLE: Final = "SELECT count(*), min(reason) FROM rejected WHERE starts_with(stream, 'memory/')"
+
+
+def learning_entries(
+    tables: Tables, journals: Mapping[str, FileJournal], identifiers: Iterable[str]
+) -> list[tuple[Entry, str]]:
+    """Return the entries about some learnings in their order, each with whose journal it is in.
+
+    Raises: StoreError, StoreBusy.
+    """
+    ids = {"id": ("str", list(identifiers))}
+    places = tables.read(lambda connection: select(connection, SELECT_PLACES, ids))
+    found: list[tuple[Entry, str]] = []
+    for origin, stream, position in places:
+        _, _, entry = next(journals[origin].scan(stream, position), (0, 0, None))
+        if isinstance(entry, Entry):
+            found.append((entry, origin))
+    return found
+
+
+def unreadable_learnings(tables: Tables) -> tuple[int, str]:
+    """Return how many entries about learnings were left out for their form, and why one was."""
+    [(count, reason)] = tables.query(SELECT_UNREADABLE)
+    return count, reason or ""

@@ -68,7 +68,7 @@ class ProjectTables(ProjectJournals):
 
     def learning_entries(self, identifiers: Iterable[str]) -> list[tuple[Entry, bool]]:
         """Return the entries about some learnings in order, and whether the home's. Raises: StoreError."""
-        from store.learning_entries import learning_entries
+        from store.lists.learnings import learning_entries
 
         journals = {"project": self.journal, "home": self.home_journal}
         found = learning_entries(self.kept_tables, journals, identifiers)
@@ -76,7 +76,7 @@ class ProjectTables(ProjectJournals):
 
     def unreadable_learnings(self) -> tuple[int, str]:
         """Return how many entries about learnings cannot be read, and why one cannot. Raises: StoreError."""
-        from store.learning_entries import unreadable_learnings
+        from store.lists.learnings import unreadable_learnings
 
         return unreadable_learnings(self.kept_tables)
 
