@@ -26,30 +26,6 @@ class ChangeBody(msgspec.Struct, array_like=True):
     old_path: str = ""
 
 
-class EpisodeImported(msgspec.Struct):
-    """A whole episode from a source that is over: a commit, a transcript. Replaces one of its session."""
-
-    session_id: Name
-    project_id: str
-    task_text: str
-    task_fingerprint: str
-    query_type: str
-    started_at: Whole
-    ended_at: Whole | None = None
-    outcome: Outcome = Outcome.UNKNOWN
-    commit_sha: str | None = None
-    issue_refs: list[str] = []
-    changes: list[ChangeBody] = []
-    reads: list[str] = []
-    token_budget: Whole | None = None
-    token_used: Whole | None = None
-    latency_ms: Whole | None = None
-    source: str | None = None
-    parent_session: str | None = None
-    prompt_index: Whole | None = None
-    outcome_evidence: str | None = None
-
-
 class EpisodeStarted(msgspec.Struct):
     """A live session begins; a second start of the same session changes nothing."""
 
@@ -64,6 +40,19 @@ class EpisodeStarted(msgspec.Struct):
     source: str | None = None
     parent_session: str | None = None
     prompt_index: Whole | None = None
+
+
+class EpisodeImported(EpisodeStarted):
+    """A whole episode from a source that is over: a commit, a transcript. Replaces one of its session."""
+
+    ended_at: Whole | None = None
+    outcome: Outcome = Outcome.UNKNOWN
+    commit_sha: str | None = None
+    changes: list[ChangeBody] = []
+    reads: list[str] = []
+    token_used: Whole | None = None
+    latency_ms: Whole | None = None
+    outcome_evidence: str | None = None
 
 
 class EpisodeEvent(msgspec.Struct):

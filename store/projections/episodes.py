@@ -154,19 +154,8 @@ class EpisodeProjector:
             self.flush()
         self._touched.add(session)
         self._replaced.add(session)
-        self._episodes[session] = (
-            session,
-            body.project_id,
-            body.task_text,
-            body.task_fingerprint,
-            body.query_type,
-            body.started_at,
-            at,
-            body.outcome.value,
-            body.token_budget,
-            body.token_used,
-            body.latency_ms,
-        )
+        after = at, body.outcome.value, body.token_budget, body.token_used, body.latency_ms
+        self._episodes[session] = (*_beginning(body), *after)
         self._sources[session] = _source_row(body, entry.by, body.outcome_evidence)
         row = offset
         for path in body.reads:
@@ -191,19 +180,8 @@ class EpisodeProjector:
         if session in self._patches:
             self.flush()
         self._touched.add(session)
-        self._episodes[session] = (
-            session,
-            body.project_id,
-            body.task_text,
-            body.task_fingerprint,
-            body.query_type,
-            body.started_at,
-            None,
-            Outcome.UNKNOWN.value,
-            body.token_budget,
-            None,
-            None,
-        )
+        after = None, Outcome.UNKNOWN.value, body.token_budget, None, None
+        self._episodes[session] = (*_beginning(body), *after)
         self._sources[session] = _source_row(body, entry.by, None)
 
     def _event(self, offset: int, entry: Entry) -> None:
@@ -259,8 +237,14 @@ class EpisodeProjector:
         self._deleted.update(body.session_ids)
 
 
+def _beginning(body: EpisodeStarted) -> tuple[str | int, ...]:
+    """Return the first values of an episode's row."""
+    task = body.task_text, body.task_fingerprint, body.query_type
+    return (body.session_id, body.project_id, *task, body.started_at)
+
+
 def _source_row(
-    body: EpisodeImported | EpisodeStarted, by: str, evidence: str | None
+    body: EpisodeStarted, by: str, evidence: str | None
 ) -> tuple[str, str, str, int | None, str, int, str, str]:
     source, parent = body.source or by.removeprefix("import:"), body.parent_session or ""
     cased, lower = haystack((body.task_text, (body.session_id, parent)))
