@@ -40,8 +40,8 @@ class ProjectLearnings(CuratedRecords["FeatureLearning"]):
         """Return a page of the learnings that hold, or with `gone` of all there ever were, the newest first.
 
         `filter` is that of the app, such as `feature:auth hits:>=2`; `sort` is a column, `-` for reverse. A
-        page has 1,000 rows at most; `cursor` is that of the page before. Raises: UsageError for what is none
-        of these; StoreError.
+        page has 1,000 rows at most; `cursor` is that of the page before. Raises: UsageError for an invalid
+        one; StoreError.
         """
         from workbench.entry.services.learnings import learning_page
 

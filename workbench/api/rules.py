@@ -45,7 +45,7 @@ class ProjectRules(CuratedRecords["Rule"]):
         """Return a page of the rules in force, by file and line or by a column to `sort` by, `-` for reverse.
 
         `filter` is that of the app, such as `authority:absolute tag:tool:git push`. A page has 1,000 rows at
-        most; `cursor` is that of the page before. Raises: UsageError for what is none of these; StoreError.
+        most; `cursor` is that of the page before. Raises: UsageError for an invalid one; StoreError.
         """
         from workbench.entry.services.rules import rule_page
 

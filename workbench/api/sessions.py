@@ -35,7 +35,7 @@ class ProjectSessions:
         """Return a page of the sessions, the newest first or by a column to `sort` by, `-` for reverse.
 
         `filter` is that of the app, such as `outcome:failed file:auth login`; with `commits` past commits are
-        listed, too. `cursor` is that of the page before. Raises: UsageError for what is none of these;
+        listed, too. `cursor` is that of the page before. Raises: UsageError for an invalid one;
         StoreError.
         """
         from workbench.entry.services.sessions import session_page, session_query

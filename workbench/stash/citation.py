@@ -71,7 +71,7 @@ def short_session(session_id: str) -> str:
 
 
 def file_of(segment: ContextSegment) -> str:
-    """Return the path of the file whose content a segment is, '' for what is none."""
+    """Return the path of the file whose content a segment is, '' for any other."""
     return segment.source if segment.type in OF_FILES and _PATH.fullmatch(segment.source) else ""
 
 

@@ -178,7 +178,7 @@ def bytes_record(data: bytes) -> ContextSegment:
 
 
 def seconds(moment: str) -> int:
-    """Return a time in ISO 8601 as seconds since the epoch, 0 for what is none."""
+    """Return a time in ISO 8601 as seconds since the epoch, 0 for an invalid one."""
     try:
         return int(datetime.fromisoformat(moment).timestamp())
     except (ValueError, OverflowError):

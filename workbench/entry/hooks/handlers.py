@@ -46,7 +46,7 @@ def respond(
 ) -> HookReply:
     """Return the reply to a payload. A project that nobody uses the workbench in is left alone.
 
-    `allow` is told how many seconds the hook may take, as soon as that is known. `opened` is the project that
+    `allow` gets the seconds that the hook may take, as soon as they are known. `opened` is the project that
     it is about where that is kept open. Raises: WorkbenchError.
     """
     call = read_call(data, name, agent)

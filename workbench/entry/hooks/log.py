@@ -63,7 +63,7 @@ def log_failure(path: Path, agent: str, event: str, project: str, reason: str) -
 
 
 def read_failures(path: Path, since: float) -> list[HookFailure]:
-    """Return the failures since a time in seconds, in order; lines that are none are left out."""
+    """Return the failures since a time in seconds, in order; malformed lines are left out."""
     found = []
     try:
         lines = path.read_bytes().splitlines()

@@ -133,7 +133,7 @@ class Insertion:
 def insert(text: str, path: Sequence[str], value: object) -> Insertion:
     """Add a value at the end of a path of keys; where that is an array, as its first element.
 
-    Objects that are missing on the way are made. Raises: ParseError for a text that is none, and for
+    Objects that are missing on the way are made. Raises: ParseError for malformed JSON, and for
     something on the way that is neither an object nor, at the end, an array.
     """
     node = parse_jsonc(text)
@@ -212,7 +212,7 @@ def indent_at(text: str, at: int) -> str:
 def remove(text: str, path: Sequence[str], mine: Callable[[Any], bool]) -> str:
     """Take out the elements of an array, or the value of a member, that are `mine`; nothing if none is.
 
-    Raises: ParseError for a text that is none.
+    Raises: ParseError for malformed JSON.
     """
     while True:
         holder, node = _find(text, path)

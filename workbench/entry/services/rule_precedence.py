@@ -121,7 +121,7 @@ def _claude_settings(tree: RuleTree, notes: list[str]) -> AgentSettings:
 
 
 def _names(given: object) -> tuple[str, ...]:
-    """Return the names of files in a list; one with a separator is none that is looked for."""
+    """Return the names of files in a list; paths are left out."""
     listed = given if isinstance(given, list) else []
     return tuple(one for one in listed if isinstance(one, str) and one and "/" not in one and one != "..")
 

@@ -45,7 +45,7 @@ def make_filters(
     start_time: str = "",
     end_time: str = "",
 ) -> SegmentFilters:
-    """Return filters from texts. Raises: UsageError for a type or a time that is none."""
+    """Return filters from texts. Raises: UsageError for an unknown type or an invalid time."""
     known = [one.value for one in SegmentType]
     for name in types:
         if name not in known:

@@ -240,7 +240,7 @@ def _file_content(project: OpenedProject, name: str) -> bytes:
 
 
 def _decoded(data: bytes, what: str) -> str:
-    """Return bytes as text: by their mark, as UTF-8, else as Latin-1. Raises: UsageError for what is none."""
+    """Return bytes as text: by their mark, as UTF-8, else as Latin-1. Raises: UsageError for other files."""
     if len(data) > _MOST_BYTES:
         raise UsageError(f"{what} is larger than {_MOST_BYTES >> 20} MB", hint="Give the part that matters.")
     if b"\0" in data[:8192] and not data.startswith(_UTF16):
