@@ -66,6 +66,18 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
     """The command that lists the records."""
     marks_hint: ClassVar[str] = ""
     """What acts on marked records, empty where none can be marked."""
+    DEFAULT_CSS = """
+    RecordListScreen {
+        & .split { height: 1fr; layout: horizontal; }
+        & .split > VirtualTable { width: 3fr; }
+        & .record-pane { width: 2fr; height: 1fr; border-left: vkey $panel; }
+        &.-wide .split > VirtualTable { width: 2fr; }
+        &.-wide .record-pane { width: 1fr; }
+        &.-narrow .split { layout: vertical; }
+        &.-narrow .split > VirtualTable { width: 1fr; height: 1fr; }
+        &.-narrow .record-pane { width: 1fr; height: 45%; border-left: none; border-top: solid $panel; }
+    }
+    """
 
     def __init__(self) -> None:
         super().__init__()

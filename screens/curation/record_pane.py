@@ -95,7 +95,7 @@ class RecordPane(ReadingPane):
     """
 
     def __init__(self, noun: str, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(id=id, classes="record-pane")
         self.key = ""
         self._empty = f"Move to a {noun} to read it here."
         self._content: Callable[[int], Content] | None = None

@@ -51,16 +51,8 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
     DEFAULT_CSS = """
     LearningListScreen {
         & #learnings-head { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
-        & #learnings-split { height: 1fr; layout: horizontal; }
-        & #learnings-list { width: 3fr; }
-        & #learnings-pane { width: 2fr; height: 1fr; border-left: vkey $panel; }
         &.-nothing #learnings-list { width: 1fr; }
         &.-nothing #learnings-pane { display: none; }
-        &.-wide #learnings-list { width: 2fr; }
-        &.-wide #learnings-pane { width: 1fr; }
-        &.-narrow #learnings-split { layout: vertical; }
-        &.-narrow #learnings-list { width: 1fr; height: 1fr; }
-        &.-narrow #learnings-pane { width: 1fr; height: 45%; border-left: none; border-top: solid $panel; }
     }
     """
 
@@ -80,7 +72,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
             yield FilterBar(
                 FIELDS, placeholder="words  !without  feature:auth  source:auto  stale:yes", id="filter"
             )
-            with Container(id="learnings-split"):
+            with Container(classes="split"):
                 yield VirtualTable(COLUMNS, empty=" ", id="learnings-list")
                 yield RecordPane("learning", id="learnings-pane")
 

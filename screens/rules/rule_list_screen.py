@@ -53,18 +53,7 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
     list_id: ClassVar = "rules"
     list_command: ClassVar = ("rules", "list")
     marks_hint: ClassVar = "B edits them · x d act on all"
-    DEFAULT_CSS = """
-    RuleListScreen {
-        & #split { height: 1fr; layout: horizontal; }
-        & #rules { width: 3fr; }
-        & #panes { width: 2fr; border-left: vkey $panel; }
-        &.-wide #panes { width: 1fr; }
-        &.-wide #rules { width: 2fr; }
-        &.-narrow #split { layout: vertical; }
-        &.-narrow #rules { width: 1fr; height: 1fr; }
-        &.-narrow #panes { width: 1fr; height: 45%; border-left: none; }
-    }
-    """
+    DEFAULT_CSS = "RuleListScreen.-narrow #panes { border-top: none; }"
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,9 +66,9 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
         with Vertical(classes="body"):
             yield FilterBar(None, sign="≈", placeholder="what the rule is about", wait=TYPING, id="search")
             yield FilterBar(FIELDS, id="filter")
-            with Container(id="split"):
+            with Container(classes="split"):
                 yield VirtualTable(COLUMNS, empty=EMPTY, id="rules")
-                yield RulePanes(id="panes")
+                yield RulePanes(id="panes", classes="record-pane")
 
     # What rules say.
 

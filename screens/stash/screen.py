@@ -58,18 +58,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
     list_id: ClassVar = "segments"
     list_command: ClassVar = ("stash", "list")
     marks_hint: ClassVar = "p x d m act on all of them"
-    DEFAULT_CSS = """
-    StashScreen {
-        & #stash-split { height: 1fr; layout: horizontal; }
-        & #segments { width: 3fr; }
-        & #segment-pane { width: 2fr; height: 1fr; border-left: vkey $panel; }
-        &.-wide #segments { width: 1fr; }
-        &.-wide #segment-pane { width: 1fr; }
-        &.-narrow #stash-split { layout: vertical; }
-        &.-narrow #segments { width: 1fr; height: 1fr; }
-        &.-narrow #segment-pane { width: 1fr; height: 45%; border-left: none; border-top: solid $panel; }
-    }
-    """
+    DEFAULT_CSS = "StashScreen.-wide #segments { width: 1fr; }"
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +71,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             yield FilterBar(
                 FIELDS, placeholder="words  !without  type:decision  topic:auth  age:<7", id="filter"
             )
-            with Container(id="stash-split"):
+            with Container(classes="split"):
                 yield VirtualTable(COLUMNS, empty=EMPTY, id="segments")
                 yield RecordPane("segment", id="segment-pane")
 
