@@ -290,14 +290,4 @@ def learning_store(project: OpenedProject) -> LearningStore:
     """Return where the learnings of a project are; a rule store is opened when it is asked for."""
     from workbench.memory.learnings.learningstore import LearningStore
 
-    return LearningStore(
-        project_id=project.project_id,
-        journal=project.journal,
-        home_journal=project.home_journal,
-        latest=project.usable,
-        publish=project.publish,
-        lock=project.lock,
-        now=project.clock.now,
-        count_tokens=len,
-        rules=project.rule_store,
-    )
+    return project.curated(LearningStore, rules=project.rule_store)
