@@ -23,6 +23,8 @@ from workbench.records.dataclass import dataclass
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
+STEP = click.argument("step", metavar="[STEP]", required=False, default="")
+LISTED = click.option("--list", "listed", is_flag=True, help="List what can be undone and redone instead.")
 SHOWN_STEPS = 20
 _SHOWN_WALKED = 50
 ACTIONS = [action.value.replace("_", "-") for action in Action]
@@ -116,6 +118,30 @@ def show_walked(
     if len(entries) > _SHOWN_WALKED:
         out.data(f"    and {len(entries) - _SHOWN_WALKED:,} more")
     return entries
+
+
+def show_walk(
+    here: Invocation, service: CurationService[Any, Any], view: ChangeView, walk: Callable[[], Any] | None
+) -> None:
+    """Undo or redo a step by `walk` and show it; without it show the steps that could be."""
+    title = "" if walk is None else walk().title
+    if title:
+        show_walked(here, service.store.ledger(), view, title)
+    else:
+        show_stacks(here, service.store.ledger())
+
+
+def change_document(noun: str, change: RecordChange[Any]) -> dict[str, Any]:
+    """Return a change of a record as JSON has it."""
+    return {
+        "at": change.at,
+        "by": change.by,
+        f"{noun}_id": change.record_id,
+        "before": change.before,
+        "after": change.after,
+        "reason": change.reason,
+        "step": change.step,
+    }
 
 
 def settling_options(text_help: str, scope_help: str) -> Callable[[Function], Function]:

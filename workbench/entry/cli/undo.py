@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import click
+from functools import partial
 
-from workbench.entry.cli.curation import show_stacks, show_walked
+from workbench.entry.cli.curation import LISTED, STEP, show_stacks, show_walk, show_walked
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.learnings import LEARNING_CHANGES
 from workbench.entry.cli.rules.diff import RULE_CHANGES, show_written, written_document
 from workbench.entry.cli.session import (
-    LearningSession,
     RuleSession,
     learning_session,
     report_files,
     rule_session,
 )
 from workbench.rules.files.undo import Walked
-
-_STEP = click.argument("step", metavar="[STEP]", required=False, default="")
-_LISTED = click.option("--list", "listed", is_flag=True, help="List what can be undone and redone instead.")
 
 
 @command(
@@ -29,8 +25,8 @@ _LISTED = click.option("--list", "listed", is_flag=True, help="List what can be 
         "workbench rules undo 01ka2b3c4d5e6f7g8h9j0k1m2n",
     ),
 )
-@_STEP
-@_LISTED
+@STEP
+@LISTED
 def undo_rules(step: str, listed: bool) -> None:
     """Undo the last step, or STEP of --list: an edit, a removal, a settlement, an import by name.
 
@@ -43,7 +39,7 @@ def undo_rules(step: str, listed: bool) -> None:
 
 
 @command(name="redo", examples=("workbench rules redo", "workbench rules redo --list"))
-@_LISTED
+@LISTED
 def redo_rules(listed: bool) -> None:
     """Redo the step that was undone last, also in the files that its undo was written into."""
     with rule_session("rules" if listed else "rules-edit") as work:
@@ -51,23 +47,24 @@ def redo_rules(listed: bool) -> None:
 
 
 @command(name="undo", examples=("workbench memory undo", "workbench memory undo --list"))
-@_STEP
-@_LISTED
+@STEP
+@LISTED
 def undo_learnings(step: str, listed: bool) -> None:
     """Undo the last step, or STEP of --list: a review, an edit, a settlement, a promotion.
 
     What was learned automatically is not a step: reject or prune it. `redo` does the step again.
     """
     with learning_session("memory" if listed else "memory-edit") as work:
-        _show_learnings(work, "" if listed else work.service.undo(step).title)
+        walk = None if listed else partial(work.service.undo, step)
+        show_walk(work.here, work.service, LEARNING_CHANGES, walk)
 
 
 @command(name="redo", examples=("workbench memory redo", "workbench memory redo --list"))
-@_LISTED
+@LISTED
 def redo_learnings(listed: bool) -> None:
     """Redo the step that was undone last."""
     with learning_session("memory" if listed else "memory-edit") as work:
-        _show_learnings(work, "" if listed else work.service.redo().title)
+        show_walk(work.here, work.service, LEARNING_CHANGES, None if listed else work.service.redo)
 
 
 def _show_rules(work: RuleSession, done: Walked | None) -> None:
@@ -80,10 +77,3 @@ def _show_rules(work: RuleSession, done: Walked | None) -> None:
         show_written(work.here.out, done.written)
         moved = [one.after or one.before for one in entries if one.what != "changed"]  # others are in no file
         report_files(work, [rule for rule in moved if rule is not None])
-
-
-def _show_learnings(work: LearningSession, title: str) -> None:
-    if title:
-        show_walked(work.here, work.store.ledger(), LEARNING_CHANGES, title)
-    else:
-        show_stacks(work.here, work.store.ledger())

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.curation.records import RecordChange
-from workbench.entry.cli.curation import SHOWN_STEPS, ChangeRow, ChangeView, at_text, show_steps
+from workbench.entry.cli.curation import (
+    SHOWN_STEPS,
+    ChangeRow,
+    ChangeView,
+    at_text,
+    change_document,
+    show_steps,
+)
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.listing import list_options
 from workbench.entry.cli.output import Output, shorten
@@ -215,16 +223,7 @@ def history(identifier: str | None, limit: int) -> None:
     show_steps(work.here, ledger, LEARNING_CHANGES, limit)
 
 
-def _change(change: RecordChange[FeatureLearning]) -> dict[str, Any]:
-    return {
-        "at": change.at,
-        "by": change.by,
-        "learning_id": change.record_id,
-        "before": change.before,
-        "after": change.after,
-        "reason": change.reason,
-        "step": change.step,
-    }
+_change = partial(change_document, "learning")
 
 
 def _change_row(change: RecordChange[FeatureLearning]) -> ChangeRow:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import click
 
 from workbench.curation.records import RecordChange
 from workbench.entry.cli.curation import (
+    LISTED,
     SHOWN_STEPS,
+    STEP,
     ChangeRow,
     ChangeView,
     at_text,
-    show_stacks,
+    change_document,
     show_steps,
-    show_walked,
+    show_walk,
 )
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.output import Output
-from workbench.entry.cli.session import StashSession, stash_session
+from workbench.entry.cli.session import stash_session
 from workbench.records.segments import ContextSegment
 from workbench.stash.segmenttype import SHORT
 from workbench.text.sanitize import visible_line
 
-_LISTED = click.option("--list", "listed", is_flag=True, help="List what can be undone and redone instead.")
+_change = partial(change_document, "segment")
 
 
 @command(
@@ -33,23 +35,24 @@ _LISTED = click.option("--list", "listed", is_flag=True, help="List what can be 
         "workbench stash undo 01ka2b3c4d5e6f7g8h9j0k1m2n",
     )
 )
-@click.argument("step", metavar="[STEP]", required=False, default="")
-@_LISTED
+@STEP
+@LISTED
 def undo(step: str, listed: bool) -> None:
     """Undo the last step, or STEP of --list: an addition, an import, a removal, what `gc` took.
 
     How often segments were used is no step and stays. `redo` does the step again.
     """
     with stash_session("stash" if listed else "stash-edit") as work:
-        _show(work, "" if listed else work.service.undo(step).title)
+        walk = None if listed else partial(work.service.undo, step)
+        show_walk(work.here, work.service, SEGMENT_CHANGES, walk)
 
 
 @command(examples=("workbench stash redo", "workbench stash redo --list"))
-@_LISTED
+@LISTED
 def redo(listed: bool) -> None:
     """Redo the step that was undone last."""
     with stash_session("stash" if listed else "stash-edit") as work:
-        _show(work, "" if listed else work.service.redo().title)
+        show_walk(work.here, work.service, SEGMENT_CHANGES, None if listed else work.service.redo)
 
 
 @command(examples=("workbench stash history", "workbench stash history 1f0c2a9b --json"))
@@ -75,14 +78,6 @@ def history(identifier: str | None, limit: int) -> None:
                 out.data(f"    {visible_line(one.reason)}")
 
 
-def _show(work: StashSession, title: str) -> None:
-    ledger = work.service.store.ledger()
-    if title:
-        show_walked(work.here, ledger, SEGMENT_CHANGES, title)
-    else:
-        show_stacks(work.here, ledger)
-
-
 def _change_row(change: RecordChange[ContextSegment]) -> ChangeRow:
     before, after = change.before, change.after
     shown = after or before
@@ -96,18 +91,6 @@ def _change_row(change: RecordChange[ContextSegment]) -> ChangeRow:
 def _change_lines(out: Output, change: RecordChange[ContextSegment]) -> list[str]:
     row = _change_row(change)
     return [f"    {row.what:<11} {out.style(row.identifier, '2')}  {out.style(row.text, '0')}"]
-
-
-def _change(change: RecordChange[ContextSegment]) -> dict[str, Any]:
-    return {
-        "at": change.at,
-        "by": change.by,
-        "segment_id": change.record_id,
-        "before": change.before,
-        "after": change.after,
-        "reason": change.reason,
-        "step": change.step,
-    }
 
 
 SEGMENT_CHANGES = ChangeView(lambda ledger, changes: changes, _change_row, _change_lines, _change)
