@@ -55,6 +55,10 @@ def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
         models[OURS] = load_model()
     sets = (
         ("commits", split.TEST, "Commits (task = message, tree = parent, truth = files modified)"),
+        *(
+            (f"age-{age}", split.TEST, f"Commits, histories cut at {age} % of their age")
+            for age in (75, 50, 25)
+        ),
         ("prompts", split.PROMPTS_TEST, "Prompts of recorded agent sessions"),
     )
     for kind, names, title in sets:
@@ -80,9 +84,9 @@ def _train(options: argparse.Namespace, embed: Embed | None) -> int:
         print("training needs --repos", file=sys.stderr)
         return 2
     rows = []
-    for kind, names in (("commits", split.TRAIN), ("prompts", split.PROMPTS_TRAIN)):
+    for kind, names in (("ages", split.TRAIN), ("prompts", split.PROMPTS_TRAIN)):
         for name in names:
-            label = name if kind == "commits" else f"{name} prompts"
+            label = name if kind == "ages" else f"{name} prompts"
             found = rows_of(
                 options.repos, name, kind, options.tasks, cache=options.cache, embed=embed, say=_say
             )

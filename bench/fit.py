@@ -40,14 +40,15 @@ def fit(
     scale = np.where(live, deviation, 1.0)
     stacked = np.where(live, (stacked - mean) / scale, 0.0)
     bounds = np.cumsum([0, *(len(group.relevant) for group in useful)])
-    importance = _importance(useful)
-    weights = _listwise(stacked, bounds, useful, importance, l2)
+    shares = importance(useful)
+    weights = _listwise(stacked, bounds, useful, shares, l2)
     if epochs:
-        weights = _lambdarank(stacked, bounds, useful, importance, weights, l2, epochs, rate, seed)
+        weights = _lambdarank(stacked, bounds, useful, shares, weights, l2, epochs, rate, seed)
     return np.where(live, weights / scale, 0.0)
 
 
-def _importance(groups: Sequence[Group]) -> Float64:
+def importance(groups: Sequence[Group]) -> Float64:
+    """Return a weight for each task, so that every repository weighs the same."""
     names = [group.repository for group in groups]
     counts = {name: names.count(name) for name in names}
     return np.asarray([len(groups) / len(counts) / counts[name] for name in names])
@@ -122,18 +123,18 @@ def _pairs(rows: Float64, group: Group, weights: Float64) -> Float64:
     return np.asarray(push.sum(axis=0) @ rows[bad] - push.sum(axis=1) @ rows[good])
 
 
-def evaluate(groups: Sequence[Group], weights: Float64) -> dict[str, tuple[float, float]]:
-    """Return mean (nDCG@10, recall@10) per repository."""
+def evaluate(groups: Sequence[Group], scores: Sequence[Float64]) -> dict[str, tuple[float, float]]:
+    """Return mean (nDCG@10, recall@10) per repository, of tasks whose candidates have these scores."""
     found: dict[str, list[tuple[float, float]]] = {}
-    for group in groups:
-        hits = group.relevant[np.argsort(-(group.features @ weights), kind="stable")].tolist()
+    for group, given in zip(groups, scores, strict=True):
+        hits = group.relevant[np.argsort(-given, kind="stable")].tolist()
         found.setdefault(group.repository, []).append((ndcg(hits, group.total), recall(hits, group.total)))
     return {name: tuple(np.mean(values, axis=0).tolist()) for name, values in found.items()}
 
 
-def calibrate(groups: Sequence[Group], weights: Float64) -> tuple[float, float]:
+def calibrate(groups: Sequence[Group], given: Sequence[Float64]) -> tuple[float, float]:
     """Return (slope, offset) of the logistic that turns a score into the probability of being relevant."""
-    scores = np.concatenate([group.features @ weights for group in groups])
+    scores = np.concatenate(given)
     labels = np.concatenate([group.relevant for group in groups]).astype(np.float64)
 
     def loss(parameters: Float64) -> tuple[float, Float64]:

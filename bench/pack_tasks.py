@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import cast
 
-import numpy as np
-
 from bench.collect import Row
 from bench.patches import CommitPatch, log_patches
+from bench.ranking import order_row
 from bench.tasks import age_of
 from bench.timeline import Timeline
 from bench.touches import add_touches, collect_edits, find_touches
 from store.git_diff import diff_hunks
 from store.git_objects import BlobReader, read_tree
 from workbench.errors import GitError
-from workbench.plan.features import CandidateMatrix, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking import LinearModel, log_odds, raise_chances
+from workbench.plan.ranking import RankingModel, log_odds, raise_chances
 from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.snippets import FileText, chunk_features, read_file
 from workbench.plan.view import RankingView
@@ -59,7 +57,7 @@ class PackTask:
 
 
 def pack_tasks(
-    timeline: Timeline, rows: Sequence[Row], model: LinearModel, counter: TokenCounter, *, read: int = READ
+    timeline: Timeline, rows: Sequence[Row], model: RankingModel, counter: TokenCounter, *, read: int = READ
 ) -> Iterator[PackTask]:
     """Yield a pack task for each replayed task whose changed lines can be read."""
     patches = {patch.sha: patch for patch in log_patches(timeline.repository, until=timeline.tip or "HEAD")}
@@ -110,12 +108,8 @@ def _truth(timeline: Timeline, row: Row, lines: Mapping[str, int]) -> dict[str, 
     return {path: changed for path, changed in truth.items() if changed}
 
 
-def _ranked(row: Row, model: LinearModel) -> tuple[tuple[str, float], ...]:
-    empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
-    found = CandidateMatrix(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
-    weights = np.asarray([model.weights.get(name, 0.0) for name in feature_names(row.names)])
-    scores = np.round(feature_matrix(found) @ weights, 6)
-    order = np.lexsort((np.arange(len(scores)), -scores)).tolist()
+def _ranked(row: Row, model: RankingModel) -> tuple[tuple[str, float], ...]:
+    order, scores = order_row(row, model)
     chances = raise_chances(log_odds(model, scores[order].tolist())).tolist()
     return tuple((row.paths[number], chance) for number, chance in zip(order, chances, strict=True))
 

@@ -19,7 +19,7 @@ from bench.ranking import Say, rows_of
 from bench.timeline import Timeline, repositories
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
 from workbench.plan.pipeline import LEAST_CHANCE
-from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_chunk_model, load_model
+from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_chunk_model, load_model
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
 from workbench.plan.representations import Shares, file_offers, name_offer, outline_view
 from workbench.plan.snippets import ChunkModel, expected_shares
@@ -115,7 +115,7 @@ class Packer:
 
 
 def tasks_of(
-    folder: Path, name: str, kind: str, count: int, *, cache: Path, ranking: LinearModel, say: Say
+    folder: Path, name: str, kind: str, count: int, *, cache: Path, ranking: RankingModel, say: Say
 ) -> list[PackTask]:
     """Return the pack tasks of a repository, `commits` or `ages`; empty, with a message, if it is missing."""
     found = repositories(folder, [name])

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.collect import Embed, Row, collect, load_rows, save_rows
-from bench.tasks import aged_tasks, commit_tasks, prompt_tasks
+from bench.tasks import AGES, aged_tasks, commit_tasks, prompt_tasks, tasks_at
 from bench.timeline import Timeline, repositories
 from workbench.plan.features import CandidateMatrix, feature_matrix, feature_names
-from workbench.plan.ranking import LinearModel, load_model
+from workbench.plan.ranking import RankingModel, load_model, score_rows
 from workbench.replay.metrics import ndcg, recall
 from workbench.replay.statistics import bootstrap, paired_permutation
 from workbench.replay.tasks import ReplayTask
@@ -26,6 +28,7 @@ KINDS: Mapping[str, Callable[[Timeline, int], list[ReplayTask]]] = {
     "commits": commit_tasks,
     "ages": aged_tasks,
     "prompts": prompt_tasks,
+    **{f"age-{age}": partial(tasks_at, age=age) for age in AGES},
 }
 
 
@@ -67,12 +70,12 @@ def _every(say: Say, name: str, kind: str) -> Callable[[int, int], None]:
     return show
 
 
-def score(repository: str, rows: Sequence[Row], models: Mapping[str, LinearModel]) -> Scores:
+def score(repository: str, rows: Sequence[Row], models: Mapping[str, RankingModel]) -> Scores:
     """Measure every system on the same rows."""
     gains: dict[str, list[float]] = {}
     recalls: dict[str, list[float]] = {}
     for row in rows:
-        rankings = {**row.peers, **{name: _ranked(row, model) for name, model in models.items()}}
+        rankings = {**row.peers, **{name: _paths(row, model) for name, model in models.items()}}
         rankings[CEILING] = tuple(row.truth)
         for system, ranking in rankings.items():
             hits = [path in row.truth for path in ranking]
@@ -81,12 +84,17 @@ def score(repository: str, rows: Sequence[Row], models: Mapping[str, LinearModel
     return Scores(repository, gains, recalls)
 
 
-def _ranked(row: Row, model: LinearModel) -> tuple[str, ...]:
+def order_row(row: Row, model: RankingModel) -> tuple[list[int], NDArray[np.float64]]:
+    """Return the positions of a row's candidates, best first, and the score of each."""
     empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
     found = CandidateMatrix(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
-    weights = np.asarray([model.weights.get(name, 0.0) for name in feature_names(row.names)])
-    scores = np.round(feature_matrix(found) @ weights, 6)
-    return tuple(row.paths[number] for number in np.lexsort((np.arange(len(scores)), -scores)).tolist())
+    scores, _ = score_rows(model, feature_names(row.names), feature_matrix(found), row.paths)
+    scores = np.round(scores, 6)
+    return np.lexsort((np.arange(len(scores)), -scores)).tolist(), scores
+
+
+def _paths(row: Row, model: RankingModel) -> tuple[str, ...]:
+    return tuple(row.paths[number] for number in order_row(row, model)[0])
 
 
 def table(scores: Sequence[Scores], systems: Sequence[str]) -> str:

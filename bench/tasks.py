@@ -14,6 +14,7 @@ from workbench.replay import tasks as replay
 from workbench.replay.tasks import MAX_FILES, ReplayTask
 from workbench.text.terms import count_terms
 
+AGES = (100, 75, 50, 25)
 CHECKPOINTS = "entire/checkpoints/v1"
 _TRAILER = re.compile(r"^Entire-Checkpoint:\s*([0-9a-f]{12})\s*$", re.MULTILINE)
 _BETWEEN = re.compile(r"\n\n?---\n\n?")
@@ -26,11 +27,13 @@ def commit_tasks(timeline: Timeline, limit: int) -> list[ReplayTask]:
 
 def aged_tasks(timeline: Timeline, limit: int) -> list[ReplayTask]:
     """Return commits from the ends of the four quarters of a history, as many of each, the newest first."""
-    commits, tasks = timeline.commits, list[ReplayTask]()
-    for quarter in range(4):
-        older = commits[len(commits) * quarter // 4 :]
-        tasks += replay.commit_tasks(older, timeline.reader.line, limit // 4)
-    return tasks
+    return [task for age in AGES for task in tasks_at(timeline, limit // 4, age)]
+
+
+def tasks_at(timeline: Timeline, limit: int, age: int) -> list[ReplayTask]:
+    """Return the newest commits of a history that ends at a share of its age, in per cent."""
+    commits = timeline.commits
+    return replay.commit_tasks(commits[len(commits) * (100 - age) // 100 :], timeline.reader.line, limit)
 
 
 def age_of(timeline: Timeline, task: ReplayTask) -> int:

@@ -3,8 +3,9 @@
     python -m bench train --repos DIR
 
 Two models come out: one that also weighs past tasks by meaning, one for where no embedding model is at hand.
-The weights of the first look (`seeds`) stay as they are, because the rows were collected with them; they were
-fitted the same way, without the signals that need seeds.
+The tasks are commits of every age of a repository, and prompts. The weights of the first look (`seeds`) stay
+as they are, because the rows were collected with them; they were fitted the same way, without the signals
+that need seeds.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import numpy as np
 
 from bench.collect import Row, group
 from bench.fit import Float64, Group, calibrate, evaluate, fit
+from bench.grow import grow
 from bench.ranking import Say
-from workbench.plan.ranking import load_model
+from workbench.plan.ranking import load_model, parse_model, score_rows
 
 SEMANTIC = ("affinity_semantic", "affinity_semantic_best")
 
@@ -33,21 +35,37 @@ def train(
     for repository, row in rows:
         names, one = group(row, repository, without=without)
         groups.append(one)
-    weights = fit(groups)
-    slope, offset = calibrate(groups, weights)
     document: dict[str, object] = {
         "model_id": model_id,
-        "model_kind": "linear",
-        "weights": _rounded(names, weights),
+        "model_kind": "trees",
+        "weights": _rounded(names, fit(groups)),
         "seeds": dict(load_model(model_id).seeds),
-        "relevance": [round(slope, 5), round(offset, 5)],
+        "relevance": [1.0, 0.0],
         "trained_on": sorted({repository for repository, _ in rows}),
+        "trees": grow(groups, names),
     }
-    text = json.dumps(document, indent=1, sort_keys=True) + "\n"
-    (folder / f"{model_id}.json").write_text(text, encoding="utf-8")
-    for repository, (gain, found) in sorted(evaluate(groups, weights).items()):
+    model = parse_model(json.dumps(document), source=model_id)
+    scores = [
+        score_rows(model, names, one.features, row.paths)[0]
+        for one, (_, row) in zip(groups, rows, strict=True)
+    ]
+    slope, offset = calibrate(groups, scores)
+    document["relevance"] = [round(slope, 5), round(offset, 5)]
+    (folder / f"{model_id}.json").write_text(_text(document), encoding="utf-8")
+    for repository, (gain, found) in sorted(evaluate(groups, scores).items()):
         say(f"{model_id} on {repository} (seen in training): {gain:.3f} / {found:.3f}")
     return document
+
+
+def _text(document: dict[str, object]) -> str:
+    """Return it as JSON to be read by people, but for the nodes of trees: a line an array."""
+    trees = document["trees"]
+    assert isinstance(trees, dict)
+    arrays = {key: json.dumps(value, separators=(",", ":")) for key, value in sorted(trees.items())}
+    text = json.dumps({**document, "trees": {key: f"@{key}" for key in arrays}}, indent=1, sort_keys=True)
+    for key, array in arrays.items():
+        text = text.replace(f'"@{key}"', array, 1)
+    return text + "\n"
 
 
 def _rounded(names: Sequence[str], values: Float64) -> dict[str, float]:

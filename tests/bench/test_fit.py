@@ -22,15 +22,17 @@ def test_the_deciding_feature_gets_the_weight() -> None:
     """Where one feature decides relevance, the fitted model ranks by it, on tasks it has not seen too."""
     groups = _groups(60)
     weights = fit(groups[:40], epochs=3)
+    held = groups[40:]
     assert int(np.argmax(np.abs(weights))) == 2
-    assert all(gain > 0.95 for gain, _ in evaluate(groups[40:], weights).values())
+    assert all(gain > 0.95 for gain, _ in evaluate(held, [one.features @ weights for one in held]).values())
 
 
 def test_calibration_turns_scores_into_shares() -> None:
     """The mean probability over candidates is the share that is relevant."""
     groups = _groups(40)
     weights = fit(groups, epochs=0)
-    slope, offset = calibrate(groups, weights)
-    scores = np.concatenate([group.features @ weights for group in groups])
+    given = [group.features @ weights for group in groups]
+    slope, offset = calibrate(groups, given)
+    scores = np.concatenate(given)
     chance = 1 / (1 + np.exp(-(slope * scores + offset)))
     assert abs(float(chance.mean()) - 0.1) < 0.01

@@ -12,7 +12,7 @@ from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import (
     DEFAULT_MODEL,
     LEXICAL_MODEL,
-    LinearModel,
+    RankingModel,
     load_model,
     log_odds,
     parse_model,
@@ -30,7 +30,7 @@ TREE = {
     "b/other.py": "import os\n",
     "README.md": "token\n",
 }
-MODEL = LinearModel("test", {"bm25_body": 2.0, "path_named": 1.0}, {"bm25_body": 1.0}, (1.0, 0.0))
+MODEL = RankingModel("test", {"bm25_body": 2.0, "path_named": 1.0}, {"bm25_body": 1.0}, (1.0, 0.0))
 TASK = parse_intent("refresh the token")
 
 

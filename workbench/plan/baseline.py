@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import GitError, ParseError
-from workbench.plan.ranking import LinearModel
+from workbench.plan.ranking import RankingModel
 from workbench.plan.workspace import Workspace
 from workbench.project.declared import Manifest
 from workbench.project.index import ProjectIndex
@@ -56,12 +56,14 @@ def index_layers(
     )
 
 
-def baseline_files(workspace: Workspace, query_type: QueryType, model: LinearModel) -> tuple[RankedFile, ...]:
+def baseline_files(
+    workspace: Workspace, query_type: QueryType, model: RankingModel
+) -> tuple[RankedFile, ...]:
     """Return the files as the kind of task alone orders them, as a ranking that can be packed."""
     return score_by_place(baseline_ranking(layer_view(workspace), query_type), model, _SOURCE)
 
 
-def score_by_place(paths: Iterable[str], model: LinearModel, source: str) -> tuple[RankedFile, ...]:
+def score_by_place(paths: Iterable[str], model: RankingModel, source: str) -> tuple[RankedFile, ...]:
     """Return files whose order is all that is known of them as a ranking that can be packed.
 
     The file in place k gets the score that the model takes for a relevance of 1 / (k + 1).

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from workbench.plan.intent import understand_prompt
 from workbench.plan.matching import LEARNINGS, RuleMatcher
 from workbench.plan.overrides import Overrides, resolve_overrides
-from workbench.plan.ranking import LinearModel, rank_files
+from workbench.plan.ranking import RankingModel, rank_files
 from workbench.plan.representations import Contents, Shares
 from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import KnownPast, TaskVector, known_past
@@ -42,13 +42,13 @@ class Planner:
     `confident` is of low confidence.
     """
 
-    ranking: LinearModel
+    ranking: RankingModel
     chunks: ChunkModel
     worth: Shares
     counter: TokenCounter
     contents: Contents
     matching: MatchParams
-    plain_ranking: LinearModel | None = None
+    plain_ranking: RankingModel | None = None
     embedder: TextVectors | None = None
     embedder_note: str = ""
     matcher: RuleMatcher = field(default_factory=RuleMatcher)
@@ -70,7 +70,7 @@ class Ranking:
     intent: Intent
     files: tuple[RankedFile, ...]
     synced: Synced
-    model: LinearModel
+    model: RankingModel
     past: KnownPast
     vector: TaskVector
     overrides: Overrides = field(default_factory=Overrides)

@@ -1,4 +1,6 @@
-"""Stage-1 ranking [img 7.4]: a linear, deterministic score, and the chance that follows from it.
+"""Stage-1 ranking [img 7.4]: a deterministic score, and the chance that follows from it.
+
+A linear model orders all candidates; trees, where the model has any, order the first of these again.
 
 The model's probability of a file considers no other file. Where all of them are small, as in a project with
 little past or for a task in other words than the code's, it is far too small for the first ones. A task that
@@ -26,6 +28,7 @@ from workbench.plan.features import CandidateMatrix, candidates_for, feature_mat
 from workbench.plan.representations import Shares
 from workbench.plan.signals import prepare_query
 from workbench.plan.snippets import FEATURES, ChunkModel
+from workbench.plan.trees import Trees, parse_trees
 from workbench.plan.view import RankingView
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, RankedFile
@@ -34,12 +37,13 @@ Float32 = NDArray[np.float32]
 
 NEEDED: Final = 2.0  # files a task needs at least: the likeliest value on public histories
 SUMMED: Final = 100  # files whose chances are summed: the long tail of a large project is as good as zero
+FIRST: Final = 50  # candidates that trees look at
 _STEPS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class LinearModel:
-    """Weights by feature name.
+class RankingModel:
+    """Weights by feature name, and the trees that order the first files again.
 
     `seeds` weigh the first look; `relevance` = (slope, offset) of a logistic that turns a score into the
     probability that the file is needed; `trained_on` names the repositories it has seen.
@@ -50,12 +54,13 @@ class LinearModel:
     seeds: Mapping[str, float]
     relevance: tuple[float, float]
     trained_on: tuple[str, ...] = ()
+    trees: Trees | None = None
 
 
 def rank_files(
     view: RankingView,
     intent: Intent,
-    model: LinearModel,
+    model: RankingModel,
     *,
     semantic: Callable[[], Float32 | None] | None = None,
     limit: int | None = None,
@@ -71,19 +76,18 @@ def rank_files(
 
 
 def score_candidates(
-    view: RankingView, candidates: CandidateMatrix, model: LinearModel
+    view: RankingView, candidates: CandidateMatrix, model: RankingModel
 ) -> tuple[RankedFile, ...]:
-    """Apply the linear model to a feature matrix and order the candidates."""
+    """Apply the model to a feature matrix and order the candidates."""
     names = feature_names(candidates.names)
     matrix = feature_matrix(candidates)
-    weights = np.asarray([model.weights.get(name, 0.0) for name in names], dtype=np.float64)
-    scores = matrix.astype(np.float64) @ weights if len(names) else np.zeros(len(candidates.positions))
     paths = [view.index.paths[position] for position in candidates.positions.tolist()]
+    scores, given = score_rows(model, names, matrix, paths)
     rounded = np.round(scores, 6).tolist()
     order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
     shares = specify_features(view, candidates)
     values = _nonzero(names, np.round(matrix.astype(np.float64), 4))
-    parts = _nonzero(names, np.round(matrix * weights, 4))
+    parts = _nonzero(names, np.round(given, 4))
     return tuple(
         RankedFile(
             path=paths[row],
@@ -94,6 +98,28 @@ def score_candidates(
         )
         for row in order
     )
+
+
+def score_rows(
+    model: RankingModel, names: Sequence[str], matrix: Float32, paths: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return (scores float64 [c], what each feature gave float64 [c, f]) of c candidates.
+
+    Trees look at the FIRST of the linear order; the others follow these, as far apart as they were.
+    """
+    weights = np.asarray([model.weights.get(name, 0.0) for name in names], dtype=np.float64)
+    scores = matrix.astype(np.float64) @ weights if len(names) else np.zeros(len(paths))
+    parts = np.asarray(matrix * weights, dtype=np.float64)
+    if model.trees is None or not len(paths):
+        return scores, parts
+    rounded = np.round(scores, 6).tolist()
+    order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
+    first, behind = np.asarray(order[:FIRST]), np.asarray(order[FIRST:], dtype=np.int64)
+    parts[first] = model.trees.contribute(names, matrix[first])
+    again = parts[first].sum(axis=1)
+    scores[behind] += again.min() - scores[first[-1]]
+    scores[first] = again
+    return scores, parts
 
 
 def _nonzero(names: Sequence[str], matrix: NDArray[np.floating[Any]]) -> list[dict[str, float]]:
@@ -134,14 +160,14 @@ def specify_features(view: RankingView, candidates: CandidateMatrix) -> list[dic
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def log_odds(model: LinearModel, scores: Sequence[float]) -> NDArray[np.float64]:
+def log_odds(model: RankingModel, scores: Sequence[float]) -> NDArray[np.float64]:
     """Turn scores into the log-odds that the task needs the file, each file looked at by itself."""
     slope, offset = model.relevance
     return np.asarray(np.clip(slope * np.asarray(scores, dtype=np.float64) + offset, -30.0, 30.0))
 
 
 def needed_chances(
-    model: LinearModel, files: Sequence[RankedFile], pinned: Collection[str] = ()
+    model: RankingModel, files: Sequence[RankedFile], pinned: Collection[str] = ()
 ) -> dict[str, float]:
     """Return the chance in (0, 1] that a task needs each file, by path; that of pinned ones is 1."""
     free = [found for found in files if found.path not in pinned]
@@ -175,7 +201,7 @@ _HINT: Final = "reinstall, or name another model"
 Model = TypeVar("Model")
 
 
-def load_model(model_id: str = DEFAULT_MODEL) -> LinearModel:
+def load_model(model_id: str = DEFAULT_MODEL) -> RankingModel:
     """Load a ranking model. Raises: ModelError if it is unknown or malformed."""
     return parse_model(_read("ranking model", model_id), source=model_id)
 
@@ -189,7 +215,7 @@ def load_chunk_model(model_id: str = CHUNK_MODEL) -> tuple[ChunkModel, Shares]:
     return parse_chunk_model(_read("chunk model", model_id), source=model_id)
 
 
-def parse_model(text: str, *, source: str) -> LinearModel:
+def parse_model(text: str, *, source: str) -> RankingModel:
     """Parse a ranking model. Raises: ModelError naming what is wrong."""
     name = f"the ranking model {source!r}"
     model = _parse(text, name, _linear_model)
@@ -225,14 +251,15 @@ def _parse(text: str, name: str, build: Callable[[dict[str, Any]], Model]) -> Mo
         raise ModelError(f"{name} is malformed: {error}", hint=_HINT) from error
 
 
-def _linear_model(document: dict[str, Any]) -> LinearModel:
+def _linear_model(document: dict[str, Any]) -> RankingModel:
     slope, offset = document["relevance"]
-    return LinearModel(
+    return RankingModel(
         model_id=str(document["model_id"]),
         weights=_weights(document["weights"]),
         seeds=_weights(document["seeds"]),
         relevance=(float(slope), float(offset)),
         trained_on=tuple(document.get("trained_on", ())),
+        trees=parse_trees(document["trees"], str(document["model_id"])) if "trees" in document else None,
     )
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from workbench.errors import UsageError
 from workbench.plan.baseline import index_layers, score_by_place
 from workbench.plan.features import SOURCES, CandidateMatrix, describe_files, first_look, gather, seed_mass
-from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_model, score_candidates
+from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model, score_candidates
 from workbench.plan.signals import Query, neighbour_signals, prepare_query
 from workbench.plan.view import RankingView
 from workbench.project.declared import Manifest
@@ -116,7 +116,7 @@ class Situation:
             self.looked = (time.perf_counter() - started) * 1000
         return self._signals
 
-    def candidates(self, model: LinearModel) -> CandidateMatrix:
+    def candidates(self, model: RankingModel) -> CandidateMatrix:
         """Return the candidates that a model is given, as plans gather them."""
         if model.model_id not in self._gathered:
             signals = _with_neighbours(self.moment.view, self.signals(), model.seeds)
@@ -133,7 +133,7 @@ class SystemRanking:
     """
 
     files: tuple[RankedFile, ...]
-    model: LinearModel
+    model: RankingModel
     weighed: bool
     fallback: bool
     milliseconds: float
@@ -143,11 +143,11 @@ class SystemRanking:
 class Models:
     """The models by id, and which of them plans use: `main` with embeddings, `plain` without."""
 
-    by_id: Mapping[str, LinearModel]
+    by_id: Mapping[str, RankingModel]
     main: str
     plain: str
 
-    def used(self, semantic: Float32 | None) -> LinearModel:
+    def used(self, semantic: Float32 | None) -> RankingModel:
         """Return the model a plan would rank with."""
         return self.by_id[self.main if semantic is not None else self.plain]
 
@@ -261,12 +261,13 @@ _RANKERS: Final[Mapping[str, Callable[[System, Situation, Models], SystemRanking
 }
 
 
-def leave_out(model: LinearModel, signals: frozenset[str]) -> LinearModel:
+def leave_out(model: RankingModel, signals: frozenset[str]) -> RankingModel:
     """Return a model that does not look at some signals, neither at first nor when it ranks."""
     return replace(
         model,
         weights={name: value for name, value in model.weights.items() if name.split(".")[0] not in signals},
         seeds={name: value for name, value in model.seeds.items() if name.split(".")[0] not in signals},
+        trees=model.trees and model.trees.leave_out(signals),
     )
 
 
