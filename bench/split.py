@@ -29,7 +29,6 @@ TRAIN = (
     "gin-gonic+gin",
     "commitizen-tools+commitizen",
     "orhun+git-cliff",
-    "pallets+click",
     "square+okhttp",
     "starship+starship",
     "goreleaser+goreleaser",

@@ -91,9 +91,9 @@ def test_true_feedback_helps() -> None:
     assert difference(TRUTH) > 0.02
 
 
-@pytest.mark.parametrize(("judge", "epsilon"), [(COIN, 0.005), (OPPOSITE, 0.01)])
+@pytest.mark.parametrize(("judge", "epsilon"), [(COIN, 0.005), (OPPOSITE, 0.015)])
 def test_noise_and_malice_cost_little(judge: Judge, epsilon: float) -> None:
-    """A coin costs at most 0.005 nDCG@10, and whoever says the opposite of everything at most 0.01."""
+    """A coin costs at most 0.005 nDCG@10, and whoever says the opposite of everything at most 0.015."""
     assert difference(judge) > -epsilon
 
 

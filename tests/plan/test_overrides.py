@@ -68,6 +68,9 @@ def test_a_pinned_file_is_packed_and_says_so(project: Any) -> None:
     """A file that nothing speaks for is in the pack when it is pinned, within the same budget."""
     project.write("notes/holidays.txt", "the office is closed in August\n")
     project.commit("notes")
+    for number in range(3):  # so that it is not what was changed last
+        project.write(f"pkg/later_{number}.py", f"def later_{number}():\n    return {number}\n")
+        project.commit(f"later {number}")
     place = opened(project.root)
     assert "notes/holidays.txt" not in shown(planned(place, token_budget=400))
     result = planned(place, token_budget=400, pinned=("notes/holidays.txt",))

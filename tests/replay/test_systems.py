@@ -21,7 +21,7 @@ from workbench.replay.timeline import RepositoryTimeline
 
 NAMES = ["baseline", "bm25", "vector", "hybrid", "hybrid-affinity", "hybrid-history", "hybrid+files-v1"]
 SYSTEMS = {system.name: system for system in parse_systems(NAMES)}
-MODELS = load_models("files-v1", "files-v1-lexical", SYSTEMS.values())
+MODELS = load_models("files-v2", "files-v2-lexical", SYSTEMS.values())
 TASK = "the jwt token is not refreshed in src/auth.py"
 
 
@@ -69,7 +69,7 @@ def test_baseline_is_what_plans_compare_with(project: Any) -> None:
     kind = now.intent.predicted
     replayed = rank(SYSTEMS["baseline"], now, MODELS)
     assert replayed is not None
-    assert replayed.files == baseline_files(opened.workspace, kind, MODELS.by_id["files-v1-lexical"])
+    assert replayed.files == baseline_files(opened.workspace, kind, MODELS.by_id["files-v2-lexical"])
     assert not replayed.weighed
 
 
@@ -88,7 +88,7 @@ def test_an_ablation_looks_at_the_same_candidates_without_its_group(project: Any
 
 def test_every_group_takes_weights_from_a_model() -> None:
     """No group is empty talk: each names features that the models weigh, or candidates by."""
-    main = MODELS.by_id["files-v1"]
+    main = MODELS.by_id["files-v2"]
     for name, signals in GROUPS.items():
         left = leave_out(main, signals)
         assert len(left.weights) + len(left.seeds) < len(main.weights) + len(main.seeds), name
@@ -103,7 +103,7 @@ def test_vector_goes_by_past_tasks_of_like_meaning(project: Any) -> None:
     assert [file.path for file in found.files] == ["src/theme.py"]
     hybrid = rank(SYSTEMS["hybrid"], situation(project, alike), MODELS)
     assert hybrid is not None
-    assert (hybrid.model.model_id, hybrid.fallback) == ("files-v1", False)
+    assert (hybrid.model.model_id, hybrid.fallback) == ("files-v2", False)
 
 
 def test_bm25_goes_by_the_words_of_files(project: Any) -> None:

@@ -19,7 +19,7 @@ from workbench.sessions.history import PastTask
 from workbench.sessions.importers.git import commit_episode
 
 SYSTEMS = parse_systems(["baseline", "bm25", "hybrid", "hybrid-affinity", "hybrid+files-v1"])
-MODELS = load_models("files-v1", "files-v1-lexical", SYSTEMS)
+MODELS = load_models("files-v2", "files-v2-lexical", SYSTEMS)
 
 
 def begin(work: Any) -> str:

@@ -37,6 +37,7 @@ NAMED = 80  # further candidates that may at least be named
 class Planner:
     """What planning needs besides a workspace: models, tokenizer, limits.
 
+    `plain_ranking` loads what ranks where past tasks are not known by meaning.
     `recheck` takes matches and the message and returns what a language model leaves of them; None: no model.
     Segments may take `segment_share` of a budget. An answer without a file that is needed with a chance of
     `confident` is of low confidence.
@@ -48,7 +49,7 @@ class Planner:
     counter: TokenCounter
     contents: Contents
     matching: MatchParams
-    plain_ranking: RankingModel | None = None
+    plain_ranking: Callable[[], RankingModel] | None = None
     embedder: TextVectors | None = None
     embedder_note: str = ""
     matcher: RuleMatcher = field(default_factory=RuleMatcher)
@@ -106,7 +107,9 @@ def rank(
         text, workspace.templates, project_id=workspace.adapters.project_id, query_type=query_type
     )
     vector = TaskVector(planner.embedder if needed else None, intent.task)
-    model = planner.ranking if past.index is not None else planner.plain_ranking or planner.ranking
+    model = planner.ranking
+    if past.index is None and planner.plain_ranking is not None:
+        model = planner.plain_ranking()
     ranked = rank_files(
         workspace.view, intent, model, semantic=lambda: past.compared(vector), also=overrides.pinned
     )

@@ -193,14 +193,15 @@ def _probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1.0 / (1.0 + np.exp(-odds)))
 
 
-DEFAULT_MODEL: Final = "files-v1"
-LEXICAL_MODEL: Final = "files-v1-lexical"  # for where no embedding model is at hand
+DEFAULT_MODEL: Final = "files-v2"
+LEXICAL_MODEL: Final = "files-v2-lexical"  # for where no embedding model is at hand
 CHUNK_MODEL: Final = "chunks-v1"
 _HINT: Final = "reinstall, or name another model"
 
 Model = TypeVar("Model")
 
 
+@lru_cache(maxsize=4)
 def load_model(model_id: str = DEFAULT_MODEL) -> RankingModel:
     """Load a ranking model. Raises: ModelError if it is unknown or malformed."""
     return parse_model(_read("ranking model", model_id), source=model_id)

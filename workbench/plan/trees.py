@@ -8,13 +8,14 @@ the mean of all, these sum to the score.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import ModelError
+from workbench.records.dataclass import dataclass
 
 Float64 = NDArray[np.float64]
 LEAF = -1

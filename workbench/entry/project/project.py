@@ -58,7 +58,7 @@ class OpenedProject(ProjectIndexes):
         embedder, unprepared = self.text_vectors
         return Planner(
             ranking=load_model(self.config.models.ranking or DEFAULT_MODEL),
-            plain_ranking=load_model(LEXICAL_MODEL),
+            plain_ranking=partial(load_model, LEXICAL_MODEL),
             embedder=embedder,
             embedder_note=unprepared,
             chunks=chunks,

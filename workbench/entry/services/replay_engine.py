@@ -158,7 +158,7 @@ def open_engine(spec: EngineSpec, stack: ExitStack) -> ReplayEngine:
     models = load_models(spec.main, LEXICAL_MODEL, spec.systems)
     planner = Planner(
         ranking=models.by_id[spec.main],
-        plain_ranking=models.by_id[LEXICAL_MODEL],
+        plain_ranking=partial(models.by_id.__getitem__, LEXICAL_MODEL),
         chunks=chunks,
         worth=worth,
         counter=counter,
