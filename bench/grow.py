@@ -7,6 +7,7 @@ that this writes, and walks them with numpy.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def grow(groups: Sequence[Group], names: Sequence[str], *, count: int = TREES) -
 
     Every repository weighs the same, however many tasks it has.
     """
-    import lightgbm  # type: ignore[import-not-found]
+    lightgbm: Any = import_module("lightgbm")
 
     useful = [group for group in groups if group.relevant.any()]
     weights = np.repeat(importance(useful), [len(group.relevant) for group in useful])

@@ -21,7 +21,7 @@ from workbench.config import Config
 from workbench.entry.hooks.context import LEAST_CHANCE
 from workbench.entry.project import OpenedProject, open_project
 from workbench.plan.planner import rank
-from workbench.plan.ranking import needed_chances
+from workbench.plan.ranking import needed_chances, own_chances
 
 SHORT = (
     "hello there",
@@ -37,7 +37,8 @@ THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4)
 _SHOWN = 30
 _SEED = 1
 
-Chances = list[tuple[str, float]]
+Chances = tuple[float, list[tuple[str, float]]]
+"""The chance of the likeliest file by itself, and the files with their chances in a task that needs some."""
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -69,7 +70,10 @@ def chances(project: OpenedProject, text: str) -> Chances:
     """Return the likeliest files for a text with their chances."""
     made = rank(project.workspace, project.planner, text)
     found = needed_chances(made.model, made.files)
-    return sorted(((one.path, found[one.path]) for one in made.files[:_SHOWN]), key=lambda pair: -pair[1])
+    own = max(own_chances(made.model, made.files).values(), default=0.0)
+    return own, sorted(
+        ((one.path, found[one.path]) for one in made.files[:_SHOWN]), key=lambda pair: -pair[1]
+    )
 
 
 def other_texts(path: Path, count: int) -> list[str]:
@@ -82,7 +86,7 @@ def report(tasks: Sequence[tuple[Chances, frozenset[str]]], others: Sequence[Cha
     """Yield for each threshold the shares of tasks and other texts that get files, and of right ones."""
     yield "threshold  tasks given  of these right  files right  others given"
     for threshold in THRESHOLDS:
-        given = [(found, changed) for found, changed in tasks if found and found[0][1] >= threshold]
+        given = [(found, changed) for (own, found), changed in tasks if own >= threshold]
         added = [
             (path in changed) for found, changed in given for path, chance in found if chance >= LEAST_CHANCE
         ]
@@ -90,7 +94,7 @@ def report(tasks: Sequence[tuple[Chances, frozenset[str]]], others: Sequence[Cha
             any(path in changed and chance >= LEAST_CHANCE for path, chance in found)
             for found, changed in given
         )
-        silent = sum(bool(found) and found[0][1] >= threshold for found in others)
+        silent = sum(own >= threshold for own, _ in others)
         shares = (
             len(given) / max(1, len(tasks)),
             hits / max(1, len(given)),

@@ -42,6 +42,8 @@ TEST = (
     "pytest-dev+pytest",
     "vuejs+core",
     "EntityProcess+agentv",
+    "BurntSushi+ripgrep",
+    "vitejs+vite",
 )
 PACKS_CHOSEN = ("encode+httpx", "fastify+fastify", "BurntSushi+ripgrep", "gin-gonic+gin")
 """Where the parameters of packing were chosen; `python -m bench packs` reports on those of PACKS_TEST."""

@@ -12,7 +12,7 @@ from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.passages import choose_rules, learned_passages, rule_passages, without_rule_files
 from workbench.plan.planner import Planner, Ranking, missing_parts, rank
-from workbench.plan.ranking import needed_chances
+from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
 from workbench.plan.representations import Content, digests_of, file_offers, name_offer
 from workbench.plan.response import plan_response
@@ -142,7 +142,8 @@ def plan(
         ),
     ]
     segments = stashed.given(pack.passages)
-    packed_chances = [chances.get(candidate.path, 0.0) for candidate, _ in pack.files]
+    own = own_chances(ranking.model, ranking.files, overrides.pinned)
+    packed_chances = [own.get(candidate.path, 0.0) for candidate, _ in pack.files]
     response = plan_response(
         pack,
         intent,

@@ -176,6 +176,17 @@ def needed_chances(
     return {found.path: chances.get(found.path, 1.0) for found in files}
 
 
+def own_chances(
+    model: RankingModel, files: Sequence[RankedFile], pinned: Collection[str] = ()
+) -> dict[str, float]:
+    """Return the chance in (0, 1] that a task needs each file, not raised for a task that needs some.
+
+    It tells a task of this project from a text about anything else, which chances that were raised do worse.
+    """
+    found = np.round(_probability(log_odds(model, [found.score for found in files])), 9).tolist()
+    return {one.path: 1.0 if one.path in pinned else chance for one, chance in zip(files, found, strict=True)}
+
+
 def raise_chances(odds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return probabilities for log-odds, best first, raised as little as makes the first sum to enough."""
     first = odds[:SUMMED]

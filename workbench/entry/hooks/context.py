@@ -221,9 +221,9 @@ def _planned(
 
 def _why_nothing(config: Config, made: Plan, received: Collection[str]) -> str:
     """Return why a plan is empty: what is likely enough was given already, or nothing is."""
-    from workbench.plan.ranking import needed_chances
+    from workbench.plan.ranking import own_chances
 
-    chances = needed_chances(made.ranking.model, made.ranked)
+    chances = own_chances(made.ranking.model, made.ranked)
     has = any(chances.get(path, 0.0) >= config.hooks.threshold for path in received)
     return RECEIVED if has else NOTHING
 
@@ -231,11 +231,11 @@ def _why_nothing(config: Config, made: Plan, received: Collection[str]) -> str:
 def _likely(project: OpenedProject, config: Config, request: PlanRequest, measurement: Measured) -> Plan:
     """Return the plan, without files if the likeliest is not likely enough. Raises: WorkbenchError."""
     from workbench.entry.services.plan import preview_for
-    from workbench.plan.ranking import needed_chances
+    from workbench.plan.ranking import own_chances
 
     style = "text" if config.plan.format == "json" else config.plan.format
     made = preview_for(project, measurement, request, style=style)
-    chances = needed_chances(made.ranking.model, made.ranking.files)
+    chances = own_chances(made.ranking.model, made.ranking.files)
     files = made.response.selection
     shown = (one.path for one in files if one.representation is not Representation.PATH)
     if not files or any(chances[path] >= config.hooks.threshold for path in shown):

@@ -19,7 +19,7 @@ from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.planner import Planner, Ranking, missing_parts
 from workbench.plan.planner import rank as rank_files
-from workbench.plan.ranking import needed_chances
+from workbench.plan.ranking import own_chances
 from workbench.plan.response import rank_response
 from workbench.plan.workspace import Progress
 from workbench.records.answers.plan import PlanResponse, RankResponse
@@ -142,7 +142,7 @@ def ranked_files(made: Ranking, confident: float, top: int | None = None) -> Ran
 
     The answer is of low confidence where no file is needed with a chance of `confident`.
     """
-    likeliest = max(needed_chances(made.model, made.files).values(), default=0.0)
+    likeliest = max(own_chances(made.model, made.files).values(), default=0.0)
     return rank_response(made.files[:top], low_confidence=likeliest < confident)
 
 
