@@ -114,8 +114,8 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
         "edited": 2,
         "missed": 1,
         "changed": 1,
-        "nearby": 1,
-        "elsewhere": 0,
+        "nearby": 0,
+        "elsewhere": 1,
     }
     assert used["tokens"] > 0 < used["files"]
     assert "claude  UserPromptSubmit" in run("stats", "--usage").out
