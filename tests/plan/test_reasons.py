@@ -9,7 +9,8 @@ from workbench.plan.response import phrase, top_reasons
 def test_every_weight_of_a_shipped_model_can_be_said_in_words() -> None:
     """No feature that moves a file is shown to a person under its internal name."""
     for model_id in (DEFAULT_MODEL, LEXICAL_MODEL):
-        for feature in load_model(model_id).weights:
+        model = load_model(model_id)
+        for feature in (*model.weights, *(model.trees.names if model.trees else ())):
             assert "_" not in phrase(feature), feature
 
 
@@ -25,3 +26,9 @@ def test_what_pulls_a_file_down_is_no_reason_for_it() -> None:
         ("critical code", 0.5),
         ("is a changelog", 0.5),
     ]
+
+
+def test_the_first_look_is_a_reason_where_nothing_else_is() -> None:
+    """It sums up what the others say one by one, so these come before it."""
+    moved = {"seed": 2.0, "frequency": 0.5, "risk": -1.0}
+    assert [words for words, _ in top_reasons(moved)] == ["changed often", "a strong match on its own"]

@@ -145,6 +145,8 @@ def test_rank_validates() -> None:
 def test_a_person_reads_why_and_why_not() -> None:
     """The footer has the budget, what was missing, a line for each thing that is in, and the first drops."""
     text = why_text(example(), dropped=1)
+    assert "rely on" not in text
+    assert "no file is likely enough to rely on" in why_text(replace(example(), low_confidence=True))
     assert text.splitlines() == [
         text.splitlines()[0],
         "  without: history",

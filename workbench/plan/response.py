@@ -117,6 +117,8 @@ def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
     ]
     if missing := missing_here(response):
         lines.append(f"  without: {', '.join(missing)}")
+    if response.low_confidence:
+        lines.append("  no file is likely enough to rely on: say more, or name what the task is about")
     lines.extend(f"  + {line}" for line in _inside(response))
     outside, rest = _outside(response.dropped_candidates, dropped)
     lines.extend(f"  - {line}" for line in outside)
@@ -269,13 +271,18 @@ def phrase(feature: str) -> str:
 
 
 def top_reasons(contributions: Mapping[str, float], limit: int = 3) -> list[tuple[str, float]]:
-    """Return the phrases that moved a file up most, with the sum of what their features contributed."""
+    """Return the phrases that moved a file up most, with the sum of what their features contributed.
+
+    That of the first look comes after the others: it sums up what they say one by one.
+    """
     sums: dict[str, float] = {}
     for feature, value in contributions.items():
         words = phrase(feature)
         sums[words] = sums.get(words, 0.0) + value
-    order = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [(words, round(value, 4)) for words, value in order[:limit] if value > 0]
+    first_look = phrase("seed")
+    order = sorted(sums.items(), key=lambda pair: (pair[0] == first_look, -pair[1], pair[0]))
+    order = [pair for pair in order if pair[1] > 0]
+    return [(words, round(value, 4)) for words, value in order[:limit]]
 
 
 def likelihood(chance: float) -> str:
