@@ -28,6 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--repos", type=Path, help="folder of public repositories, named owner+name")
     parser.add_argument("--tasks", type=int, default=150, help="commits of each repository (default: 150)")
+    parser.add_argument(
+        "--also", nargs="*", default=[], metavar="MODEL", help="other models, as files-v1, to rank with, too"
+    )
     parser.add_argument("--no-embeddings", action="store_true", help="leave the embedding model out")
     parser.add_argument(
         "--cache", type=Path, default=CACHE, help="where replayed tasks are kept (default: .bench)"
@@ -53,6 +56,7 @@ def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
     models = {OURS_LEXICAL: load_model(LEXICAL_MODEL)}
     if embed is not None:
         models[OURS] = load_model()
+    models |= {name: load_model(name) for name in options.also}
     sets = (
         ("commits", split.TEST, "Commits (task = message, tree = parent, truth = files modified)"),
         *(

@@ -78,7 +78,7 @@ def test_a_feature_that_is_not_asked_for_contributes_nothing() -> None:
     ],
 )
 def test_damaged_trees_are_refused(changed: dict[str, list[Any]]) -> None:
-    """A node that leads out of the trees or back, or a number that is none, is no model."""
+    """A node that leads out of the trees or back is refused, and so is a number that is not finite."""
     assert len(trees().columns) == 9
     with pytest.raises(ModelError, match="damaged"):
         trees(**changed)

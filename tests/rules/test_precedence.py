@@ -177,7 +177,7 @@ def test_imports_are_followed_in_their_place_without_leaving_the_project() -> No
 
 
 def test_codex_takes_one_file_a_directory_up_to_its_limit() -> None:
-    """The override comes first, fallbacks last, empty files are none; what is too much is cut."""
+    """The override comes first, fallbacks last, empty files do not count; what is too much is cut."""
     files = {
         "~/.codex/AGENTS.override.md": " \n",
         "~/.codex/AGENTS.md": "- Mine.",
