@@ -14,6 +14,7 @@ from bench.fit import Group
 from bench.timeline import Timeline
 from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
+from workbench.plan.mixture import HAND_MIXTURE
 from workbench.plan.semantics import head_texts, task_text
 from workbench.plan.signals import prepare_query
 from workbench.records.plan import Intent
@@ -80,13 +81,7 @@ PEERS: dict[str, dict[str, float]] = {
     "path match": {"bm25_path": 1.0},
     "history affinity": {"affinity": 1.0},
     "recency": {"recency_12": 1.0},
-    "hand mixture": {
-        "bm25_body": 0.35,
-        "bm25_path": 0.2,
-        "affinity": 0.3,
-        "recency_50": 0.2,
-        "frequency": 0.1,
-    },
+    "hand mixture": dict(HAND_MIXTURE),
 }
 
 

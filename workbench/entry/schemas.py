@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from workbench.records.answers.base import Answer
+from workbench.records.answers.explanation import ExplainResponse
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import (
     Delta,
@@ -33,6 +34,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     Delta,
     DoctorReport,
     EffectiveResponse,
+    ExplainResponse,
     ExploreResponse,
     ImportResponse,
     IndexReport,

@@ -14,7 +14,7 @@ from workbench.errors import UsageError
 from workbench.plan.render import Passage
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import RankedFile
-from workbench.suggest import did_you_mean
+from workbench.suggest import suggest
 from workbench.text.sanitize import visible_line
 
 PINNED = "pinned by you"
@@ -100,11 +100,15 @@ def _resolve_name(name: str, paths: Collection[str], ids: Collection[str]) -> st
 
 
 def _hint(path: str, paths: Collection[str], ids: Collection[str]) -> str:
+    near = nearest_path(path, paths, sorted(ids))
+    return f"Did you mean {visible_line(near)}?" if near else ""
+
+
+def nearest_path(path: str, paths: Collection[str], others: Sequence[str] = ()) -> str:
+    """Return the path, or one of other names, that may have been meant; '' if there is none."""
     near = _near(path, paths)
     same = [one for one in near if one.rpartition("/")[2] == path.rpartition("/")[2]]
-    if len(same) == 1:
-        return f"Did you mean {visible_line(same[0])}?"
-    return did_you_mean(path, (*near, *sorted(ids)))
+    return same[0] if len(same) == 1 else suggest(path, (*near, *others))
 
 
 def _near(path: str, paths: Collection[str], most: int = 2_000) -> list[str]:

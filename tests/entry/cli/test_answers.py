@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import Connections
 from workbench.entry.schemas import ANSWERS, schema_of
 from workbench.records.answers.base import Answer
+from workbench.records.answers.explanation import ExplainResponse
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import (
     Delta,
@@ -32,6 +33,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     Delta: ("delta",),
     DoctorReport: ("doctor",),
     EffectiveResponse: ("rules", "effective", "pkg/auth.py", "--agent", "claude"),
+    ExplainResponse: ("explain", TASK, "pkg/auth.py"),
     ExploreResponse: ("explore",),
     ImportResponse: ("stash", "import", EXAMPLE),
     IndexReport: ("refresh",),

@@ -65,6 +65,50 @@ def test_an_unknown_file_is_refused(project: Any, run: Run) -> None:
     assert "\x1b" not in ran.err
 
 
+TASK = "the jwt token is not refreshed on 401"
+
+
+def test_a_plan_for_a_task_is_explained_in_words_first(project: Any, run: Run) -> None:
+    """A file that is in, one left out by a person, one that the budget leaves out and one not indexed."""
+    shown = run("explain", TASK, "pkg/auth.py").out.splitlines()
+    assert shown[0].startswith("pkg/auth.py is in: ")
+    assert "number 1 of" in shown[1]
+    assert "What would bring it in" not in shown
+    out = run("explain", TASK, "pkg/auth.py", "--exclude", "pkg/auth.py", "--json").json()["plan"]
+    assert (out["state"], out["reason"]) == ("out", "excluded by you")
+    assert out["remedies"] == ["take its exclusion back"]
+    little = run("explain", TASK, "pkg/auth.py", "--budget", "20", "--json").json()["plan"]
+    assert little["state"] != "shown"
+    enough = str(little["sufficient_budget"])
+    assert (
+        run("explain", TASK, "pkg/auth.py", "--budget", enough, "--json").json()["plan"]["state"] == "shown"
+    )
+    project.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0")
+    image = run("explain", TASK, "logo.png", "--json").json()["plan"]
+    assert (image["state"], image["reason"]) == ("unranked", "not indexed: binary")
+    project.write(".gitignore", "secret.txt\n")
+    project.write("secret.txt", "x\n")
+    assert "ignored by git" in run("explain", TASK, "secret.txt").out
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("explain",), "which file"),
+        (("explain", TASK, "pkg/auth.py", "pkg/store.py"), "one task and one file"),
+        (("explain", TASK, "pkg"), "is a directory"),
+        (("explain", TASK, "../elsewhere.py"), "outside of the project"),
+        (("explain", TASK, "pkg/auht.py"), "Did you mean pkg/auth.py?"),
+    ],
+)
+def test_what_is_no_file_of_the_project_is_refused(
+    words: tuple[str, ...], reason: str, project: Any, run: Run
+) -> None:
+    """With what is wrong, or the name that may have been meant."""
+    ran = run(*words)
+    assert (ran.code, reason in ran.err) == (exits.USAGE, True)
+
+
 def test_events_of_every_type_are_counted(project: Any, run: Run) -> None:
     """Hits, deltas and decisions about a file count beside reads and edits."""
     run("index")

@@ -1,19 +1,23 @@
-"""`workbench explain`: what is known of one file, what tasks did with it and why, from the tables."""
+"""`workbench explain`: why a file is in a plan or out of it, and what is known of it from the tables."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.output import shorten
+from workbench.entry.cli.project.plan import name_from_here
+from workbench.entry.cli.session import session
 from workbench.entry.cli.sessions.traces import shown_time
+from workbench.entry.os.terminal import fold
 from workbench.errors import UsageError
+from workbench.plan.explanation import explanation_lines
+from workbench.records.answers.explanation import ExplainResponse, FileExplanation
+from workbench.records.plan import PlanRequest
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
@@ -23,64 +27,118 @@ if TYPE_CHECKING:
 
 _TASK = 60  # characters
 _NAMED = 6  # files and symbols of a kind
+_INDENT = 4
 
 
 @command(
     examples=(
+        'workbench explain "jwt is not refreshed on 401 (#7)" src/login.py',
+        'workbench explain "jwt is not refreshed on 401 (#7)" src/login.py --budget 2000 --json',
         "workbench explain src/login.py",
-        'workbench explain src/login.py --task "jwt is not refreshed on 401 (#7)"',
         "workbench explain src/login.py --limit 100 --json",
     )
 )
-@click.argument("file")
-@click.option("--task", default="", metavar="TEXT", help="Mark what speaks for the file in this task.")
+@click.argument("words", nargs=-1, metavar="[TASK] FILE")
+@click.option("--task", default="", metavar="TEXT", help="The task, where it is not the first argument.")
+@click.option(
+    "--budget", type=click.IntRange(min=1), metavar="N", help="Maximum tokens of the pack that is explained."
+)
+@click.option("--pin", "pins", multiple=True, metavar="NAME", help="Plan with this pinned. Repeatable.")
+@click.option("--exclude", "excludes", multiple=True, metavar="NAME", help="Plan without it. Repeatable.")
 @click.option(
     "--limit",
-    default=12,
-    show_default=True,
     type=click.IntRange(1, 1_000),
-    help="Maximum number of each list.",
+    metavar="N",
+    help="Maximum number of each list (default: 12, with a task 3).",
 )
-def explain(file: str, task: str, limit: int) -> None:
-    """Show what is known of a file, what tasks did with it and why.
+def explain(
+    words: Sequence[str],
+    task: str,
+    budget: int | None,
+    pins: Sequence[str],
+    excludes: Sequence[str],
+    limit: int | None,
+) -> None:
+    """Show why a file is in the plan for a task or out of it, and what would bring it in.
 
-    Also what it imports, defines and is tested by, and what changes together with it. Tasks are commits and
-    agents' sessions. With --task those come first that name an issue of it or are of its fingerprint, and the
-    file's affinity to such tasks and the past tasks most like it are shown: what a plan calls "changed in
-    similar past tasks". FILE may be gone: its past is not.
+    First in words: its place, how likely the task needs it, what keeps it out, which signal, budget or pin
+    would change that. Then what each signal gives it in the linear first stage, in the trees and in the
+    mixture weighed by hand, beside the last file that is in. Nothing is recorded as handed over.
+
+    Without a task only what is known of the file is shown: what it imports, defines and is tested by, which
+    tasks (commits and agents' sessions) read or edited it, and what changes together with it. With a task
+    those come first that name an issue of it or are of its fingerprint. FILE may be gone: its past is not.
     """
     from workbench.entry.project import open_workspace
+    from workbench.entry.services.explanation import file_in_project
     from workbench.entry.services.sessions import find_file_history
     from workbench.plan.intent import parse_intent
     from workbench.plan.similar_tasks import similar_tasks
 
+    task, file = _task_and_file(words, task)
+    limit = limit or (3 if task else 12)
     here = current()
     place = open_workspace(here.project, here.settings().config)
-    path = _within(place.root, file)
+    path = file_in_project(place.root, file)
     intent = parse_intent(task, project_id=place.project_id) if task else None
     found = find_file_history(place, path, intent, limit=limit)
-    past = place.workspace.stored_past()
-    similar = similar_tasks(past, dict(intent.terms), path, limit) if past and intent else ()
-    if found.facts is None and not found.events:
+    planned = None
+    if task and ((place.root / path).exists() or not found.events):
+        planned = _plan(task, path, budget, pins, excludes)
+        if found.facts is None:  # planning may have indexed it
+            found = find_file_history(place, path, intent, limit=limit)
+    if planned is None and found.facts is None and not found.events:
         raise UsageError(
             f"nothing is known of {visible_line(path)}",
             hint="Paths are relative to here or to the project; `workbench index` indexes new files.",
         )
+    past = place.workspace.stored_past()
+    similar = similar_tasks(past, dict(intent.terms), path, limit) if past and intent else ()
     if here.flags.json:
-        here.out.json({**asdict(found), "similar": similar})
+        one = asdict(found) | {"similar": [asdict(near) for near in similar], "plan": planned}
+        here.out.json(ExplainResponse(**one))
         return
-    here.out.painted(here.out.style(visible_line(path), "1"))
+    for line in () if planned is None else explanation_lines(planned):
+        here.out.data(fold(line, _INDENT))
+    if planned is None:
+        here.out.painted(here.out.style(visible_line(path), "1"))
+    else:
+        here.out.data("What is known of it")
     for line in _lines(found, similar, task):
         here.out.data(line)
 
 
-def _within(root: Path, file: str) -> str:
-    """Return a file relative to the project, as given where it is not inside."""
-    for base in (Path.cwd(), root):
-        path = Path(os.path.normpath(base / file))
-        if path.is_relative_to(root) and (path.exists() or base == root):
-            return path.relative_to(root).as_posix()
-    return file
+def _plan(
+    task: str, path: str, budget: int | None, pins: Sequence[str], excludes: Sequence[str]
+) -> FileExplanation:
+    """Explain what the plan for a task does with a file. Raises: as a plan; UsageError for no such file."""
+    from workbench.entry.services.explanation import explain_for
+
+    with session("explain", plan__budget=budget) as work:
+        settings, root = work.opened.config.plan, work.opened.root
+        request = PlanRequest(
+            project_root=str(root),
+            task=task,
+            token_budget=settings.budget,
+            pinned=tuple(name_from_here(name, root) for name in pins),
+            excluded=tuple(name_from_here(name, root) for name in excludes),
+            tool=work.opened.config.rules.tool,
+        )
+        style = "text" if settings.format == "json" else settings.format
+        return explain_for(work.opened, work.measurement, request, path, style=style, progress=work.progress)
+
+
+def _task_and_file(words: Sequence[str], task: str) -> tuple[str, str]:
+    """Return the task, '' for none, and the file. Raises: UsageError for more or fewer."""
+    *tasks, file = words or ("",)
+    if not file:
+        raise UsageError("which file?", hint='Name one: workbench explain "what is to be done" src/login.py')
+    if len(tasks) + bool(task) > 1:
+        raise UsageError(
+            "one task and one file are explained at a time",
+            hint="Quote the task; explain several files one by one.",
+        )
+    return (tasks[0] if tasks else task).strip(), file
 
 
 def _lines(found: FileHistory, similar: Sequence[SimilarTask], task: str) -> Iterator[str]:

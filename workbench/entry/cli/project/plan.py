@@ -167,8 +167,8 @@ def plan(
             query_type=None if query_type is None else QueryType(query_type),
             token_budget=settings.budget,
             strict=settings.strict,
-            pinned=tuple(_from_here(name, work.opened.root) for name in pins),
-            excluded=tuple(_from_here(name, work.opened.root) for name in excludes),
+            pinned=tuple(name_from_here(name, work.opened.root) for name in pins),
+            excluded=tuple(name_from_here(name, work.opened.root) for name in excludes),
             feature=feature,
             task_id=task_id,
             stash=not no_stash,
@@ -243,7 +243,7 @@ def rank(
     work.show_notes()
 
 
-def _from_here(name: str, root: Path) -> str:
+def name_from_here(name: str, root: Path) -> str:
     """Return the path in the project that a name stands for in the current directory, else the name."""
     place = Path(name).absolute()
     if not place.exists() or not place.is_relative_to(root):
