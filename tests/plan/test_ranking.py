@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import (
     DEFAULT_MODEL,
     LEXICAL_MODEL,
+    NamedRow,
     RankingModel,
     load_model,
     log_odds,
@@ -59,6 +61,14 @@ def test_ties_are_broken_by_path() -> None:
     assert rank_files(view, TASK, MODEL) == first
     assert [found.score for found in first] == sorted((found.score for found in first), reverse=True)
     assert rank_files(view, TASK, MODEL, limit=1) == first[:1]
+
+
+def test_a_row_is_a_mapping() -> None:
+    """What is not zero has its name, the first columns always have, and the row goes to another process."""
+    row = NamedRow(("first", "second", "third", "last"), np.asarray([0.0, 0.0, 0.5, -1.0]), 1)
+    assert row == {"first": 0.0, "third": 0.5, "last": -1.0}
+    assert [*row] == ["first", "third", "last"]
+    assert pickle.loads(pickle.dumps(row)) == row
 
 
 def test_nothing_to_rank_is_no_error() -> None:

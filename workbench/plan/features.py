@@ -116,7 +116,7 @@ def seed_mass(view: RankingView, signals: Mapping[str, Float32], weights: Mappin
     mass = np.zeros(view.index.count, dtype=np.float32)
     if not view.index.alive.any():
         return mass
-    top = np.lexsort((np.arange(len(look)), -look))[:SEEDS]
+    top = np.argsort(-look, kind="stable")[:SEEDS]
     top = top[np.isfinite(look[top])]
     mass[top] = np.exp(np.float32(SHARPNESS) * (look[top] - look[top[0]]))
     return np.asarray(mass / mass.sum(), dtype=np.float32)
@@ -141,7 +141,10 @@ def gather(
             if signal is None:
                 continue
             for position in _top(signal, alive, per_source).tolist():
-                found.setdefault(position, {})[source] = None
+                if position in found:
+                    found[position][source] = None
+                else:
+                    found[position] = {source: None}
     for position in also:
         found.setdefault(position, {})
     positions = np.asarray(sorted(found), dtype=np.int64)
@@ -155,18 +158,14 @@ def describe_files(
     sources: tuple[tuple[str, ...], ...],
 ) -> CandidateMatrix:
     """Return the files at some positions as candidates, with every signal recorded for each."""
-    names = tuple(signals)
-    stacked = (
-        np.stack([signals[name] for name in names], axis=1)
-        if names
-        else np.zeros((view.index.count, 0), dtype=np.float32)
-    )
-    living = stacked[view.index.alive]
+    alive = view.index.alive
+    living = slice(None) if alive.all() else alive
+    values = [signal[positions] for signal in signals.values()]
     return CandidateMatrix(
-        names=names,
+        names=tuple(signals),
         positions=positions,
-        values=stacked[positions],
-        best=living.max(axis=0, initial=0.0) if len(living) else np.zeros(len(names), dtype=np.float32),
+        values=np.stack(values, axis=1) if values else np.zeros((len(positions), 0), dtype=np.float32),
+        best=np.asarray([signal[living].max(initial=0.0) for signal in signals.values()], dtype=np.float32),
         sources=sources,
     )
 
@@ -211,13 +210,13 @@ def feature_names(signal_names: tuple[str, ...]) -> tuple[str, ...]:
 def feature_matrix(candidates: CandidateMatrix) -> Float32:
     """Return float32 [c, f], columns as `feature_names(candidates.names)`."""
     columns: list[Float32] = []
+    places = np.arange(len(candidates.positions), dtype=np.float32)
     for column, name in enumerate(candidates.names):
         values = candidates.values[:, column]
         columns.append(_scale(name, values, float(candidates.best[column])))
         if not name.startswith(_BOUNDED):
-            order = np.lexsort((np.arange(len(values)), -values))
             rank = np.empty(len(values), dtype=np.float32)
-            rank[order] = np.arange(len(values), dtype=np.float32)
+            rank[np.argsort(-values, kind="stable")] = places
             columns.append(np.where(values > 0, 1.0 / (1.0 + rank / 2.0), 0.0).astype(np.float32))
             columns.append(np.log1p(np.maximum(values, 0)))
     if not columns:

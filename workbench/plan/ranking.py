@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -85,19 +84,56 @@ def score_candidates(
     scores, given = score_rows(model, names, matrix, paths)
     rounded = np.round(scores, 6).tolist()
     order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
-    shares = specify_features(view, candidates)
-    values = _nonzero(names, np.round(matrix.astype(np.float64), 4))
-    parts = _nonzero(names, np.round(given, 4))
+    specified, shares = specify_features(view, candidates)
+    columns = (*specified, *names)
+    matrix = np.hstack([shares, np.round(matrix.astype(np.float64), 4)])
+    parts = np.round(given, 4)
     return tuple(
         RankedFile(
             path=paths[row],
             score=rounded[row],
-            features={**shares[row], **values[row]},
-            contributions=parts[row],
+            features=NamedRow(columns, matrix[row], len(specified)),
+            contributions=NamedRow(names, parts[row]),
             sources=candidates.sources[row],
         )
         for row in order
     )
+
+
+class NamedRow(Mapping[str, float]):
+    """What is not zero in a row float64 [f], and its first columns, by the names of the columns.
+
+    The mapping is built when it is first read: a plan reads those of the files in its pack.
+    """
+
+    __slots__ = ("_always", "_found", "_names", "_row")
+
+    def __init__(self, names: Sequence[str], row: NDArray[np.float64], always: int = 0) -> None:
+        """Take the names, the row, and how many columns are in it whatever they are."""
+        self._names, self._row, self._always = names, row, always
+        self._found: dict[str, float] | None = None
+
+    def _mapping(self) -> dict[str, float]:
+        if self._found is None:
+            columns = [
+                *range(self._always),
+                *(np.flatnonzero(self._row[self._always :]) + self._always).tolist(),
+            ]
+            values = self._row.tolist()
+            self._found = {self._names[column]: values[column] for column in columns}
+        return self._found
+
+    def __getitem__(self, name: str) -> float:
+        return self._mapping()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._mapping())
+
+    def __len__(self) -> int:
+        return len(self._mapping())
+
+    def __repr__(self) -> str:
+        return repr(self._mapping())
 
 
 def score_rows(
@@ -122,30 +158,23 @@ def score_rows(
     return scores, parts
 
 
-def _nonzero(names: Sequence[str], matrix: NDArray[np.floating[Any]]) -> list[dict[str, float]]:
-    """Return what is not zero in each row, by the names of the columns."""
-    rows, columns = np.nonzero(matrix)
-    found = [names[column] for column in columns.tolist()]
-    values = matrix[rows, columns].tolist()
-    bounds = np.searchsorted(rows, np.arange(len(matrix) + 1)).tolist()
-    return [dict(zip(found[start:stop], values[start:stop], strict=True)) for start, stop in pairwise(bounds)]
-
-
-def specify_features(view: RankingView, candidates: CandidateMatrix) -> list[dict[str, float]]:
-    """Return the seven features of [img 7.3] of every candidate, under their names there.
+def specify_features(
+    view: RankingView, candidates: CandidateMatrix
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Return the names of the seven features of [img 7.3], and their values float64 [c, 7].
 
     Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens.
     `f_semantic_score` compares past tasks by meaning, or without embeddings the content by its terms.
     """
     columns = {name: column for column, name in enumerate(candidates.names)}
 
-    def share(*signals: str) -> list[float]:
+    def share(*signals: str) -> NDArray[np.float64]:
         found = np.zeros(len(candidates.positions))
         for name in signals:
             column = columns.get(name)
             if column is not None and candidates.best[column] > 0:
                 found = np.maximum(found, candidates.values[:, column] / float(candidates.best[column]))
-        return list(np.round(found, 4).tolist())
+        return np.round(found, 4)
 
     by_meaning = "affinity_semantic" if "affinity_semantic" in columns else "coverage_body"
     table = {
@@ -155,9 +184,9 @@ def specify_features(view: RankingView, candidates: CandidateMatrix) -> list[dic
         "f_recency_score": share("recency_12"),
         "f_risk_score": share("risk", "fix_share"),
         "f_test_proximity": share("tests_seed", "tested_by_seed"),
-        "f_token_cost": np.ceil(view.index.size[candidates.positions] / 4.0).tolist(),
+        "f_token_cost": np.ceil(view.index.size[candidates.positions] / 4.0),
     }
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    return tuple(table), np.stack([*table.values()], axis=1)
 
 
 def log_odds(model: RankingModel, scores: Sequence[float]) -> NDArray[np.float64]:

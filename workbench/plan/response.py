@@ -102,7 +102,7 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
 
 def rank_response(ranked: Sequence[RankedFile], *, low_confidence: bool) -> RankResponse:
     """Return the files in order with their features, and whether none of them is likely enough."""
-    files = tuple(RankedPath(one.path, one.score, one.features) for one in ranked)
+    files = tuple(RankedPath(one.path, one.score, dict(one.features)) for one in ranked)
     return RankResponse(files, low_confidence)
 
 
@@ -217,8 +217,8 @@ def _selection(
         utility=round(offer.utility, 6),
         why=offer.why,
         sources=ranked.sources if ranked else (),
-        features=ranked.features if ranked else {},
-        contributions=ranked.contributions if ranked else {},
+        features=dict(ranked.features) if ranked else {},
+        contributions=dict(ranked.contributions) if ranked else {},
     )
 
 

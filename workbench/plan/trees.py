@@ -26,7 +26,7 @@ class Trees:
     """n nodes of t trees. A leaf has column LEAF and points at itself.
 
     columns int64 [n] into `names`; limits float32 [n]; low, high int64 [n], where to go with a value up to
-    the limit and above it; means float64 [n] of the training rows below; roots int64 [t]; depth in steps.
+    the limit and above it; means float64 [n] of the training rows below; roots int64 [t].
     """
 
     names: tuple[str, ...]
@@ -36,7 +36,6 @@ class Trees:
     high: NDArray[np.int64]
     means: Float64
     roots: NDArray[np.int64]
-    depth: int
 
     def leave_out(self, signals: Collection[str]) -> Trees:
         """Return trees for which all features of some signals are 0."""
@@ -56,13 +55,14 @@ class Trees:
         parts = np.zeros(rows * (len(names) + 1))
         starts = np.arange(rows, dtype=np.int64)[:, None] * (len(names) + 1)
         flat = values.reshape(-1)
-        node = np.repeat(self.roots[None], rows, axis=0)
-        for _ in range(self.depth):
-            asked = starts + columns[node]
+        node = np.repeat(self.roots[None], rows, axis=0).reshape(-1)
+        start = np.repeat(starts, len(self.roots), axis=1).reshape(-1)
+        while len(node):
+            asked = start + columns[node]
             after = np.where(flat[asked] <= self.limits[node], self.low[node], self.high[node])
-            change = self.means[after] - self.means[node]
-            parts += np.bincount(asked.reshape(-1), change.reshape(-1), len(parts))
-            node = after
+            parts += np.bincount(asked, self.means[after] - self.means[node], len(parts))
+            ahead = self.columns[after] != LEAF
+            node, start = after[ahead], start[ahead]
         return parts.reshape(rows, len(names) + 1)[:, :-1]
 
 
@@ -91,15 +91,4 @@ def parse_trees(document: Mapping[str, Any], source: str) -> Trees:
     )
     if not sound:
         raise ModelError(f"the trees of {source} are damaged", hint="reinstall, or name another model")
-    return Trees(names, columns, limits, low, high, means, roots, _depth(columns, low, high, roots))
-
-
-def _depth(
-    columns: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], roots: NDArray[np.int64]
-) -> int:
-    depth, level = 0, np.unique(roots[columns[roots] != LEAF])
-    while len(level):
-        depth += 1
-        level = np.unique(np.concatenate([low[level], high[level]]))
-        level = level[columns[level] != LEAF]
-    return depth
+    return Trees(names, columns, limits, low, high, means, roots)

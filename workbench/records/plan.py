@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 
@@ -133,8 +134,8 @@ class RankedFile:
 
     path: str
     score: float
-    features: dict[str, float]
-    contributions: dict[str, float] = field(default_factory=dict)
+    features: Mapping[str, float]
+    contributions: Mapping[str, float] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
 
 
