@@ -11,55 +11,41 @@ counted, reported by `verify`.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
-import msgspec
-
 from store import locks
-from store.files import disk_hint, open_state, private_dir, sync_data, sync_dir, translated
+from store.files import open_state, private_dir, sync_data, sync_dir, translated
+from store.journal_copies import append_lines
+from store.journal_files import (
+    BINARY,
+    LOCK_TIMEOUT,
+    ROTATED,
+    Rotation,
+    is_part,
+    list_streams,
+    lock_path,
+    readable_end,
+    reading_stream,
+    rotate,
+    stream_path,
+    write_lines,
+)
+from store.journal_lines import MAX_LINE, decode_line, encode_line
 from workbench.errors import JournalError
 from workbench.ports import Clock, Entry, Verbatim
-from workbench.records.conversion import convert, decode_json
 from workbench.records.dataclass import dataclass
-from workbench.records.ids import IdSource, new_id
+from workbench.records.ids import IdSource
 
-VERSION: Final = 1
-MAX_LINE: Final = 16 * 1024 * 1024  # bytes, newline included
 MAX_BATCH: Final = 256 * 1024 * 1024  # bytes; Linux cuts a single write at 2 GiB
-LOCK_TIMEOUT: Final = 30.0
 
-_PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
-_STREAM = re.compile(rf"{_PART}(/{_PART})?")
-_SUFFIX = ".jsonl"
-_TAIL_BLOCK = 64 * 1024
 _BLOCK = 1024 * 1024
 _FIRST = 128  # bytes: up to the first entry's id and time
 _LAST = 8 * 1024  # bytes: mostly whole lines
-_REASON_LENGTH = 200
-
-_BINARY = getattr(os, "O_BINARY", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """How a stream forgets.
-
-    Before it grows past `max_bytes` it is set aside as the stream `<stream>-<id>`; the newest `keep` stay.
-    """
-
-    max_bytes: int
-    keep: int
-
-
-ROTATED: Final[Mapping[str, Rotation]] = {"metrics": Rotation(max_bytes=4 * 1024 * 1024, keep=3)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +56,6 @@ class Quarantined:
     line: int
     offset: int
     reason: str
-
-
-class _Line(msgspec.Struct):
-    v: int
-    id: str
-    at: str
-    kind: str
-    by: str
-    body: dict[str, Any]
-
-
-_ENCODER = msgspec.json.Encoder()
 
 
 class FileJournal:
@@ -113,7 +87,7 @@ class FileJournal:
         """Bring what was appended without `sync` to disk. Raises: JournalError."""
         path = stream_path(self._root, stream)
         with translated(f"writing the journal {stream}", JournalError):
-            descriptor = open_state(path, os.O_RDWR | _BINARY)
+            descriptor = open_state(path, os.O_RDWR | BINARY)
             try:
                 sync_data(descriptor)
             finally:
@@ -143,7 +117,7 @@ class FileJournal:
             )
             for identifier, (kind, body) in zip(self._ids.several(len(drafts)), drafts, strict=True)
         ]
-        data = b"".join([_encode(entry) for entry in entries])
+        data = b"".join([encode_line(entry) for entry in entries])
         if len(data) > MAX_BATCH:
             raise JournalError(
                 f"{len(data)} bytes are too many for one append to the journal {stream}",
@@ -152,8 +126,10 @@ class FileJournal:
         private_dir(path.parent)
         with locks.exclusive(self._lock(stream), timeout=LOCK_TIMEOUT):
             if stream in self._rotated:
-                _rotate(self._root, stream, self._rotated[stream], len(data))
-            write_lines(path, data, sync=sync)
+                rotate(self._root, stream, self._rotated[stream], len(data))
+                write_lines(path, data, sync=sync)
+            else:
+                append_lines(self._root, stream, data, sync=sync)
         return entries
 
     def read(self, stream: str, start: int = 0) -> Iterator[tuple[int, Entry]]:
@@ -234,27 +210,9 @@ class FileJournal:
         return lock_path(self._root, stream)
 
 
-def stream_path(root: Path, stream: str) -> Path:
-    """Return the file of a stream. Raises JournalError for a name that could lead anywhere else."""
-    if not _STREAM.fullmatch(stream):
-        raise JournalError(
-            f"{stream[:_REASON_LENGTH]!r} cannot be the name of a journal",
-            hint="Use letters, digits, dots, dashes and underscores, with one slash at most.",
-        )
-    return root / "journal" / f"{stream}{_SUFFIX}"
-
-
-def list_streams(root: Path) -> list[str]:
-    """Return the names of the streams under a state directory, sorted."""
-    base = root / "journal"
-    found = [*base.glob(f"*{_SUFFIX}"), *base.glob(f"*/*{_SUFFIX}")]
-    names = [path.relative_to(base).as_posix().removesuffix(_SUFFIX) for path in found if path.is_file()]
-    return sorted(name for name in names if _STREAM.fullmatch(name))
-
-
 def segments(journal: FileJournal, stream: str) -> list[str]:
     """Return the set-aside parts of a rotated stream, oldest first, then the stream itself if it exists."""
-    parts = [name for name in journal.streams() if _belongs(name, stream)]
+    parts = [name for name in journal.streams() if is_part(name, stream)]
     return sorted(parts, key=lambda name: (name == stream, name))
 
 
@@ -276,87 +234,6 @@ def verify(root: Path) -> list[Quarantined]:
             if stop < os.fstat(file.fileno()).st_size:
                 found.append(Quarantined(stream, 0, stop, "the last line is unfinished"))
     return found
-
-
-def _belongs(name: str, stream: str) -> bool:
-    return name == stream or (name.startswith(f"{stream}-") and len(name) == len(stream) + 27)
-
-
-def _encode(entry: Entry) -> bytes:
-    line = _Line(VERSION, entry.id, entry.at, entry.kind, entry.by, dict(entry.body))
-    try:
-        data = _encode_any(line)
-    except (TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise JournalError(
-            f"a {entry.kind} entry cannot be written as JSON: {str(error)[:_REASON_LENGTH]}",
-            hint="Report this with what you did: the program made an entry that no journal can hold.",
-        ) from error
-    if len(data) > MAX_LINE:
-        raise JournalError(
-            f"a {entry.kind} entry of {len(data)} bytes is too long; {MAX_LINE} is the most",
-            hint="Split it, or leave out what it quotes.",
-        )
-    return data
-
-
-def _encode_any(line: _Line) -> bytes:
-    try:
-        return _ENCODER.encode(line) + b"\n"
-    except UnicodeEncodeError:
-        # File names that are not UTF-8 arrive as lone surrogates, which JSON can escape and UTF-8 not hold.
-        escaped = json.dumps(msgspec.to_builtins(line), ensure_ascii=True, separators=(",", ":"))
-        return escaped.encode("ascii") + b"\n"
-
-
-def decode_line(line: bytes | None) -> Entry | str:
-    """Return the entry of a line, or why there is none; no reason for a blank line, which hides nothing."""
-    if line is None:
-        return f"longer than {MAX_LINE} bytes"
-    if not line.strip():
-        return ""
-    try:
-        parsed = _parse(line)
-    except (ValueError, RecursionError) as error:
-        return str(error)[:_REASON_LENGTH] or type(error).__name__
-    if parsed.v != VERSION:
-        return f"written by another version of the program (v {parsed.v})"
-    return Entry(id=parsed.id, at=parsed.at, kind=parsed.kind, by=parsed.by, body=parsed.body)
-
-
-def _parse(line: bytes) -> _Line:
-    try:
-        return decode_json(line, _Line)
-    except msgspec.DecodeError:
-        if b"\\u" not in line:
-            raise
-        # Lone surrogates again: the standard library reads them back as they were.
-        return convert(json.loads(line), _Line)
-
-
-@contextmanager
-def reading_stream(root: Path, stream: str) -> Iterator[IO[bytes] | None]:
-    """Open a stream to be read inside, None for one that does not exist. Raises: JournalError."""
-    with translated(f"reading the journal {stream}", JournalError):
-        try:
-            file = os.fdopen(open_state(stream_path(root, stream), os.O_RDONLY | _BINARY), "rb")
-        except FileNotFoundError:
-            file = None
-        with file or nullcontext():
-            yield file
-
-
-def readable_end(file: IO[bytes]) -> int:
-    """Return the offset after the last newline."""
-    end = os.fstat(file.fileno()).st_size
-    step = 1  # nearly always the last byte is the newline
-    while end > 0:
-        begin = max(0, end - step)
-        file.seek(begin)
-        found = file.read(end - begin).rfind(b"\n")
-        if found >= 0:
-            return begin + found + 1
-        end, step = begin, _TAIL_BLOCK
-    return 0
 
 
 def _check_start(file: IO[bytes], stream: str, start: int) -> None:
@@ -387,60 +264,3 @@ def _lines(file: IO[bytes], start: int, stop: int) -> Iterator[tuple[int, int, b
         else:
             yield offset, after, line if len(line) <= MAX_LINE else None
         offset = after
-
-
-def lock_path(root: Path, stream: str) -> Path:
-    """Return the lock that whoever writes to a stream holds."""
-    return root / "locks" / f"journal.{stream.replace('/', '~')}.lock"
-
-
-def write_lines(path: Path, data: bytes, *, sync: bool) -> None:
-    """Append whole lines to a stream's file, all or none, under its lock. Raises: JournalError."""
-    with translated(f"writing the journal {path.stem}", JournalError):
-        descriptor = open_state(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _BINARY)
-        try:
-            end = os.fstat(descriptor).st_size
-            if end:
-                os.lseek(descriptor, end - 1, os.SEEK_SET)
-                if os.read(descriptor, 1) != b"\n":
-                    data = b"\n" + data
-            _write_whole(descriptor, data, end, path.stem, sync_data if sync else None)
-        finally:
-            os.close(descriptor)
-        if sync and not end:
-            sync_dir(path.parent)
-
-
-def _write_whole(
-    descriptor: int, data: bytes, end: int, name: str, sync: Callable[[int], None] | None
-) -> None:
-    """Write all of `data` at `end` or nothing. Raises OSError, JournalError."""
-    try:
-        written = os.write(descriptor, data)
-        if written == len(data) and sync is not None:
-            sync(descriptor)
-    except OSError:
-        os.ftruncate(descriptor, end)
-        raise
-    if written < len(data):
-        os.ftruncate(descriptor, end)
-        full = OSError(28, os.strerror(28))
-        raise JournalError(
-            f"only {written} of {len(data)} bytes fitted into the journal {name}", hint=disk_hint(full)
-        )
-
-
-def _rotate(root: Path, stream: str, rotation: Rotation, coming: int) -> None:
-    """Set the stream aside if `coming` more bytes would be too many, and drop the oldest parts."""
-    path = stream_path(root, stream)
-    with translated(f"rotating the journal {stream}", JournalError):
-        try:
-            size = path.stat().st_size
-        except FileNotFoundError:
-            return
-        if size == 0 or size + coming <= rotation.max_bytes:
-            return
-        os.rename(path, stream_path(root, f"{stream}-{new_id()}"))
-        aside = [name for name in list_streams(root) if name != stream and _belongs(name, stream)]
-        for name in aside[: -rotation.keep] if rotation.keep else aside:
-            stream_path(root, name).unlink(missing_ok=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
 
-from store.journal import decode_line, readable_end, reading_stream
+from store.journal_files import readable_end, reading_stream
+from store.journal_lines import decode_line
 from workbench.ports import Entry
 
 _PIECE: Final = 1 << 20

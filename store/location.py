@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,22 +20,16 @@ import msgspec
 
 from store import locks
 from store.files import PRIVATE_DIR, STATE, linked_below, private_dir, read_state, translated, write_atomic
-from store.journal import (
-    ROTATED,
-    decode_line,
-    list_streams,
-    lock_path,
-    readable_end,
-    reading_stream,
-    stream_path,
-    write_lines,
-)
+from store.journal_copies import append_lines, damaged
+from store.journal_files import ROTATED, list_streams, lock_path, readable_end, reading_stream, stream_path
+from store.journal_lines import decode_line
 from store.runs import list_runs
 from workbench.errors import StoreError
 from workbench.places import fallback_root, user_home
 from workbench.ports import Entry
 from workbench.records.conversion import decode_json
 from workbench.records.dataclass import dataclass
+from workbench.text.counts import counted
 
 DIRECTORY: Final = STATE
 _IGNORE = (
@@ -48,7 +43,7 @@ class Location:
     """Where a project's state is. `fallback_reason` is why it is not in the project, empty if it is.
 
     `brought_back` counts the entries that were added elsewhere while the project could not be written, and
-    that its state has just taken in.
+    that its state has just taken in. `damaged` are journals that are not what was written into them.
     """
 
     root: Path
@@ -56,10 +51,15 @@ class Location:
     home: Path
     fallback_reason: str = ""
     brought_back: int = 0
+    damaged: tuple[Path, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences about what is not as usual, for everyone who works with the state."""
+        return (*self._place_notes, *damage_notes(self.damaged))
+
+    @property
+    def _place_notes(self) -> tuple[str, ...]:
         if self.fallback_reason:
             back = "; what is added is brought back when it can be written" if is_overlay(self.root) else ""
             return (f"state is kept in {self.root}, because {self.fallback_reason}{back}",)
@@ -77,7 +77,27 @@ def locate(project: Path, environment: Mapping[str, str], *, distrust: str = "")
 
     Raises: StoreError if neither the project nor the user's home can hold it.
     """
-    project = project.absolute()
+    found = _find(project.absolute(), environment, distrust)
+    return replace(found, damaged=damaged_journals(found.root, found.home))
+
+
+def damaged_journals(*roots: Path) -> tuple[Path, ...]:
+    """Return the journals of states that are not what was written into them, by a look at their files."""
+    return tuple(stream_path(root, stream) for root in dict.fromkeys(roots) for stream in damaged(root))
+
+
+def damage_notes(journals: tuple[Path, ...]) -> tuple[str, ...]:
+    """Return a sentence for everyone who works with damaged journals, nothing without any."""
+    if not journals:
+        return ()
+    more = f" and {counted(len(journals) - 1, 'other journal')}" if len(journals) > 1 else ""
+    return (
+        f"{journals[0]}{more} is not what was written into it: `workbench doctor` says what is missing, "
+        "`workbench doctor --repair` brings it back",
+    )
+
+
+def _find(project: Path, environment: Mapping[str, str], distrust: str) -> Location:
     home = user_home(environment)
     root = project / DIRECTORY
     elsewhere = fallback_root(project, home)
@@ -204,13 +224,12 @@ def _carry_all(source: Path, target: Path, ends: dict[str, int], before: dict[st
 
 def _carry(source: Path, target: Path, stream: str) -> int:
     """Append the entries of a stream that the other one lacks, in their order; return their number."""
-    path = stream_path(target, stream)
-    private_dir(path.parent)
+    private_dir(stream_path(target, stream).parent)
     with locks.exclusive(lock_path(target, stream)):
         known = {entry.id for _, entry in _entries(target, stream)}
         lines = [line for line, entry in _entries(source, stream) if entry.id not in known]
         if lines:
-            write_lines(path, b"".join(line + b"\n" for line in lines), sync=True)
+            append_lines(target, stream, b"".join(line + b"\n" for line in lines), sync=True)
         return len(lines)
 
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,15 +21,16 @@ from store.clock import SystemClock
 from store.files import replace_file, write_atomic
 from store.git_repository import Repository, find_repository, head_state, tracked_below
 from store.journal import FileJournal, Quarantined
-from store.location import DIRECTORY, Location, is_usual, locate
+from store.location import DIRECTORY, Location, damage_notes, damaged_journals, is_usual, locate
 from workbench.errors import GitError, StoreBusy, StoreError
-from workbench.places import state_places
+from workbench.places import state_places, user_home
 from workbench.ports import Clock, Damaged, Entry
 from workbench.records.dataclass import dataclass
 from workbench.records.worktree import HeadState
 
 if TYPE_CHECKING:
     from store.archive import Archive, Clean
+    from store.journal_copies import JournalDamage
     from store.vectors import IndexAbout
 
 PATIENCE: Final = 60.0  # seconds that a lock is waited for
@@ -157,6 +159,26 @@ class ProjectState:
         """
         return {root: journal.verify(root) for root in dict.fromkeys((self.state, self.home))}
 
+    def journal_damages(self) -> list[JournalDamage]:
+        """Return how journals of the project and of the user differ from their copies, after reading both.
+
+        Raises: JournalError, StoreBusy.
+        """
+        from store.journal_copies import damages
+
+        return [one for root in dict.fromkeys((self.state, self.home)) for one in damages(root)]
+
+    def settle_journals(self, *, accepted: bool) -> list[tuple[JournalDamage, Path]]:
+        """Repair what is damaged, or accept it as it is; return (damage, where both files are as they were).
+
+        Raises: StoreError, StoreBusy.
+        """
+        from store.journal_copies import accept, repair
+
+        moment = datetime.fromtimestamp(self.clock.now(), UTC).strftime("%Y%m%dT%H%M%S%fZ")
+        settle = accept if accepted else repair
+        return [(one, settle(one, moment)) for one in self.journal_damages()]
+
     @property
     def is_indexed(self) -> bool:
         """Whether the project has an index that can be used."""
@@ -252,7 +274,7 @@ def foreign_state(repository: Repository | None) -> str:
 def state_notes(start: Path, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return what is unusual about where the state of a project is; mostly nothing, and then at once."""
     if is_usual(start, environment):
-        return ()
+        return damage_notes(damaged_journals(start / DIRECTORY, user_home(environment)))
     repository, _ = repository_at(start)
     if repository is not None and repository.bare:
         return ()

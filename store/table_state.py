@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from store import projector
 from store.duck import log_file
-from store.journal import FileJournal, stream_path
+from store.journal import FileJournal
+from store.journal_files import stream_path
 from store.table_notes import table_notes
 from workbench.records.dataclass import dataclass
 

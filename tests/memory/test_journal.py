@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.journal import stream_path
+from store.journal_files import stream_path
 from workbench.errors import UsageError
 from workbench.memory.journal import (
     KIND,

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import workbench
-from store.journal import list_streams, verify
+from store.journal import verify
+from store.journal_files import list_streams
 from tests.conftest import Work, make_repository
 from tests.processes import LONG, outputs_of, running
 from workbench.config import Config

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store.journal import MAX_LINE, FileJournal, Quarantined, Rotation, segments, stream_path, verify
+from store.journal import FileJournal, Quarantined, segments, verify
+from store.journal_files import Rotation, stream_path
+from store.journal_lines import MAX_LINE
 from tests.adapters import ManualClock
 from workbench.errors import JournalError
 from workbench.ports import Entry

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store.journal_search
-from store.journal import FileJournal, stream_path
+from store.journal import FileJournal
+from store.journal_files import stream_path
 from store.journal_search import mentioning
 from tests.adapters import ManualClock
 

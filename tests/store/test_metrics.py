@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from store.journal import FileJournal, Rotation, segments
+from store.journal import FileJournal, segments
+from store.journal_files import Rotation
 from store.metrics import measurements, operation_stats, record_call
 from store.tables import Tables
 from tests.adapters import ManualClock

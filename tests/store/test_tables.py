@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import store.tables
 from store import locks
 from store.duck import ATTACH_READING, ATTACH_WRITING, LOG_BYTES, KeptConnection, log_file, migrate
-from store.journal import FileJournal, stream_path
+from store.journal import FileJournal
+from store.journal_files import stream_path
 from store.projections.artifacts import Artifacts
 from store.projector import project
 from store.table_digests import digests

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from store.git_objects import BlobReader, read_tree
     from store.git_process import git_version
     from store.git_repository import Repository, remote_addresses, resolve, share_history, work_trees
+    from store.journal_copies import JournalDamage
     from store.lists.sessions import SessionList, session_family
     from store.locks import waited
     from store.metrics import Call, Measurements, record_call

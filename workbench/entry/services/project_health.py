@@ -22,7 +22,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.project import IndexState
+    from workbench.entry.project import IndexState, JournalDamage
 
 LOW_DISK = 500_000_000  # bytes
 NO_DISK = 20_000_000
@@ -91,6 +91,46 @@ def _journals(project: OpenedProject) -> Iterator[DoctorFinding]:
             )
         if not faults:
             yield from ok(name, f"every line can be read ({_streams(root)})")
+
+
+def _journal_copies(project: OpenedProject) -> Iterator[DoctorFinding]:
+    found = project.journal_damages()
+    for one in found:
+        step = "`workbench doctor --repair` brings it back; `--accept` if you changed it yourself."
+        yield DoctorFinding("journals", State.BROKEN, visible_line(_damage_sentence(one)), step)
+    if not found:
+        yield from ok("journals", "every line is as it was written")
+
+
+def _damage_sentence(found: JournalDamage) -> str:
+    lost = (
+        (found.missing, "entry is missing", "entries are missing"),
+        (found.altered, "entry was altered", "entries were altered"),
+        (found.unreadable, "line cannot be read", "lines cannot be read"),
+    )
+    said = ", ".join(counted(*one) for one in lost if one[0]) or "it was put together otherwise"
+    journal = found.root / "journal" / f"{found.stream}.jsonl"
+    return f"{journal} differs from its copy from byte {found.offset:,} on: {said}"
+
+
+def settle_journals(project: OpenedProject, *, accepted: bool) -> Iterator[DoctorFinding]:
+    """Repair the journals that differ from their copies, or accept them; what is made of them is made again.
+
+    Raises: StoreError, StoreBusy.
+    """
+    settled = project.settle_journals(accepted=accepted)
+    for found, aside in settled:
+        done = "accepted as it is" if accepted else "repaired"
+        text = f"{_damage_sentence(found)}: {done}; both files as they were are in {aside}"
+        yield DoctorFinding("journals", State.OK, visible_line(text))
+    if settled:
+        from workbench.entry.services.index import rebuild_tables
+        from workbench.entry.services.rules import rule_fetcher
+
+        rebuild_tables(project)
+        project.workspace.sync(rebuild=True)
+        rule_fetcher(project.workspace, project.config, project.clock).invalidate()
+        yield from ok("journals", "tables and index are rebuilt")
 
 
 def _memory(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -287,6 +327,7 @@ _QUESTIONS: Mapping[str, Callable[[OpenedProject], Iterator[DoctorFinding]]] = {
     "project": _project,
     "disk": _disk,
     "journals": _journals,
+    "copies": _journal_copies,
     "memory": _memory,
     "stash": _stash,
     "indexes": _indexes,

@@ -75,6 +75,35 @@ def test_doctor_reports_unreadable_lines_and_damaged_indexes(project: Any, run: 
     assert "rebuild" in broken["indexes"]["step"]
 
 
+def test_what_a_journal_lost_is_said_by_every_command_and_brought_back(project: Any, run: Any) -> None:
+    """One line until it is settled; tables and lists hold it again, and what was written since."""
+    first = run("rules", "add", "Never push to main.", "--authority", "absolute", "--json").json()
+    journal = project.root / ".workbench" / "journal" / "rules.jsonl"
+    kept = journal.read_bytes()
+    run("rules", "add", "Log in UTC.")
+    journal.write_bytes(journal.read_bytes()[len(kept) :])
+    texts = {one["rule"] for one in run("rules", "list", "--json").json()["rules"]}
+    assert "Never push to main." not in texts
+    for command in (["rules", "list"], ["status"], ["rebuild"], ["plan", "push"]):
+        assert "rules.jsonl is not what was written into it" in run(*command).err, command
+    done = run("doctor", "--json")
+    [found] = [one for one in done.json()["findings"] if one["state"] == "broken"]
+    assert done.code == exits.ERROR
+    assert (found["name"], "missing" in found["text"]) == ("journals", True)
+    assert run("doctor", "--repair", "--accept").code == exits.USAGE
+
+    assert run("doctor", "--repair").code == exits.OK
+
+    done = run("rules", "list", "--json")
+    assert {one["rule"] for one in done.json()["rules"]} == {*texts, "Never push to main."}
+    assert done.err == ""
+    assert run("rules", "show", first["rules"][0]["id"]).code == exits.OK
+    journal.write_bytes(kept)
+    assert run("doctor", "--accept").code == exits.OK
+    assert "Log in UTC." not in run("rules", "list").out
+    assert run("status").err == ""
+
+
 def test_doctor_works_where_nothing_else_does(
     project: Any, run: Any, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
+
+import click
 
 from workbench.entry.cli.frame import command, current
 from workbench.entry.os.terminal import fold
 from workbench.entry.project import OpenedProject, open_project
-from workbench.errors import ConfigError, WorkbenchError
+from workbench.errors import ConfigError, UsageError, WorkbenchError
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
@@ -78,17 +81,23 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
     return lines
 
 
-@command(examples=("workbench doctor", "workbench doctor --json"))
-def doctor() -> int:
+@command(examples=("workbench doctor", "workbench doctor --json", "workbench doctor --repair"))
+@click.option("--repair", is_flag=True, help="Bring back what journals lost; nothing is deleted.")
+@click.option("--accept", is_flag=True, help="You changed a journal yourself: let it be as it is.")
+def doctor(repair: bool, accept: bool) -> int:
     """Check everything the workbench rests on; exit 1 if something is broken.
 
     Lines marked `!` say what is missing and works without, lines marked `x` what is broken; the next
-    step follows both.
+    step follows both. Journals are compared with their copies: what was cut off, altered or made unreadable
+    is brought back by `--repair`, which keeps what only the journal holds and sets both files aside.
     """
     from workbench.config import Config
     from workbench.entry.services.doctor import doctor_report, examine
+    from workbench.entry.services.project_health import settle_journals
     from workbench.records.answers.project import DoctorFinding, State
 
+    if repair and accept:
+        raise UsageError("--repair and --accept contradict each other", hint="Give one of them.")
     here = current()
     findings: list[DoctorFinding] = []
     try:
@@ -114,7 +123,12 @@ def doctor() -> int:
 
     for finding in findings:
         show(finding)
-    for finding in examine(config, opened):
+    settled = (
+        settle_journals(opened, accepted=accept)
+        if (repair or accept) and not isinstance(opened, WorkbenchError)
+        else iter(())
+    )
+    for finding in chain(settled, examine(config, opened)):
         findings.append(finding)
         show(finding)
     broken = sum(finding.state is State.BROKEN for finding in findings)
