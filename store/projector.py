@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # Raised when the same entries give other rows than before: tables made by another number are made again.
-PROJECTION: Final = 7
+PROJECTION: Final = 8
 HELD_ROWS: Final = 50_000
 HEAD_BYTES: Final = 256
 

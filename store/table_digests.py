@@ -22,6 +22,7 @@ PROJECTED: Final = {
     "learnings": "SELECT * FROM learnings ORDER BY id",
     "loaded_instructions": "SELECT * FROM loaded_instructions ORDER BY position",
     "metrics": "SELECT * FROM metrics ORDER BY id",
+    "model_provenance": "SELECT * FROM model_provenance ORDER BY model_id",
     "model_registry": "SELECT * FROM model_registry ORDER BY model_id",
     "rejected": "SELECT * FROM rejected ORDER BY ALL",
     "rule_breaches": "SELECT * FROM rule_breaches ORDER BY session_id, rule_id, call",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from store.file_history import file_history
 from store.metrics import measurements, operation_stats
-from store.table_state import tables_report
+from store.table_state import model_entries, tables_report
 from store.tables import Tables
 from store.usage import usage_records
 from workbench.records.episodes import Completeness
@@ -41,6 +41,7 @@ class TableQueries(Tables):
     completeness = completeness
     file_history = file_history
     measurements = measurements
+    model_entries = model_entries
     operation_stats = operation_stats
     report = tables_report
     usage_records = usage_records

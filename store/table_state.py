@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from store import projector
 from store.duck import log_file
 from store.journal import FileJournal
 from store.journal_files import stream_path
 from store.table_notes import table_notes
+from workbench.records.answers.models import ModelEntry, ModelProvenance
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -20,8 +22,10 @@ SELECT_COUNTS: Final = """
 SELECT coalesce(sum(entries), 0)::BIGINT, coalesce(sum(unknown), 0)::BIGINT, count(*) FROM stream_counts
 """
 SELECT_MODELS: Final = """
-SELECT model_id, model_kind, version, active = 1 FROM model_registry
-ORDER BY active DESC, model_kind, model_id
+SELECT model_id, model_kind, version, created_at, active = 1, canary, base, since, until, samples, sessions,
+    metrics::VARCHAR, code_version, seed
+FROM model_registry JOIN model_provenance USING (model_id)
+ORDER BY active DESC, model_kind, created_at DESC, model_id
 """
 
 
@@ -34,16 +38,6 @@ class TableFile:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisteredModel:
-    """A model of the registry; `active` is the one of its kind that is used."""
-
-    model_id: str
-    model_kind: str
-    version: str
-    active: bool
-
-
-@dataclass(frozen=True, slots=True)
 class TablesReport:
     """What is in the tables: rows by table, entries of so many streams, those of unknown kinds; models."""
 
@@ -51,7 +45,7 @@ class TablesReport:
     entries: int
     unknown: int
     streams: int
-    models: tuple[RegisteredModel, ...]
+    models: tuple[ModelEntry, ...]
 
 
 def table_file(path: Path, journals: Mapping[str, FileJournal]) -> TableFile | None:
@@ -73,9 +67,9 @@ def tables_report(tables: Tables) -> TablesReport:
     """Return what up-to-date tables hold. Raises: StoreError."""
     names = sorted(table_notes())
     counting = " UNION ALL ".join(f'SELECT {at}, count(*) FROM "{name}"' for at, name in enumerate(names))
-    rows, [(entries, unknown, streams)], models = tables.read(
+    rows, [(entries, unknown, streams)] = tables.read(
         lambda connection: [
-            connection.execute(statement).fetchall() for statement in (counting, SELECT_COUNTS, SELECT_MODELS)
+            connection.execute(statement).fetchall() for statement in (counting, SELECT_COUNTS)
         ]
     )
     return TablesReport(
@@ -83,5 +77,16 @@ def tables_report(tables: Tables) -> TablesReport:
         entries,
         unknown,
         streams,
-        tuple(RegisteredModel(*row) for row in models),
+        model_entries(tables),
     )
+
+
+def model_entries(tables: Tables) -> tuple[ModelEntry, ...]:
+    """Return the registered models, the active ones first, the newest first. Raises: StoreError."""
+    return tuple(_entry(*row) for row in tables.query(SELECT_MODELS))
+
+
+def _entry(*row: Any) -> ModelEntry:
+    entry = dict(zip(ModelEntry.__struct_fields__, row[:6], strict=False))
+    made = dict(zip(ModelProvenance.__struct_fields__, row[6:], strict=True))
+    return ModelEntry(**entry, provenance=ModelProvenance(**{**made, "metrics": json.loads(made["metrics"])}))

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from workbench.records.answers.models import ModelProvenance
 from workbench.records.episodes import ChangeKind, Outcome
 
 # Numbers that every column and every other program can hold.
@@ -103,19 +104,33 @@ class EpisodeForgotten(msgspec.Struct):
 
 
 class ModelRegistered(msgspec.Struct):
-    """A ranking model; registering it again replaces it and keeps whether it is active."""
+    """A model; registering it again replaces it and keeps whether it is active."""
 
     model_id: Name
-    model_kind: Literal["rust_linear", "ollama_rerank"]
+    model_kind: Name
     version: str
     created_at: Whole
     params: Any = None
+    provenance: ModelProvenance = ModelProvenance()
 
 
 class ModelActivated(msgspec.Struct):
     """From now on this model is the one of its kind."""
 
     model_id: Name
+
+
+class ModelDeactivated(msgspec.Struct):
+    """From now on what comes with the program is the one of a kind."""
+
+    model_kind: Name
+
+
+class ModelTried(msgspec.Struct):
+    """From now on this model is tried on a share of plans; 0 once that is settled."""
+
+    model_id: Name
+    share: float = 0.0
 
 
 class RuleRemoved(msgspec.Struct):

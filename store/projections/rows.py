@@ -8,7 +8,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from store.duck import insert, select, storable
-from store.projections.bodies import MeasuredBody, ModelActivated, ModelRegistered, RuleUsed, json_text
+from store.projections.bodies import (
+    MeasuredBody,
+    ModelActivated,
+    ModelDeactivated,
+    ModelRegistered,
+    ModelTried,
+    RuleUsed,
+    json_text,
+)
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 
@@ -66,6 +74,13 @@ ACTIVATE: Final = """
 UPDATE model_registry SET active = (model_id = $id)::INTEGER
 WHERE model_kind = (SELECT model_kind FROM model_registry WHERE model_id = $id)
 """
+DEACTIVATE: Final = "UPDATE model_registry SET active = 0 WHERE model_kind = ?"
+PUT_PROVENANCE: Final = """
+INSERT OR REPLACE INTO model_provenance
+VALUES ($id, $base, $since, $until, $samples, $sessions, $metrics, $code_version, $seed, 0)
+"""
+TRY_MODEL: Final = "UPDATE model_provenance SET canary = if(model_id = $id, $share, 0)"
+STOP_TRYING: Final = "UPDATE model_provenance SET canary = 0 WHERE model_id = $id"
 
 
 def count_uses(connection: DuckDBPyConnection, rules: Sequence[Row]) -> None:
@@ -192,7 +207,16 @@ class UsageProjector(RowProjector):
 class ModelProjector:
     """Writes models as they come: they are few, so nothing is held back."""
 
-    kinds = frozenset({"model.registered", "model.activated"})
+    kinds = frozenset(
+        {
+            "model.registered",
+            "model.activated",
+            "model.deactivated",
+            "model.canary",
+            "model.served",
+            "model.settled",
+        }
+    )
     held = 0
 
     def __init__(self, connection: DuckDBPyConnection) -> None:
@@ -201,13 +225,41 @@ class ModelProjector:
     def take(self, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a malformed body."""
         del offset
-        if entry.kind == "model.activated":
-            activated = convert(entry.body, ModelActivated)
-            self._connection.execute(ACTIVATE, {"id": storable(activated.model_id)})
-            return
-        model = convert(entry.body, ModelRegistered)
+        if entry.kind == "model.registered":
+            self._register(convert(entry.body, ModelRegistered))
+        elif entry.kind == "model.activated":
+            name = {"id": storable(convert(entry.body, ModelActivated).model_id)}
+            self._connection.execute(ACTIVATE, name)
+            self._connection.execute(STOP_TRYING, name)
+        elif entry.kind == "model.deactivated":
+            kind = convert(entry.body, ModelDeactivated).model_kind
+            self._connection.execute(DEACTIVATE, [storable(kind)])
+        elif entry.kind in ("model.canary", "model.settled"):
+            tried = convert(entry.body, ModelTried)
+            name = {"id": storable(tried.model_id)}
+            if entry.kind == "model.settled":
+                self._connection.execute(STOP_TRYING, name)
+            else:
+                self._connection.execute(TRY_MODEL, {**name, "share": tried.share})
+
+    def _register(self, model: ModelRegistered) -> None:
         texts = (model.model_id, model.model_kind, model.version, json_text(model.params))
         self._connection.execute(REGISTER, [*map(storable, texts), model.created_at])
+        given = model.provenance
+        self._connection.execute(
+            PUT_PROVENANCE,
+            {
+                "id": storable(model.model_id),
+                "base": storable(given.base),
+                "since": given.since,
+                "until": given.until,
+                "samples": given.samples,
+                "sessions": given.sessions,
+                "metrics": json_text(given.metrics),
+                "code_version": storable(given.code_version),
+                "seed": given.seed,
+            },
+        )
 
     def flush(self) -> None:
         """Nothing is held back."""

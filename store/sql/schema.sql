@@ -1,4 +1,4 @@
--- What the first migrations amount to, so many of them: 15
+-- What the first migrations amount to, so many of them: 16
 -- UPDATE_GOLDENS=1 pytest tests/store/test_migrations.py writes this file for all there are.
 CREATE TABLE schema_migrations("version" INTEGER PRIMARY KEY, "name" VARCHAR NOT NULL, sha256 VARCHAR NOT NULL);
 CREATE TABLE applied(origin VARCHAR, stream VARCHAR, "position" BIGINT NOT NULL, head VARCHAR NOT NULL, PRIMARY KEY(origin, stream));
@@ -35,6 +35,7 @@ CREATE TABLE segment_uses("position" BIGINT NOT NULL, segment_id VARCHAR NOT NUL
 CREATE TABLE handovers("position" BIGINT NOT NULL, session_id VARCHAR NOT NULL, agent VARCHAR NOT NULL, "event" VARCHAR NOT NULL, "at" DOUBLE NOT NULL, "by" VARCHAR NOT NULL, files MAP(VARCHAR, VARCHAR) NOT NULL, passages VARCHAR[] NOT NULL, "matched" VARCHAR[] NOT NULL, tokens BIGINT NOT NULL, why VARCHAR NOT NULL, subagent BOOLEAN NOT NULL, variant VARCHAR NOT NULL, seen BIGINT NOT NULL);
 CREATE TABLE loaded_instructions("position" BIGINT NOT NULL, session_id VARCHAR NOT NULL, agent VARCHAR NOT NULL, file VARCHAR NOT NULL, reason VARCHAR NOT NULL, "at" DOUBLE NOT NULL);
 CREATE TABLE rule_breaches("position" BIGINT NOT NULL, session_id VARCHAR, rule_id VARCHAR, "call" VARCHAR, decision VARCHAR NOT NULL, "at" DOUBLE NOT NULL, "by" VARCHAR NOT NULL, PRIMARY KEY(session_id, rule_id, "call"));
+CREATE TABLE model_provenance(model_id VARCHAR PRIMARY KEY, base VARCHAR NOT NULL, since BIGINT NOT NULL, "until" BIGINT NOT NULL, samples BIGINT NOT NULL, sessions BIGINT NOT NULL, metrics JSON NOT NULL, code_version VARCHAR NOT NULL, seed BIGINT NOT NULL, canary DOUBLE NOT NULL);
 CREATE VIEW sessions AS SELECT episode_sources.rowid AS rowid, number, session_id AS id, haystack, cased, task_text, query_type, started_at, ended_at, COALESCE(outcome, 'unknown') AS outcome, "source", parent_session, prompt_index, outcome_evidence, closed_by, COALESCE(reads, 0) AS reads, COALESCE(edits, 0) AS edits, COALESCE(events, 0) AS events, greatest(started_at, COALESCE(ended_at, started_at), COALESCE(last_event, started_at)) AS last_at, COALESCE(files, list_value()) AS files FROM ((episodes INNER JOIN episode_sources USING (session_id)) LEFT JOIN session_counts USING (session_id));
 CREATE INDEX idx_episodes_project_time ON episodes(project_id, started_at);
 CREATE INDEX idx_episode_events_session ON episode_events(session_id, "timestamp");

@@ -78,6 +78,9 @@ COMMANDS = tuple(
     config show
     config set plan.budget 600 --in-project
     model list
+    model status
+    model import secret.md
+    model rollback
     explain README.md
     sql "select count(*) from rules"
     replay --tasks 2 --no-packs --workers 1

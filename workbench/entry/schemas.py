@@ -16,6 +16,7 @@ import msgspec
 
 from workbench.records.answers.base import Answer
 from workbench.records.answers.explanation import ExplainResponse
+from workbench.records.answers.models import ModelStatus
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import (
     Delta,
@@ -41,6 +42,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     LintReport,
     MatchResponse,
     MergeResponse,
+    ModelStatus,
     PlanResponse,
     ProjectStatus,
     PruneResponse,

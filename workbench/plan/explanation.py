@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from workbench.plan.mixture import mixture_parts
 from workbench.plan.overrides import EXCLUDED, RECEIVED
 from workbench.plan.pipeline import Plan
-from workbench.plan.ranking import FIRST, RankingModel, needed_chances
+from workbench.plan.ranking import FIRST, RankingModel, needed_chances, weigh_first
 from workbench.plan.render import span_text
 from workbench.plan.response import likelihood, phrase
 from workbench.records.answers.explanation import (
@@ -174,7 +174,7 @@ def _lacking(
     if last is None or places.final[found.path] < places.final[last]:
         return None, ()
     best = places.files[last]
-    if model.trees is not None and places.final[found.path] > FIRST:
+    if model.reorders and places.final[found.path] > FIRST:
         gap = _linear_score(best, model.weights) - _linear_score(found, model.weights)
     else:
         gap = best.score - found.score
@@ -200,11 +200,11 @@ def _gains(
     rows = np.repeat(mine[None], len(groups) + 1, axis=0)
     for row, columns in enumerate(groups.values(), 1):
         rows[row, columns] = other[columns]
-    if model.trees is None or place > FIRST:
+    if not model.reorders or place > FIRST:
         weights = np.asarray([model.weights.get(name, 0.0) for name in names])
         scores = rows.astype(np.float64) @ weights
     else:
-        scores = model.trees.contribute(names, rows).sum(axis=1)
+        scores = weigh_first(model, names, rows).sum(axis=1)
     yield from zip(groups, (scores[1:] - scores[0]).tolist(), strict=True)
 
 

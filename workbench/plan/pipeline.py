@@ -300,6 +300,7 @@ def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str
         notes.append(f"re-indexed before planning: {ranking.synced.reason}")
     if ranking.vector.failure:
         notes.append(f"the task was not compared by meaning: {ranking.vector.failure}")
+    notes.extend(filter(None, (ranking.note,)))
     if planner.matcher.failed:
         notes.append(planner.matcher.note)
     notes.extend(planner.embedder.notes if planner.embedder is not None else ())

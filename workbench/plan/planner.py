@@ -37,7 +37,8 @@ NAMED = 80  # further candidates that may at least be named
 class Planner:
     """What planning needs besides a workspace: models, tokenizer, limits.
 
-    `plain_ranking` loads what ranks where past tasks are not known by meaning.
+    `plain_ranking` loads what ranks where past tasks are not known by meaning. `own` takes either and the
+    fingerprint of a task, and returns what the project's own models make of it, and why they cannot be used.
     `recheck` takes matches and the message and returns what a language model leaves of them; None: no model.
     Segments may take `segment_share` of a budget. An answer without a file that is needed with a chance of
     `confident` is of low confidence.
@@ -50,6 +51,7 @@ class Planner:
     contents: Contents
     matching: MatchParams
     plain_ranking: Callable[[], RankingModel] | None = None
+    own: Callable[[RankingModel, str], tuple[RankingModel, str]] | None = None
     embedder: TextVectors | None = None
     embedder_note: str = ""
     matcher: RuleMatcher = field(default_factory=RuleMatcher)
@@ -65,7 +67,8 @@ class Planner:
 class Ranking:
     """Files in order, the model that ordered them, and what was known of past tasks by meaning.
 
-    `own` is what of a task that follows a template is its own.
+    `own` is what of a task that follows a template is its own; `note` is why the project's own models do not
+    rank, empty if they do or there are none.
     """
 
     intent: Intent
@@ -76,6 +79,7 @@ class Ranking:
     vector: TaskVector
     overrides: Overrides = field(default_factory=Overrides)
     own: OwnWords | None = None
+    note: str = ""
 
 
 def rank(
@@ -110,10 +114,13 @@ def rank(
     model = planner.ranking
     if past.index is None and planner.plain_ranking is not None:
         model = planner.plain_ranking()
+    note = ""
+    if planner.own is not None:
+        model, note = planner.own(model, intent.task_fingerprint)
     ranked = rank_files(
         workspace.view, intent, model, semantic=lambda: past.compared(vector), also=overrides.pinned
     )
-    return Ranking(intent, ranked, synced, model, past, vector, overrides, own)
+    return Ranking(intent, ranked, synced, model, past, vector, overrides, own, note)
 
 
 def overridable_ids(workspace: Workspace) -> frozenset[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
@@ -45,7 +46,8 @@ class RankingModel:
     """Weights by feature name, and the trees that order the first files again.
 
     `seeds` weigh the first look; `relevance` = (slope, offset) of a logistic that turns a score into the
-    probability that the file is needed; `trained_on` names the repositories it has seen.
+    probability that the file is needed; `trained_on` names the repositories it has seen. `correction` are
+    weights of a project's own, added to what the first files score.
     """
 
     model_id: str
@@ -54,6 +56,12 @@ class RankingModel:
     relevance: tuple[float, float]
     trained_on: tuple[str, ...] = ()
     trees: Trees | None = None
+    correction: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def reorders(self) -> bool:
+        """Whether the first files are ordered again, by trees or a correction."""
+        return self.trees is not None or bool(self.correction)
 
 
 def rank_files(
@@ -141,21 +149,34 @@ def score_rows(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (scores float64 [c], what each feature gave float64 [c, f]) of c candidates.
 
-    Trees look at the FIRST of the linear order; the others follow these, as far apart as they were.
+    Trees and a correction look at the FIRST of the linear order; the others follow these, as far apart as
+    they were.
     """
     weights = np.asarray([model.weights.get(name, 0.0) for name in names], dtype=np.float64)
     scores = matrix.astype(np.float64) @ weights if len(names) else np.zeros(len(paths))
     parts = np.asarray(matrix * weights, dtype=np.float64)
-    if model.trees is None or not len(paths):
+    if not model.reorders or not len(paths):
         return scores, parts
     rounded = np.round(scores, 6).tolist()
     order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
     first, behind = np.asarray(order[:FIRST]), np.asarray(order[FIRST:], dtype=np.int64)
-    parts[first] = model.trees.contribute(names, matrix[first])
+    parts[first] = weigh_first(model, names, matrix[first])
     again = parts[first].sum(axis=1)
     scores[behind] += again.min() - scores[first[-1]]
     scores[first] = again
     return scores, parts
+
+
+def weigh_first(model: RankingModel, names: Sequence[str], matrix: Float32) -> NDArray[np.float64]:
+    """Return float64 [c, f], what each of the f named features gives c of the FIRST candidates."""
+    own = model.correction if model.trees is not None else _sum(model.weights, model.correction)
+    weights = np.asarray([own.get(name, 0.0) for name in names], dtype=np.float64)
+    parts = np.asarray(matrix * weights, dtype=np.float64)
+    return parts if model.trees is None else model.trees.contribute(names, matrix) + parts
+
+
+def _sum(weights: Mapping[str, float], more: Mapping[str, float]) -> Mapping[str, float]:
+    return {name: weights.get(name, 0.0) + more.get(name, 0.0) for name in (*weights, *more)}
 
 
 def specify_features(

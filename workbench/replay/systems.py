@@ -268,6 +268,9 @@ def leave_out(model: RankingModel, signals: frozenset[str]) -> RankingModel:
         weights={name: value for name, value in model.weights.items() if name.split(".")[0] not in signals},
         seeds={name: value for name, value in model.seeds.items() if name.split(".")[0] not in signals},
         trees=model.trees and model.trees.leave_out(signals),
+        correction={
+            name: value for name, value in model.correction.items() if name.split(".")[0] not in signals
+        },
     )
 
 

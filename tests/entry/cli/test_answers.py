@@ -12,6 +12,7 @@ from tests.conftest import Connections
 from workbench.entry.schemas import ANSWERS, schema_of
 from workbench.records.answers.base import Answer
 from workbench.records.answers.explanation import ExplainResponse
+from workbench.records.answers.models import ModelStatus
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import (
     Delta,
@@ -40,6 +41,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     LintReport: ("rules", "lint"),
     MatchResponse: ("rules", "match", TASK),
     MergeResponse: ("stash", "merge", "seg-1"),
+    ModelStatus: ("model", "status"),
     PlanResponse: ("plan", TASK),
     ProjectStatus: ("status",),
     PruneResponse: ("stash", "prune", "--budget", "700", EXAMPLE, "--apply"),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 STASH: Final = "stash"
 """The stream of segments (`workbench.stash.segmenttype.STREAM`)."""
+MODELS: Final = "models"
+"""The stream of models (`workbench.models.registry.STREAM`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,11 @@ class ProjectJournals(ProjectState):
     def has_stash(self) -> bool:
         """Whether anything was ever put aside; if not, nothing of the stash is imported."""
         return STASH in self.journal.streams()
+
+    @property
+    def has_models(self) -> bool:
+        """Whether a model was ever registered; if not, nothing of the project's own models is imported."""
+        return self.journal.size(MODELS) > 0
 
     @cached_property
     def answer_cache(self) -> AnswerCache:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from store.table_queries import TableQueries
     from workbench.config import Config
     from workbench.plan.adapters import Adapters
+    from workbench.plan.own_models import OwnModels
     from workbench.plan.planner import Planner
+    from workbench.plan.ranking import RankingModel
     from workbench.plan.workspace import Workspace
     from workbench.ports import StashSearch
     from workbench.rules.matching.match import RuleMatch
@@ -59,6 +61,7 @@ class OpenedProject(ProjectIndexes):
         return Planner(
             ranking=load_model(self.config.models.ranking or DEFAULT_MODEL),
             plain_ranking=partial(load_model, LEXICAL_MODEL),
+            own=self.own_ranking,
             embedder=embedder,
             embedder_note=unprepared,
             chunks=chunks,
@@ -70,6 +73,19 @@ class OpenedProject(ProjectIndexes):
             segment_share=self.config.stash.share,
             confident=self.config.hooks.threshold,
         )
+
+    def own_ranking(self, base: RankingModel, task: str) -> tuple[RankingModel, str]:
+        """Return what the project's own models make of a packaged one for a task; nothing without any."""
+        if not self.has_models:
+            return base, ""
+        return self.own_models.ranking(base, task)
+
+    @cached_property
+    def own_models(self) -> OwnModels:
+        """The models that were registered for the project, as they are at every question."""
+        from workbench.plan.own_models import OwnModels  # only where there are some
+
+        return OwnModels(self.journal)
 
     def _adapters(self) -> Adapters:
         from store.git_repository import lister

@@ -85,14 +85,21 @@ def plan_for(
     Raises as `plan` does.
     """
     made = preview_for(project, measurement, request, style=style, baseline=baseline, progress=progress)
+    # The session in the environment of a server is that of whoever started it, not of its caller.
+    session = "" if by == _SERVER else agent_session(project.environment)
     measurement.note = record_given(project, request, made.rules, made.learnings, made.segments, by=by)
     if event and not measurement.note:
-        # The session in the environment of a server is that of whoever started it, not of its caller.
-        session = "" if by == _SERVER else agent_session(project.environment)
         try:
             record_plan(project, made, request, event, session=session, by=by)
         except StoreError as error:
             measurement.note = f"what was handed over is not recorded: {error.message}"
+    if project.has_models and not baseline:
+        from workbench.entry.services.model_canary import record_served  # where a model was registered
+
+        try:
+            record_served(project, made.ranking, request.session_id or session, by=by)
+        except StoreError as error:
+            measurement.note = f"how the canary did is not recorded: {error.message}"
     return made
 
 

@@ -9,7 +9,7 @@ from workbench.entry.project import OpenedProject
 from workbench.entry.services.project_health import index_sentence
 from workbench.entry.services.sessions import count_imports, session_figures
 from workbench.plan.planner import missing_parts
-from workbench.plan.ranking import DEFAULT_MODEL
+from workbench.plan.ranking import DEFAULT_MODEL, load_model
 from workbench.plan.semantics import known_past
 from workbench.records.answers.project import IndexPart, ProjectStatus, StoredIndex, TableFigures
 
@@ -52,7 +52,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
         rule_files=() if stored.rules is None else tuple(stored.rules.files),
         segments=segments,
         segment_models=segment_models,
-        ranking_model=config.models.ranking or DEFAULT_MODEL,
+        ranking_model=used_ranking(project),
         embedding_model=None if planner.embedder is None else planner.embedder.model,
         tokenizer=planner.counter.name,
         degraded=missing_parts(workspace, planner),
@@ -64,6 +64,14 @@ def project_status(project: OpenedProject) -> ProjectStatus:
             *stored.notes,
         ),
     )
+
+
+def used_ranking(project: OpenedProject) -> str:
+    """Return the ranking model with those of the project that change it: `files-v2+own-linear-…`."""
+    name = project.config.models.ranking or DEFAULT_MODEL
+    if not project.has_models:
+        return name
+    return project.own_models.applied(load_model(name), canary=False)[0].model_id
 
 
 def _stash(project: OpenedProject) -> tuple[int, dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.entry.cli.project.own_models import COMMANDS, model_line
 from workbench.entry.cli.session import Session, session
 from workbench.entry.os.background import give_way, in_background
 from workbench.entry.project import (
@@ -21,6 +23,7 @@ from workbench.entry.project import (
     prepare_embedder,
 )
 from workbench.entry.services.index import prepare_vectors
+from workbench.entry.services.models import list_models
 from workbench.errors import ModelError, StoreError
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.text.sanitize import visible_line
@@ -29,16 +32,18 @@ if TYPE_CHECKING:
     from workbench.entry.project import ModelState, VectorStore
 
 
-@click.group(cls=Group, examples=("workbench model list", "workbench model prepare"))
+@click.group(cls=Group, examples=("workbench model list", "workbench model train", "workbench model prepare"))
 def model() -> None:
-    """Show models for ranking and embedding, and make them ready."""
+    """Show models for ranking and embedding, make them ready, and train one on this project."""
 
 
 @command(name="list", examples=("workbench model list", "workbench model list --json"))
 def list_() -> None:
-    """List the ranking models that come with the program, and where embeddings can come from."""
+    """List the ranking models that come with the program and those of this project, and embedding models."""
     here = current()
     config = here.settings().config
+    with closing(find_state(here.project, config)) as project:
+        own = list_models(project)
     ranking = config.models.ranking or DEFAULT_MODEL
     models = ranking_models()
     options = embedding_options(config)
@@ -48,6 +53,7 @@ def list_() -> None:
         here.out.json(
             {
                 "ranking": [{**one, "in_use": one["model_id"] == ranking} for one in models],
+                "own": own,
                 "embedding": [
                     {
                         "source": option.source,
@@ -68,6 +74,10 @@ def list_() -> None:
         mark = "*" if one["model_id"] == ranking else " "
         trained = f", trained on {len(one['trained_on'])} repositories" if one["trained_on"] else ""
         here.out.data(f"{mark} {one['model_id']:<20} {one['features']} features{trained}")
+    if own:
+        here.out.data("of this project (* active, ~ canary)")
+        for entry in own:
+            here.out.data(model_line(entry))
     here.out.data("embedding (models.embedding), in the order they are considered")
     for number, option in enumerate(options):
         mark = "*" if number == chosen else " "
@@ -181,5 +191,5 @@ def _renew_stash(work: Session, vectors: VectorStore) -> int:
         return 0
 
 
-for _command in (list_, prepare):
+for _command in (list_, prepare, *COMMANDS):
     model.add_command(_command)
