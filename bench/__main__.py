@@ -1,4 +1,4 @@
-"""The benchmarks' command: `python -m bench [ranking|train|packs|speed] [--repos DIR]`.
+"""The benchmarks' command: `python -m bench [ranking|confidence|train|calibrate|packs|speed] [--repos DIR]`.
 
 Without `--repos` the rankings are measured on this clone alone, which shows that the harness works, not how
 good the ranking is. The figures in docs/benchmarks.md come from the public repositories named in
@@ -13,8 +13,9 @@ from pathlib import Path
 
 from bench import split
 from bench.collect import Embed
+from bench.confidence import PROMPTS, report, tasks_of
 from bench.ranking import CEILING, OURS, OURS_LEXICAL, Scores, rows_of, score, table, tests
-from bench.train import train
+from bench.train import calibrate_model, train
 from workbench.plan.ranking import LEXICAL_MODEL, load_model
 
 CACHE = Path(".bench")
@@ -24,7 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a benchmark and print its tables in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", default="all", choices=["all", "ranking", "train", "packs", "speed"]
+        "what",
+        nargs="?",
+        default="all",
+        choices=["all", "ranking", "confidence", "train", "calibrate", "packs", "speed"],
     )
     parser.add_argument("--repos", type=Path, help="folder of public repositories, named owner+name")
     parser.add_argument("--tasks", type=int, default=150, help="commits of each repository (default: 150)")
@@ -37,14 +41,16 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     embed = None if options.no_embeddings else _embedder(options.cache)
-    if options.what == "train":
+    if options.what in ("train", "calibrate"):
         return _train(options, embed)
+    if options.what == "confidence":
+        return _confidence(options, embed)
     if options.what in ("all", "ranking"):
         _ranking(options, embed)
     if options.what in ("all", "packs"):
-        from bench.packs import report
+        from bench.packs import report as packs
 
-        report(options.repos or _own(), options.tasks, cache=options.cache, say=_say)
+        packs(options.repos or _own(), options.tasks, cache=options.cache, say=_say)
     if options.what in ("all", "speed"):
         from bench.speed import report as speed
 
@@ -96,9 +102,34 @@ def _train(options: argparse.Namespace, embed: Embed | None) -> int:
             )
             rows += [(label, row) for row in found]
     folder = Path(__file__).parent.parent / "workbench" / "models" / "data"
-    train(rows, LEXICAL_MODEL, semantic=False, folder=folder, say=_say)
-    if embed is not None:
-        train(rows, load_model().model_id, semantic=True, folder=folder, say=_say)
+    wanted = [LEXICAL_MODEL] if embed is None else [LEXICAL_MODEL, load_model().model_id]
+    for name in wanted:
+        if options.what == "calibrate":
+            fitted = calibrate_model([row for _, row in rows], folder / f"{name}.json")
+            _say(f"{name}: {fitted}")
+        else:
+            train(rows, name, semantic=name != LEXICAL_MODEL, folder=folder, say=_say)
+    return 0
+
+
+def _confidence(options: argparse.Namespace, embed: Embed | None) -> int:
+    if options.repos is None:
+        print("measuring the confidence needs --repos", file=sys.stderr)
+        return 2
+    kinds = {"newest": "commits", **{f"{age} %": f"age-{age}" for age in (75, 50, 25)}, PROMPTS: "prompts"}
+    rows = {
+        label: [
+            row
+            for name in (split.PROMPTS_TEST if label == PROMPTS else split.TEST)
+            for row in rows_of(
+                options.repos, name, kind, options.tasks, cache=options.cache, embed=embed, say=_say
+            )
+        ]
+        for label, kind in kinds.items()
+    }
+    for model in (load_model(LEXICAL_MODEL), *([] if embed is None else [load_model()])):
+        for line in report(model, {age: tasks_of(model, found) for age, found in rows.items()}):
+            print(line)
     return 0
 
 

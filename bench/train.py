@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.collect import Row, group
+from bench.confidence import fit_confidence, ranked_task, tasks_of
 from bench.fit import Float64, Group, calibrate, evaluate, fit
 from bench.grow import grow
 from bench.ranking import Say
@@ -51,10 +52,25 @@ def train(
     ]
     slope, offset = calibrate(groups, scores)
     document["relevance"] = [round(slope, 5), round(offset, 5)]
+    model = parse_model(json.dumps(document), source=model_id)
+    tasks = [
+        ranked_task(model, np.round(given, 6), one.relevant, one.total)
+        for given, one in zip(scores, groups, strict=True)
+    ]
+    document["confidence"] = fit_confidence(tasks)
     (folder / f"{model_id}.json").write_text(_text(document), encoding="utf-8")
     for repository, (gain, found) in sorted(evaluate(groups, scores).items()):
         say(f"{model_id} on {repository} (seen in training): {gain:.3f} / {found:.3f}")
     return document
+
+
+def calibrate_model(rows: Sequence[Row], path: Path) -> tuple[float, float, float]:
+    """Fit the confidence of a model's file on training tasks and write it there."""
+    text = path.read_text(encoding="utf-8")
+    document = json.loads(text)
+    found = fit_confidence(tasks_of(parse_model(text, source=path.stem), rows))
+    path.write_text(_text(document | {"confidence": found}), encoding="utf-8")
+    return found
 
 
 def _text(document: dict[str, object]) -> str:

@@ -19,7 +19,7 @@ from workbench.plan.intent import parse_intent
 from workbench.plan.render import MARKDOWN, FileView, Passage
 from workbench.plan.response import plan_response, rank_response, why_text
 from workbench.records.answers.base import Answer
-from workbench.records.answers.plan import DroppedCandidate, PlanResponse
+from workbench.records.answers.plan import DroppedCandidate, PlanConfidence, PlanResponse
 from workbench.records.plan import RankedFile, Representation
 from workbench.records.project import CacheStatus, Freshness, Layer
 from workbench.text.tokens import token_counter
@@ -138,7 +138,7 @@ def test_rank_validates() -> None:
     """The rank answer is path, score and features, in order, as published."""
     answer = as_json(rank_response([RANKED], low_confidence=True))
     files = [{"path": "src/auth.rs", "score": 1.25, "features": {"bm25_body": 0.5}}]
-    assert answer == {"files": files, "low_confidence": True}
+    assert answer == {"files": files, "low_confidence": True, "confidence": None}
     validator("rank-response.schema.json").validate(answer)
 
 
@@ -147,6 +147,8 @@ def test_a_person_reads_why_and_why_not() -> None:
     text = why_text(example(), dropped=1)
     assert "rely on" not in text
     assert "no file is likely enough to rely on" in why_text(replace(example(), low_confidence=True))
+    sure = why_text(replace(example(), confidence=PlanConfidence(0.82, 0.6)))
+    assert "in 8 of 10 such plans all right files are among the first ten, in 6 of 10" in sure
     assert text.splitlines() == [
         text.splitlines()[0],
         "  without: history",

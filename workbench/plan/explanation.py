@@ -21,7 +21,7 @@ from workbench.plan.render import span_text
 from workbench.plan.response import likelihood, phrase
 from workbench.records.answers.explanation import (
     FileExplanation,
-    FileState,
+    Inclusion,
     ScoreChange,
     WeighedFeature,
     WeighedFile,
@@ -77,10 +77,10 @@ def explain_file(
     lacking, changes = (None, ()) if found is None else _lacking(plan.ranking.model, places, found, last)
     shown = offer is not None and offer.view.representation is not Representation.PATH
     reason = "" if shown else _reason(plan, path, found is not None, offer is not None, unranked)
-    state = FileState.SHOWN if shown else FileState.NAMED if offer else FileState.OUT
+    state = Inclusion.SHOWN if shown else Inclusion.NAMED if offer else Inclusion.OUT
     made = FileExplanation(
         path=path,
-        state=state if found is not None or offer else FileState.UNRANKED,
+        state=state if found is not None or offer else Inclusion.UNRANKED,
         representation=None if offer is None else offer.view.representation,
         tokens=0 if offer is None else offer.tokens,
         lines="" if offer is None else span_text(offer.view.spans),
@@ -256,10 +256,10 @@ def explanation_lines(made: FileExplanation) -> Iterator[str]:
 
 
 def _verdict(made: FileExplanation) -> str:
-    if made.state is FileState.SHOWN:
+    if made.state is Inclusion.SHOWN:
         lines = f", lines {made.lines}" if made.lines else ""
         return f"is in: {made.representation}{lines}, {counted(made.tokens, 'token')}"
-    what = "is named only" if made.state is FileState.NAMED else "is out"
+    what = "is named only" if made.state is Inclusion.NAMED else "is out"
     return f"{what}: {made.reason}" if made.reason else what
 
 

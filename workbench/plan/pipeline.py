@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
+from workbench.plan.confidence import FIRST_FILES, chance_of_all
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.passages import choose_rules, learned_passages, rule_passages, without_rule_files
 from workbench.plan.planner import Planner, Ranking, missing_parts, rank
@@ -20,7 +21,7 @@ from workbench.plan.segments import stashed_passages
 from workbench.plan.snippets import chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
-from workbench.records.answers.plan import PlanResponse
+from workbench.records.answers.plan import PlanConfidence, PlanResponse
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Detail, Intent, MlMode, PlanRequest, RankedFile, Representation
 from workbench.records.project import CacheStatus, Layer, Skipped
@@ -168,6 +169,7 @@ def plan(
         ],
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
         low_confidence=max(packed_chances, default=0.0) < planner.confident,
+        confidence=None if baseline else plan_confidence(ranking, pack),
     )
     given = learned.given(pack.passages)
     packed = {passage.id for passage in pack.passages}
@@ -188,6 +190,19 @@ def plan(
         segments=segments,
         stashed=stashed.found,
     )
+
+
+def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidence | None:
+    """Return how often all right files are among the first ten, and in the pack; None without calibration."""
+    pinned = ranking.overrides.pinned
+    first = [one.path for one in ranking.files[:FIRST_FILES]]
+    within = chance_of_all(ranking.model, ranking.files, first, pinned)
+    if within is None:
+        return None
+    if pack is None:
+        return PlanConfidence(within)
+    shown = [one.path for one, offer in pack.files if offer.view.representation is not Representation.PATH]
+    return PlanConfidence(within, chance_of_all(ranking.model, ranking.files, shown, pinned))
 
 
 def _candidates(

@@ -46,8 +46,9 @@ class RankingModel:
     """Weights by feature name, and the trees that order the first files again.
 
     `seeds` weigh the first look; `relevance` = (slope, offset) of a logistic that turns a score into the
-    probability that the file is needed; `trained_on` names the repositories it has seen. `correction` are
-    weights of a project's own, added to what the first files score.
+    probability that the file is needed; `trained_on` names the repositories it has seen. `confidence` is the
+    logistic of `plan/confidence.py`: slopes of both inputs and the offset. `correction` are weights of a
+    project's own, added to what the first files score.
     """
 
     model_id: str
@@ -56,6 +57,7 @@ class RankingModel:
     relevance: tuple[float, float]
     trained_on: tuple[str, ...] = ()
     trees: Trees | None = None
+    confidence: tuple[float, float, float] | None = None
     correction: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -281,7 +283,8 @@ def parse_model(text: str, *, source: str) -> RankingModel:
     """Parse a ranking model. Raises: ModelError naming what is wrong."""
     name = f"the ranking model {source!r}"
     model = _parse(text, name, _linear_model)
-    _check_finite(name, (*model.weights.values(), *model.seeds.values(), *model.relevance))
+    numbers = (*model.weights.values(), *model.seeds.values(), *model.relevance, *(model.confidence or ()))
+    _check_finite(name, numbers)
     return model
 
 
@@ -315,6 +318,8 @@ def _parse(text: str, name: str, build: Callable[[dict[str, Any]], Model]) -> Mo
 
 def _linear_model(document: dict[str, Any]) -> RankingModel:
     slope, offset = document["relevance"]
+    confidence = document.get("confidence")
+    first, second, third = map(float, confidence or (0.0, 0.0, 0.0))
     return RankingModel(
         model_id=str(document["model_id"]),
         weights=_weights(document["weights"]),
@@ -322,6 +327,7 @@ def _linear_model(document: dict[str, Any]) -> RankingModel:
         relevance=(float(slope), float(offset)),
         trained_on=tuple(document.get("trained_on", ())),
         trees=parse_trees(document["trees"], str(document["model_id"])) if "trees" in document else None,
+        confidence=(first, second, third) if confidence else None,
     )
 
 

@@ -16,11 +16,13 @@ from msgspec.structs import replace
 
 from workbench.places import data_file
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
+from workbench.plan.confidence import confidence_words
 from workbench.plan.render import Passage, heading, span_text
 from workbench.records.answers.plan import (
     DroppedCandidate,
     PackedPassage,
     PackedSegment,
+    PlanConfidence,
     PlanContext,
     PlanIntent,
     PlanResponse,
@@ -61,13 +63,15 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
     notes: Sequence[str] = (),
     timing: Mapping[str, float] | None = None,
     low_confidence: bool = False,
+    confidence: PlanConfidence | None = None,
 ) -> PlanResponse:
     """Return the answer to a plan request.
 
     cache_status: of index, past tasks and rules together; layers: those the files came from; ranked:
     features by path; chances: how likely a file is needed, by path, where known; segments: those of the
     pack; dropped: (file, reason) of candidates that never reached the packing; notes: further lines of the
-    decision trace; timing: milliseconds by stage; low_confidence: whether no file is likely enough.
+    decision trace; timing: milliseconds by stage; low_confidence: whether no file is likely enough;
+    confidence: how often all right files are in it.
     """
     features = ranked or {}
     return PlanResponse(
@@ -97,13 +101,16 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
         degraded=tuple(degraded),
         timing={stage: round(value, 3) for stage, value in (timing or {}).items()},
         low_confidence=low_confidence,
+        confidence=confidence,
     )
 
 
-def rank_response(ranked: Sequence[RankedFile], *, low_confidence: bool) -> RankResponse:
+def rank_response(
+    ranked: Sequence[RankedFile], *, low_confidence: bool, confidence: PlanConfidence | None = None
+) -> RankResponse:
     """Return the files in order with their features, and whether none of them is likely enough."""
     files = tuple(RankedPath(one.path, one.score, dict(one.features)) for one in ranked)
-    return RankResponse(files, low_confidence)
+    return RankResponse(files, low_confidence, confidence)
 
 
 def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
@@ -119,12 +126,20 @@ def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
         lines.append(f"  without: {', '.join(missing)}")
     if response.low_confidence:
         lines.append("  no file is likely enough to rely on: say more, or name what the task is about")
+    if response.confidence is not None:
+        lines.append(f"  {confidence_text(response.confidence)}")
     lines.extend(f"  + {line}" for line in _inside(response))
     outside, rest = _outside(response.dropped_candidates, dropped)
     lines.extend(f"  - {line}" for line in outside)
     if rest:
         lines.append(f"  - and {rest:,} more (all of them with --format json)")
     return "\n".join(lines) + "\n"
+
+
+def confidence_text(found: PlanConfidence) -> str:
+    """Return in words how often all right files are where such a plan has them."""
+    text = confidence_words(found.first_ten, "among the first ten")
+    return text if found.pack is None else f"{text}, {confidence_words(found.pack, 'in the pack')}"
 
 
 def missing_here(response: PlanResponse) -> list[str]:

@@ -15,7 +15,7 @@ from workbench.entry.services.handovers import agent_session, plan_handover, rec
 from workbench.entry.services.metrics import Measured
 from workbench.errors import StoreError, UsageError
 from workbench.plan.passages import match_task
-from workbench.plan.pipeline import Plan
+from workbench.plan.pipeline import Plan, plan_confidence
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.planner import Planner, Ranking, missing_parts
 from workbench.plan.planner import rank as rank_files
@@ -150,7 +150,8 @@ def ranked_files(made: Ranking, confident: float, top: int | None = None) -> Ran
     The answer is of low confidence where no file is needed with a chance of `confident`.
     """
     likeliest = max(own_chances(made.model, made.files).values(), default=0.0)
-    return rank_response(made.files[:top], low_confidence=likeliest < confident)
+    low = likeliest < confident
+    return rank_response(made.files[:top], low_confidence=low, confidence=plan_confidence(made))
 
 
 def match_for(

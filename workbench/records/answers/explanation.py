@@ -14,7 +14,7 @@ from workbench.records.plan import Representation
 Place = Annotated[int, Meta(ge=1)]
 
 
-class FileState(StrEnum):
+class Inclusion(StrEnum):
     """What a plan does with a file."""
 
     SHOWN = "shown"
@@ -70,7 +70,7 @@ class FileExplanation(Answer, frozen=True):
 
     path: Text
     state: Annotated[
-        FileState,
+        Inclusion,
         Meta(description="shown in the pack, only named there, ranked and out, or not ranked at all."),
     ]
     representation: Representation | None

@@ -125,6 +125,20 @@ class PackedPassage(Answer, frozen=True):
     why: str
 
 
+class PlanConfidence(Answer, frozen=True):
+    """How often all files that turn out to be right are where a plan like this has them."""
+
+    first_ten: Annotated[
+        Share, Meta(description="Calibrated probability that all right files are among the first ten.")
+    ]
+    pack: Annotated[
+        Share | None, Meta(description="The same of the files that the pack shows; null without a pack.")
+    ] = None
+
+
+_CONFIDENCE = Meta(description="Null where the model was not calibrated, and for the baseline.")
+
+
 class PlanResponse(Answer, frozen=True):
     """What `workbench plan --format json` prints and POST /v1/plan-context answers."""
 
@@ -163,6 +177,7 @@ class PlanResponse(Answer, frozen=True):
             description="Whether no file is likely enough to be relied on: search further (hooks.threshold)."
         ),
     ]
+    confidence: Annotated[PlanConfidence | None, _CONFIDENCE] = None
 
 
 class RankedPath(Answer, frozen=True):
@@ -183,3 +198,4 @@ class RankResponse(Answer, frozen=True):
             description="Whether no file is likely enough to be relied on: search further (hooks.threshold)."
         ),
     ]
+    confidence: Annotated[PlanConfidence | None, _CONFIDENCE] = None

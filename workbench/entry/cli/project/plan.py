@@ -17,9 +17,10 @@ from workbench.entry.os.background import in_background, prepare_in_background
 from workbench.entry.os.terminal import fold
 from workbench.entry.services.plan import plan_for, rank_for, ranked_files, record_pack
 from workbench.errors import StoreError, UsageError
+from workbench.plan.pipeline import plan_confidence
 from workbench.plan.planner import is_unprepared
 from workbench.plan.ranking import needed_chances
-from workbench.plan.response import top_reasons, why_text
+from workbench.plan.response import confidence_text, top_reasons, why_text
 from workbench.records.plan import Detail, MlMode, PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
 
@@ -240,6 +241,8 @@ def rank(
         here.out.data(fold(line, _PATH_COLUMN))
     if not made.files:
         here.out.say("no file matches this task")
+    elif (found := plan_confidence(made)) is not None:
+        here.out.say(confidence_text(found))
     work.show_notes()
 
 
