@@ -105,6 +105,31 @@ class Archive:
         self._settle(held)
         return {source.path: held[source.path].name for source in sources if source.path in held}
 
+    def rewrite(self, change: Callable[[Copy, bytes], bytes | None], *, dry: bool) -> int:
+        """Write copies again as a change leaves them, or remove them; return how many. `dry` only counts.
+
+        Raises: StoreError.
+        """
+        rows, count = [], 0
+        with translated(f"rewriting {self.root}"):
+            for copy in self.copies():
+                with self.open(copy) as file:
+                    before = file.read()
+                after = change(copy, before)
+                if after == before:
+                    rows.append(copy)
+                    continue
+                count += 1
+                if after is not None and not dry:
+                    name = hashlib.sha256(after).hexdigest() + _SUFFIX
+                    packed = gzip.compress(after, _LEVEL, mtime=0)
+                    write_atomic(self.root / name, packed)
+                    rows.append(msgspec.structs.replace(copy, name=name, stored=len(packed)))
+        if count and not dry:
+            self.max_bytes = sum(copy.stored for copy in rows)
+            self._settle({copy.path: copy for copy in rows})
+        return count
+
     def _copy(self, source: ArchiveSource, order: int) -> Copy | None:
         """Write a copy; None if it is more than fits at all."""
         private_dir(self.root)

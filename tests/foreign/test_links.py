@@ -85,6 +85,8 @@ COMMANDS = tuple(
     sql "select count(*) from rules"
     replay --tasks 2 --no-packs --workers 1
     gain
+    purge --secret "Mind the text" --dry-run
+    purge --before 7d --yes
     doctor
     rebuild
     """.strip().splitlines()

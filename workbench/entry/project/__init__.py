@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from store.app_state import place_file, read_place_file, seems_indexed, update_place_file
     from store.archive import Archive
+    from store.archive import Copy as ArchivedCopy
     from store.cache import ProcessCache, RedisCache
     from store.clock import SystemClock
     from store.file_history import AskedTask, Companion, FileArtifact, FileHistory, FileSession
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         state_notes,
         work_state,
     )
+    from store.purge import remains, remove_projections, remove_runs, rewrite_files, rewrite_journals
     from store.runs import list_runs, open_run, put_run, write_rows
     from store.sandbox import ColumnType, StatementRows
     from store.search_index import SearchIndex, build_search_index, load_search_index
@@ -73,6 +75,7 @@ _NAMES = {
     "store.locks": "waited",
     "store.metrics": "record_call",
     "store.project_state": "give_consent project_id project_root repository_at state_notes work_state",
+    "store.purge": "remains remove_projections remove_runs rewrite_files rewrite_journals",
     "store.runs": "list_runs open_run put_run write_rows",
     "store.search_index": "SearchIndex build_search_index load_search_index",
     "store.table_notes": "table_notes",
