@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -308,6 +307,8 @@ def _is_minilm(name: str) -> bool:
 def _fastembed_root(settings: EmbeddingSettings) -> Path:
     if settings.fastembed_cache is not None:
         return settings.fastembed_cache
+    import tempfile  # which few need, as who builds the model
+
     configured = os.environ.get("FASTEMBED_CACHE_PATH", "")
     return Path(configured) if configured else Path(tempfile.gettempdir()) / "fastembed_cache"
 

@@ -11,8 +11,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -118,6 +116,9 @@ def ensure_built(cache: Path, weights: Path | None = None) -> Built:
 
 
 def _build(weights: Path, directory: Path) -> None:
+    import shutil
+    import tempfile
+
     verify_weights(weights)
     private_dir(directory.parent)
     scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=directory.parent))

@@ -12,9 +12,8 @@ The weights are in files shipped with the program, as are those that choose chun
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -30,6 +29,7 @@ from workbench.plan.signals import prepare_query
 from workbench.plan.snippets import FEATURES, ChunkModel
 from workbench.plan.trees import Trees, parse_trees
 from workbench.plan.view import RankingView
+from workbench.records.conversion import decode_json
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, RankedFile
 
@@ -141,6 +141,10 @@ class NamedRow(Mapping[str, float]):
 
     def __len__(self) -> int:
         return len(self._mapping())
+
+    def items(self) -> ItemsView[str, float]:
+        """Return names and values as a mapping does, read at once."""
+        return self._mapping().items()
 
     def __repr__(self) -> str:
         return repr(self._mapping())
@@ -311,7 +315,7 @@ def _read(kind: str, model_id: str) -> str:
 
 def _parse(text: str, name: str, build: Callable[[dict[str, Any]], Model]) -> Model:
     try:
-        return build(json.loads(text))
+        return build(decode_json(text, dict[str, Any]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{name} is malformed: {error}", hint=_HINT) from error
 

@@ -109,7 +109,7 @@ def rank_response(
     ranked: Sequence[RankedFile], *, low_confidence: bool, confidence: PlanConfidence | None = None
 ) -> RankResponse:
     """Return the files in order with their features, and whether none of them is likely enough."""
-    files = tuple(RankedPath(one.path, one.score, dict(one.features)) for one in ranked)
+    files = tuple(RankedPath(one.path, one.score, dict(one.features.items())) for one in ranked)
     return RankResponse(files, low_confidence, confidence)
 
 
@@ -232,8 +232,8 @@ def _selection(
         utility=round(offer.utility, 6),
         why=offer.why,
         sources=ranked.sources if ranked else (),
-        features=dict(ranked.features) if ranked else {},
-        contributions=dict(ranked.contributions) if ranked else {},
+        features=dict(ranked.features.items()) if ranked else {},
+        contributions=dict(ranked.contributions.items()) if ranked else {},
     )
 
 

@@ -16,6 +16,20 @@ from typing import Any
 from workbench.places import data_file
 
 _PART = re.compile(r"\{\{(\w+)\}\}")
+_METHODS = ("match", "fullmatch", "search", "findall", "finditer", "split", "sub")
+
+
+class LazyPattern:
+    """A regular expression that is compiled when it is first used, for what few commands look for."""
+
+    def __init__(self, source: str, flags: int = 0) -> None:
+        """Take what `re.compile` takes."""
+        self._given = source, flags
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - what patterns have
+        pattern = re.compile(*self._given)
+        vars(self).update({method: getattr(pattern, method) for method in _METHODS})
+        return getattr(pattern, name)
 
 
 @cache

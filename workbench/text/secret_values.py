@@ -14,11 +14,11 @@ from math import log2
 from typing import Final
 
 from workbench.records.dataclass import dataclass
-from workbench.text.expressions import read_rows
+from workbench.text.expressions import LazyPattern, read_rows
 
 Check = Callable[[str], bool]
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = LazyPattern(
     r"[$%{<@!][({<]?[\w.-]|[<{\[(].*[>}\])]\Z|\$|%[sdv]|[xX*.•_#?0-]+\Z|\.\.\."
     r"|(?:your|my|some|the|a|an|insert|enter|replace|change|put|add)[-_ ]?(?:\w|-)*"
     r"(?:key|token|secret|pass|pw|here|me\b|it\b|value)"
@@ -29,28 +29,28 @@ _PLACEHOLDER = re.compile(
     r"|.{0,40}(?:\[redacted|\[secret:|redacted\]|x{6}|\*{4}|123456789abcdef|example[-_.]?(?:key|token|secret)?\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-_REFERENCE = re.compile(
+_REFERENCE = LazyPattern(
     r".*\$[{(]|.*\{\{|.*\(\)|[A-Za-z]:\\|https?://[^@]*\Z|--?[A-Za-z]|\\|.*=>"
     r"|(?:env|var|file|op|vault|secret|ssm|ref|arn|data|aws):"
 )
-_PATH = re.compile(
+_PATH = LazyPattern(
     r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[;,)!?]*\Z"  # config.password
     r"|(?:~|\.{1,2})?/[\w.~+-]+(?:/|\Z)"
 )
-_NAME = re.compile(
+_NAME = LazyPattern(
     r"(?:[A-Za-z]+[-_.:/ ])*[A-Za-z]*(?:password|passwd|passphrase|secret|token|key|credential|auth)s?"
     r"(?:[-_.:/ ][A-Za-z]+)*\Z",
     re.IGNORECASE,
 )
-_METAVARIABLE = re.compile(r"[A-Z]+(?:_[A-Z]+)*\Z")
-_ALPHABET = re.compile(r"[\w+/=.~:@%!#|$&*^-]+")
-_BASE64 = re.compile(r"[A-Za-z0-9+/=-]")
-_PIECE = re.compile(r"[-_./:+=~,@ ]+")
-_WORD = re.compile(
+_METAVARIABLE = LazyPattern(r"[A-Z]+(?:_[A-Z]+)*\Z")
+_ALPHABET = LazyPattern(r"[\w+/=.~:@%!#|$&*^-]+")
+_BASE64 = LazyPattern(r"[A-Za-z0-9+/=-]")
+_PIECE = LazyPattern(r"[-_./:+=~,@ ]+")
+_WORD = LazyPattern(
     r"v?\d{1,4}|[a-z]?\d{0,2}[a-z]+\d{0,4}|[A-Z]+\d{0,4}|(?:[A-Z]?[a-z]+|[A-Z]{1,4})(?:[A-Z][a-z]+)+\d{0,3}"
     r"|[A-Z]?[a-z]+\d{0,5}(?:[A-Z][a-z]+\d{0,5})*"
 )
-_VOWELS = re.compile("[aeiouyAEIOUY]")
+_VOWELS = LazyPattern("[aeiouyAEIOUY]")
 
 _WORDS: Final = (
     r"passw(?:or)?d|passphrase|passcode|pwd|pass|secret|token|credential|authorization|auth|bearer|jwt|dsn|salt|pepper|"
@@ -72,18 +72,18 @@ _SUFFIX = (
     r"(?:s|es|\d+|[-_]?(?:value|val|key|keys|token|secret|id|string|str|raw|base64|b64|hex|production|prod|dev|live|test|"
     r"staging|old|new|base|main|primary|secondary|default|admin|root|user|db|[a-z]?\d+))?"
 )
-_PASSWORD = re.compile(rf"(?:passw(?:or)?d|passphrase|passcode|pwd|mnemonic){_SUFFIX}\Z", re.IGNORECASE)
-_SECRET = re.compile(
+_PASSWORD = LazyPattern(rf"(?:passw(?:or)?d|passphrase|passcode|pwd|mnemonic){_SUFFIX}\Z", re.IGNORECASE)
+_SECRET = LazyPattern(
     r"(?:secret|private[-_]?key|signing[-_]?key|encryption[-_]?key|master[-_]?key|api[-_]?key|access[-_]?key|"
     rf"account[-_]?key|auth[-_]?key|credential|[-_.]pass|(?-i:[a-z]Pass)){_SUFFIX}\Z",
     re.IGNORECASE,
 )
-_KEY = re.compile(
+_KEY = LazyPattern(
     r"(?:token|auth|bearer|jwt|dsn|salt|pepper|signature|session[-_]?id|cookie|webhook(?:[-_]?url)?|authorization|"
     rf"connection[-_]?string|conn[-_]?str|sas|(?:^|[-_.])pat|(?-i:[a-z]Pat)|[-_.]key|(?-i:[a-z]Key)|^key){_SUFFIX}\Z",
     re.IGNORECASE,
 )
-_HARMLESS = re.compile(
+_HARMLESS = LazyPattern(
     r"public|primary[-_]?key|foreign|partition|sort[-_]?key|cache|idempoten|page|continuation|cursor|(?:^|[-_.])(?:num|max|"
     r"min|total|count|input|output|prompt|completion|stop|eos|bos|pad|unk|sep|cls|mask|special)[-_]|publishable|"
     r"bypass|compass|by[-_]?pass|key[-_]?(?:id|name|path|file|code|type)\Z|hot[-_]?key|short[-_]?cut|oauth\Z|author\Z|i18n|"
@@ -92,7 +92,7 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 _CALLS: Final = ("(", ",")
-_LOOSE = re.compile(r"[\"'`\s]")
+_LOOSE = LazyPattern(r"[\"'`\s]")
 
 
 def is_given(value: str) -> bool:

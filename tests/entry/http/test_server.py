@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import signal
 import socket
@@ -151,20 +150,6 @@ async def test_a_crowd_is_answered_or_asked_to_come_again(shop: Work) -> None:
         waiting = asyncio.create_task(service.workers.run(begun.wait, project=service.projects.find("")))
         assert await waiting
         assert service.workers.running == 0
-
-
-async def test_garbage_is_collected_while_nobody_waits() -> None:
-    """After the last answer all that is loaded is spared the next collections; amid requests nothing is."""
-    workers = Workers()
-    gc.unfreeze()
-    workers.running = 1
-    workers._rest()
-    assert not gc.get_freeze_count()
-    workers.running = 0
-    workers._rest()
-    assert gc.get_freeze_count()
-    gc.unfreeze()
-    workers.end()
 
 
 async def test_nobody_works_for_a_client_that_is_gone(shop: Work) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 
 import click
 
@@ -88,6 +87,8 @@ def run(arguments: list[str]) -> int:
         if isinstance(error, Unasked) and _ask_consent(error):
             return run(arguments)
         if is_debugging(arguments):
+            import traceback
+
             traceback.print_exc()
         return explain(error)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,11 +20,6 @@ THREADS: Final = 8
 WAITING: Final = 256
 """Requests that wait for a thread or a turn; the next one is refused."""
 
-REST_SECONDS: Final = 10.0
-"""Between two moments at which garbage is collected while nothing is asked."""
-WHOLE_RESTS: Final = 60
-"""Every so many of them all objects are looked at, also those that were loaded long ago."""
-
 
 class Workers:
     """Threads that requests are worked on in. `running` counts the requests that have one or wait for one."""
@@ -36,8 +29,6 @@ class Workers:
         self._most = threads + waiting
         self._ended: set[Event] = set()
         self._over = False
-        self._rests = 0
-        self._rested = -REST_SECONDS
         self.running = 0
 
     async def run(
@@ -108,22 +99,6 @@ class Workers:
         finally:
             self.running -= 1
             self._ended.discard(ended)
-            if not self.running and time.monotonic() - self._rested > REST_SECONDS:
-                asyncio.get_running_loop().call_later(0.02, self._rest)  # once the answer is sent
-
-    def _rest(self) -> None:
-        """Collect garbage while nobody waits, and spare what is left the next collections.
-
-        A full one looks at every object, for 60 ms with one project loaded, and would come amid a plan.
-        """
-        if self.running or self._over:
-            return
-        if self._rests % WHOLE_RESTS == 0:
-            gc.unfreeze()
-        gc.collect()
-        gc.freeze()
-        self._rests += 1
-        self._rested = time.monotonic()
 
     async def _in_thread(self, call: Callable[[], Result], ended: Event) -> Result:
         context = copy_context()

@@ -58,8 +58,9 @@ class OpenedProject(ProjectIndexes):
 
         chunks, worth = load_chunk_model()
         embedder, unprepared = self.text_vectors
+        usual = LEXICAL_MODEL if embedder is None else DEFAULT_MODEL
         return Planner(
-            ranking=load_model(self.config.models.ranking or DEFAULT_MODEL),
+            ranking=load_model(self.config.models.ranking or usual),
             plain_ranking=partial(load_model, LEXICAL_MODEL),
             own=self.own_ranking,
             embedder=embedder,
