@@ -215,6 +215,7 @@ class ModelProjector:
             "model.canary",
             "model.served",
             "model.settled",
+            "model.trained",
         }
     )
     held = 0

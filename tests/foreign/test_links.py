@@ -81,6 +81,7 @@ COMMANDS = tuple(
     model status
     model import secret.md
     model rollback
+    model train --min-samples 50
     explain README.md
     sql "select count(*) from rules"
     replay --tasks 2 --no-packs --workers 1

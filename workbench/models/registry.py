@@ -27,6 +27,7 @@ DEACTIVATED: Final = "model.deactivated"
 CANARY: Final = "model.canary"
 SERVED: Final = "model.served"
 SETTLED: Final = "model.settled"
+TRAINED: Final = "model.trained"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,16 @@ class RunningCanary:
 
 @dataclass(slots=True)
 class ModelRegistry:
-    """What the journal says of models: all by id, the active one and the ones before it by kind."""
+    """What the journal says of models: all by id, the active one and the ones before it by kind.
+
+    `trained` is what came of the last training or of its canary.
+    """
 
     models: dict[str, RegisteredParams] = field(default_factory=dict)
     active: dict[str, str] = field(default_factory=dict)
     before: dict[str, list[str]] = field(default_factory=dict)
     canary: RunningCanary | None = None
+    trained: str = ""
     notes: list[str] = field(default_factory=list)
 
     def former(self, kind: str) -> str:
@@ -91,6 +96,12 @@ class _Named(msgspec.Struct):
     model_kind: str = ""
     share: float = 0.0
     rollback: bool = False
+    verdict: str = ""
+    reason: str = ""
+
+
+class _Trained(msgspec.Struct):
+    reason: str
 
 
 class _Served(msgspec.Struct):
@@ -135,8 +146,13 @@ def _take(found: ModelRegistry, entry: Entry) -> None:
             found.canary.served.append(
                 ServedPlan(served.session_id, entry.at, served.task, served.canary, served.active)
             )
+    elif entry.kind == TRAINED:
+        found.trained = f"{entry.at[:10]}: {convert(entry.body, _Trained).reason}"
     elif entry.kind in (ACTIVATED, DEACTIVATED, CANARY, SETTLED):
-        _switch(found, entry.kind, convert(entry.body, _Named))
+        named = convert(entry.body, _Named)
+        _switch(found, entry.kind, named)
+        if named.verdict:
+            found.trained = f"{entry.at[:10]}: {named.model_id} was {named.verdict}, {named.reason}"
 
 
 def _switch(found: ModelRegistry, kind: str, body: _Named) -> None:

@@ -121,6 +121,12 @@ class ReplayEngine:
         }
         return build_row(task, intent, truth, missing, systems)
 
+    def look(self, task: ReplayTask) -> tuple[Situation, tuple[str, ...]] | None:
+        """Return what rankers get of a task and the files it took; None without any. Raises: GitError."""
+        moment = self.past.at(task.revision, task.at)
+        truth, _ = relevant(task, moment.blobs)
+        return (self._situation(task, moment, self._intent(task, moment)), truth) if truth else None
+
     def weigh(self, task: ReplayTask, system: System) -> SystemRanking | None:
         """Return the whole ranking of a system for a task, with everything that features add to scores.
 

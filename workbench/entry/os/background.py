@@ -2,6 +2,7 @@
 
 It is `workbench model prepare` at low priority. It ends when the work is done, only one runs per project, and
 `models.background = true` turns it on: off, nothing runs that nobody started.
+A training runs so where it is asked for.
 """
 
 from __future__ import annotations
@@ -17,18 +18,13 @@ _NICENESS = 15
 
 def prepare_in_background(project: Path) -> bool:
     """Start preparing a project and return at once; False if no process could be started."""
+    return run_in_background(project, "model", "prepare")
+
+
+def run_in_background(project: Path, *arguments: str) -> bool:
+    """Start a command for a project and return at once; False if no process could be started."""
     # -P: the directory it runs in may hold a module of any name, and must not be imported from.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "workbench",
-        "--quiet",
-        "--project",
-        str(project),
-        "model",
-        "prepare",
-    ]
+    command = [sys.executable, "-P", "-m", "workbench", "--quiet", "--project", str(project), *arguments]
     try:
         subprocess.Popen(  # outlives this process by design, and ends by itself
             command,
@@ -45,7 +41,7 @@ def prepare_in_background(project: Path) -> bool:
 
 
 def in_background() -> bool:
-    """Whether this process was started by `prepare_in_background`."""
+    """Whether this process was started by `run_in_background`."""
     return bool(os.environ.get(MARK))
 
 

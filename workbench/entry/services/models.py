@@ -23,7 +23,7 @@ from workbench.models.registry import (
     model_name,
 )
 from workbench.plan.own_models import BASES, LINEAR, check_model, check_params
-from workbench.plan.ranking import DEFAULT_MODEL, load_model
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
 from workbench.records.answers.models import ModelEntry, ModelProvenance, ModelStatus
 from workbench.records.conversion import convert
 from workbench.suggest import did_you_mean
@@ -154,18 +154,29 @@ def _fault(model: RegisteredParams) -> str:
 def model_status(project: OpenedProject) -> ModelStatus:
     """Return what plans rank with, how the canary does, and all models. Raises: StoreError."""
     if not project.has_models:
-        return ModelStatus(packaged_ranking(project), {}, None, (), ())
+        packaged = packaged_ranking(project)
+        return ModelStatus(packaged, {}, None, {packaged: packaged}, "", (), ())
     from workbench.entry.services.model_canary import review_canary
 
     canary, notes = review_canary(project)
     found = project.own_models.registry()
     base = load_model(packaged_ranking(project))
-    _, fault = project.own_models.applied(base, canary=False)
-    notes = [*found.notes, *filter(None, (fault,)), *notes]
+    applied = {
+        name: project.own_models.applied(load_model(name), canary=False)
+        for name in dict.fromkeys((base.model_id, LEXICAL_MODEL))
+    }
+    faults = dict.fromkeys(fault for _, fault in applied.values() if fault)
+    notes = [*found.notes, *faults, *notes]
     if found.active and base.model_id not in BASES:
         notes.append(f"models.ranking is {base.model_id}: the project's own models are not applied to it")
     return ModelStatus(
-        base.model_id, dict(sorted(found.active.items())), canary, list_models(project), tuple(notes)
+        packaged=base.model_id,
+        active=dict(sorted(found.active.items())),
+        canary=canary,
+        ranking={name: model.model_id for name, (model, _) in applied.items()},
+        training=found.trained,
+        models=list_models(project),
+        notes=tuple(notes),
     )
 
 

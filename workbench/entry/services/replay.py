@@ -165,8 +165,8 @@ def replay_past(
     commits = max(COMMITS, _PER_TASK * wanted.tasks + history)
     with ExitStack() as stack:
         reader = open_reader(project.repository, commits, stack)
-        tasks = _tasks(project, reader, wanted)
-        vectors, model, missing = _vectors(project, config, reader, tasks, history, progress)
+        tasks = past_tasks(project, reader, wanted)
+        vectors, model, missing = task_vectors(project, config, reader, tasks, history, progress)
     rules = _rules(project, config, tasks)
     systems = tuple(one for one in wanted.systems if vectors is not None or one.kind != "vector")
     notes = list(project.notes)
@@ -178,7 +178,7 @@ def replay_past(
     log = RowLog(project.state / "replay" / "rows", settings)
     if wanted.fresh:
         log.path.unlink(missing_ok=True)
-    spec = _spec(project, config, wanted, systems, commits, version, vectors, rules)
+    spec = engine_spec(project, config, wanted, systems, commits, version, vectors, rules)
     keys = row_keys(tasks, project.sessions, rules.at)
     try:
         replayed = replay_tasks(
@@ -214,22 +214,22 @@ def weigh_again(
     commits = max(COMMITS, _PER_TASK * among + history)
     with ExitStack() as stack:
         reader = open_reader(project.repository, commits, stack)
-        tasks = [task for task in _tasks(project, reader, wanted) if task.id == row.id]
+        tasks = [task for task in past_tasks(project, reader, wanted) if task.id == row.id]
         if not tasks:
             raise UsageError(
                 f"the task {row.id} is not in the past of {project.name}",
                 hint="It is of another project, or was rewritten or forgotten since.",
             )
-        vectors, _, _ = _vectors(project, config, reader, tasks, history, progress)
+        vectors, _, _ = task_vectors(project, config, reader, tasks, history, progress)
         rules = _rules(project, config, tasks)
-        spec = _spec(project, config, wanted, (system,), commits, engine_version(), vectors, rules)
+        spec = engine_spec(project, config, wanted, (system,), commits, engine_version(), vectors, rules)
         engine = open_engine(spec, stack)
         ranking = engine.weigh(tasks[0], system)
         engine.cache.flush()
     return ranking
 
 
-def _spec(
+def engine_spec(
     project: PastProject,
     config: Config,
     wanted: ReplayOptions,
@@ -239,6 +239,7 @@ def _spec(
     vectors: Vectors | None,
     rules: RuleHistory,
 ) -> EngineSpec:
+    """Return what a process needs to replay tasks of a project."""
     return EngineSpec(
         root=project.root,
         bare=project.repository is not None and project.repository.bare,
@@ -260,7 +261,7 @@ def _spec(
     )
 
 
-def _tasks(project: PastProject, reader: PastReader, wanted: ReplayOptions) -> list[ReplayTask]:
+def past_tasks(project: PastProject, reader: PastReader, wanted: ReplayOptions) -> list[ReplayTask]:
     """Return the newest tasks of the sources wanted; a commit that answers a prompt is not listed twice."""
     found: list[ReplayTask] = []
     if wanted.source is not TaskSource.COMMITS:
@@ -280,7 +281,7 @@ def _tasks(project: PastProject, reader: PastReader, wanted: ReplayOptions) -> l
     return [replace(task, packed=place < most) for place, task in enumerate(found[: wanted.tasks])]
 
 
-def _vectors(
+def task_vectors(
     project: PastProject,
     config: Config,
     reader: PastReader,

@@ -119,14 +119,19 @@ _HELD: list[tuple[EngineSpec, ReplayEngine, ExitStack]] = []
 
 def replay_one(spec: EngineSpec, task: ReplayTask) -> TaskRow:
     """Replay a task with the engine of this process, opened for the first task of a project."""
+    engine = held_engine(spec)
+    row = engine.replay(task)
+    engine.cache.flush()
+    return row
+
+
+def held_engine(spec: EngineSpec) -> ReplayEngine:
+    """Return the engine of this process, opened for the first task of a project."""
     if not _HELD or _HELD[0][0] is not spec:
         release()
         stack = ExitStack()
         _HELD.append((spec, open_engine(spec, stack), stack))
-    engine = _HELD[0][1]
-    row = engine.replay(task)
-    engine.cache.flush()
-    return row
+    return _HELD[0][1]
 
 
 def release() -> None:

@@ -58,6 +58,11 @@ class ModelStatus(Answer, frozen=True):
     packaged: Annotated[Text, Meta(description="The ranking model that comes with the program.")]
     active: Annotated[Mapping[str, str], Meta(description="Id of the active model by kind.")]
     canary: CanaryState | None
+    ranking: Annotated[
+        Mapping[str, str],
+        Meta(description="What each packaged model is ranked with: with embeddings, and without."),
+    ]
+    training: Annotated[str, Meta(description="What came of the last training; empty before the first.")]
     models: tuple[ModelEntry, ...]
     notes: tuple[str, ...]
 
@@ -72,7 +77,7 @@ class TrainingReport(Answer, frozen=True):
     after: float
     p: Annotated[Share, Meta(description="Of the paired test of the difference, two-sided.")]
     better: Annotated[bool, Meta(description="Whether it is better beyond chance.")]
-    state: Annotated[str, Meta(description="rejected, registered, canary or active.")]
+    state: Annotated[str, Meta(description="rejected, registered, canary, active or running.")]
     reason: Text
     seconds: Annotated[float, Meta(ge=0, description="What the fit took, without collecting tasks.")]
     running: Annotated[bool, Meta(description="Training goes on in a process of its own.")] = False

@@ -6,14 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from workbench.entry.cli import exits
+from workbench.entry.os import background
 from workbench.entry.project import find_state
+from workbench.entry.services import model_training
+from workbench.entry.services.episodes import episode_service
+from workbench.entry.services.handovers import SESSION_VARIABLE
 from workbench.entry.services.models import register_model
 from workbench.models.registry import STREAM, model_name
-from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, RankingModel, load_model
 from workbench.records.answers.models import ModelProvenance
+from workbench.replay.fitting import TaskSample
 
 FEATURE = "size"
 TASK = "jwt token is not refreshed on 401"
@@ -100,3 +106,71 @@ def test_a_damaged_active_model_costs_no_plan(project: Any, run: Any, known: str
     assert any("the project's own model is not used" in note for note in notes)
     assert "cannot be used: its parameters" in run("model", "list").out
     assert "note: the project's own model is not used" in run("model", "status").out
+
+
+def poisoned(base: RankingModel, count: int = 120) -> list[TaskSample]:
+    """Past tasks of somebody who claims that the files the ranking puts last were right."""
+    names = tuple(sorted(base.weights))
+    samples = []
+    for number in range(count):
+        features = np.random.default_rng(number).random((10, len(names))).astype(np.float16)
+        features[:, names.index(FEATURE)] = np.arange(10) / 10
+        relevant, scores = np.arange(10) == 9, np.arange(10.0)[::-1] / 4
+        at = 1_700_000_000 + number
+        samples.append(TaskSample(names, features, scores, relevant, 1, at, f"s{number}", f"t{number}", True))
+    return samples
+
+
+def test_a_canary_trained_on_poisoned_feedback_is_rolled_back(
+    project: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It passes every test on the feedback that made it; what sessions edit rolls it back without anybody."""
+    base = load_model(LEXICAL_MODEL)
+    monkeypatch.setattr(model_training, "collect_samples", lambda *_: (base, poisoned(base)))
+    project.write("big.py", "x = 1\n" * 5000)
+    project.commit("Data")
+    report = run("model", "train", "--min-samples", "100", "--json").json()
+    name = report["model_id"]
+    assert (report["better"], report["state"]) == (True, "canary")
+    run("model", "activate", name, "--canary", "99")
+    state = find_state(project.root)
+    recording = episode_service(project.root, state.config, "test")
+    verdicts = []
+    for number in range(8):
+        session = f"session-{number}"
+        monkeypatch.setenv(SESSION_VARIABLE, session)
+        recording.start(TASK, session_id=session)
+        assert run("plan", f"{TASK} {number}").code == exits.OK
+        recording.event(session, "edit", files=["pkg/auth.py"])
+        verdicts.append(run("model", "status", "--json").json())
+    assert verdicts[0]["canary"]["scored"] == 1
+    assert verdicts[0]["canary"]["gain"] < 0
+    assert verdicts[-1]["canary"] is None
+    assert verdicts[-1]["active"] == {}
+    assert f"{name} was rolled back, nDCG@10 -" in verdicts[-1]["training"]
+    assert [one["canary"] for one in run("model", "list", "--json").json()["own"]] == [0]
+
+
+def test_training_says_what_is_missing_and_changes_nothing(
+    project: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tasks of this small project are too few: refused with the count, also from a process of its own."""
+    before = run("model", "status", "--json").json()
+    done = run("model", "train")
+    assert done.code == exits.ERROR
+    assert (
+        "500 past tasks with a right and a wrong file are needed and there are 1: 499 are missing" in done.err
+    )
+    assert run("model", "status", "--json").json() == before
+    started: list[tuple[str, ...]] = []
+
+    def start(_: Path, *words: str) -> bool:
+        started.append(words)
+        return True
+
+    monkeypatch.setattr(background, "run_in_background", start)
+    assert run("model", "train", "--async", "--since", "2020-01-01T00:00:00+00:00", "--json").json()[
+        "running"
+    ]
+    assert started[0][:6] == ("model", "train", "--min-samples", "500", "--seed", "7")
+    assert started[0][6:] == ("--since", "2020-01-01T00:00:00+00:00")

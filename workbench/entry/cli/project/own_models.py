@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.os.background import give_way, in_background
 from workbench.entry.project import OpenedProject, open_workspace
 from workbench.errors import UsageError
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.records.answers.models import ModelEntry, ModelStatus
+    from workbench.records.answers.models import ModelEntry, ModelStatus, TrainingReport
 
 _KIND = click.option(
     "--kind",
@@ -54,14 +55,16 @@ def model_line(one: ModelEntry) -> str:
 
 def status_lines(found: ModelStatus) -> list[str]:
     """Return what plans rank with, a line each."""
-    used = "+".join((found.packaged, *(found.active[kind] for kind in sorted(found.active))))
-    lines = [f"plans rank with {used}"]
+    used = list(dict.fromkeys(found.ranking.values()))
+    lines = [f"plans rank with {', without embeddings with '.join(used)}"]
     if found.canary is not None:
         one = found.canary
         lines.append(
             f"{one.model_id} is tried on {one.share:.0%} of plans: {one.scored} of {one.needed} scored, "
             f"nDCG@10 {one.gain:+.3f} against the active one"
         )
+    if found.training:
+        lines.append(f"last training, {found.training}")
     lines += [f"note: {note}" for note in found.notes]
     return [*map(visible_line, lines), *map(model_line, found.models)]
 
@@ -197,4 +200,61 @@ def import_(path: Path) -> None:
     here.out.say(f"use it: `workbench model activate {name}`")
 
 
-COMMANDS = (show, status, activate, rollback, export, import_)
+@command(
+    examples=(
+        "workbench model train",
+        "workbench model train --since 180d --min-samples 200 --no-activate",
+        "workbench model train --async",
+    )
+)
+@click.option("--since", default="", metavar="WHEN", help="Only tasks since then: 30d, 12w, 2026-01-31.")
+@click.option(
+    "--min-samples",
+    type=click.IntRange(min=50),
+    default=500,
+    show_default=True,
+    metavar="N",
+    help="Refuse with fewer past tasks.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**31), default=7, show_default=True, help="Of the tests.")
+@click.option("--activate/--no-activate", default=True, help="Use the model where it is better.")
+@click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="Processes that replay tasks.")
+@click.option("--async", "later", is_flag=True, help="Train in a process of its own and return at once.")
+def train(since: str, min_samples: int, seed: int, activate: bool, workers: int | None, later: bool) -> None:
+    """Train a ranking on this project's own past: commits and prompts, each with what was known before it.
+
+    The packaged ranking stays the base; a few weights are added, fitted to the older tasks and tested on the
+    newest. Where they are not better beyond chance, nothing changes and it says so. A better one is tried on
+    a share of plans first, where sessions are recorded.
+    """
+    from workbench.entry.cli.arguments import since_time
+
+    begun = int(since_time(since).timestamp()) if since else 0
+    with _opened() as (here, project):
+        from workbench.entry.services.model_training import TrainingOptions, start_training, train_model
+
+        wanted = TrainingOptions(max(begun, 0), min_samples, seed, activate, workers)
+        if later:
+            found = start_training(project, wanted)
+        else:
+            if in_background():
+                give_way()
+            with here.out.progress("Reading the past") as line:
+                found = train_model(project, wanted, by="cli", progress=line)
+    if here.flags.json:
+        here.out.json(found)
+        return
+    for text in training_lines(found):
+        here.out.data(text)
+
+
+def training_lines(found: TrainingReport) -> list[str]:
+    """Return what came of a training, a line each."""
+    if found.running:
+        return [found.reason]
+    lines = [f"{counted(found.samples, 'past task')} fitted to, {found.held_out} held out"]
+    lines.append(found.reason)
+    return [visible_line(line) for line in (*lines, *([found.model_id] if found.model_id else []))]
+
+
+COMMANDS = (train, show, status, activate, rollback, export, import_)
