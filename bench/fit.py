@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize  # type: ignore[import-untyped]
 
 from workbench.replay.metrics import ndcg, recall
 
@@ -57,6 +56,8 @@ def importance(groups: Sequence[Group]) -> Float64:
 def _listwise(
     stacked: Float64, bounds: NDArray[np.int64], groups: Sequence[Group], importance: Float64, l2: float
 ) -> Float64:
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+
     target = np.concatenate([group.relevant / group.relevant.sum() for group in groups])
     owner = np.repeat(np.arange(len(groups)), np.diff(bounds))
     share = importance / importance.sum()
@@ -134,6 +135,8 @@ def evaluate(groups: Sequence[Group], scores: Sequence[Float64]) -> dict[str, tu
 
 def calibrate(groups: Sequence[Group], given: Sequence[Float64]) -> tuple[float, float]:
     """Return (slope, offset) of the logistic that turns a score into the probability of being relevant."""
+    from scipy.optimize import minimize
+
     scores = np.concatenate(given)
     labels = np.concatenate([group.relevant for group in groups]).astype(np.float64)
 

@@ -23,8 +23,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar  # type: ignore[import-untyped]
-from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 
 from workbench.plan.intent import BIAS, KindModel, classify, kind_features, load_kinds, probabilities
 from workbench.records.plan import QueryType
@@ -123,6 +121,9 @@ def fit(examples: Sequence[Example], base: KindModel, l2: float = L2) -> KindMod
 
     Their prior is normal around the cues that were set by hand, around 0 for all other features.
     """
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+    from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
+
     cues = prior_means()
     rows = [kind_features(example.text) for example in examples]
     where: dict[str, set[str]] = {}
@@ -181,6 +182,8 @@ def cooled(examples: Sequence[Example], base: KindModel) -> KindModel:
     Each repository is classified by a model of the others; what all weights are divided by is the temperature
     under which these probabilities are likeliest.
     """
+    from scipy.optimize import minimize_scalar
+
     scores: list[list[float]] = []
     left: list[Example] = []
     for name in FIT:

@@ -96,7 +96,7 @@ CUTS = st.lists(st.integers(0, 3), max_size=16)
 
 @pytest.mark.parametrize("name", CASES)
 @given(STEPS, CUTS)
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_saved_anywhere_and_gone_on_with_it_is_the_whole(
     name: str, tmp_path_factory: pytest.TempPathFactory, steps: Steps, cuts: Sequence[int]
 ) -> None:

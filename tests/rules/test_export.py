@@ -142,7 +142,7 @@ FILES = st.sampled_from(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @pytest.mark.parametrize("target", sorted(TARGETS))
 @given(rules(), FILES)
 def test_exported_rules_read_back_and_a_second_export_changes_nothing(

@@ -219,7 +219,7 @@ WORDS = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(st.lists(WORDS, min_size=1, max_size=5))
 def test_the_store_always_says_what_the_file_says(desk: Desk, contents: list[list[str]]) -> None:
     """Whatever was in the file before, without edits here its texts are the rules in force, each once."""

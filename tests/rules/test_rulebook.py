@@ -142,7 +142,7 @@ def test_a_damaged_book_is_made_anew(store: RuleStore, damage: bytes, sealed: by
 
 
 @given(books())
-@settings(max_examples=50)
+@settings(max_examples=15)
 def test_rules_are_read_back_as_they_were_kept(
     tmp_path_factory: pytest.TempPathFactory, rules: tuple[Rule, ...]
 ) -> None:

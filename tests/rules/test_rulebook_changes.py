@@ -121,7 +121,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(STEPS)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_was_changed_by_whom(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, str]]
 ) -> None:

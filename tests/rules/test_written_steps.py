@@ -568,5 +568,5 @@ class Writing(RuleBasedStateMachine):
         assert len(self.desk.sync()) == len(rules) + 2
 
 
-Writing.TestCase.settings = settings(max_examples=12, stateful_step_count=15, deadline=None)
+Writing.TestCase.settings = settings(max_examples=8, stateful_step_count=15, deadline=None)
 TestWriting = Writing.TestCase

@@ -74,7 +74,7 @@ TOLD = st.one_of(
 )
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(entries=st.lists(TOLD, max_size=15), pauses=st.sets(st.integers(0, 20)))
 def test_the_tables_say_what_the_fold_says(
     entries: list[tuple[str, dict[str, Any]]],

@@ -32,7 +32,7 @@ VALUES = st.recursive(
 )
 BODIES = st.lists(st.dictionaries(TEXTS, VALUES, max_size=4), min_size=1, max_size=5)
 
-LIGHT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LIGHT = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def bodies(journal: FileJournal, stream: str) -> list[Any]:

@@ -216,7 +216,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_the_tables_are_the_ledger(steps: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     """After any curation, caught up with now and then or at once, the tables hold what the engine holds."""
@@ -271,7 +271,7 @@ def _act(desk: Desk, number: int, what: str, left: int, right: int) -> None:
 ANCHORS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), max_size=4)
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.sampled_from(("a.md", "b.md")), ANCHORS, st.booleans()), min_size=1, max_size=5),
     st.integers(0, 3),

@@ -106,7 +106,7 @@ def play(place: Place, steps: list[tuple[str, int]]) -> None:
 VERBS = ("add", "edit", "protect", "remove", "undo", "redo", "shown", "merged", "embedded", "retype", "read")
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.sampled_from(VERBS), st.integers(0, 2)), max_size=12))
 def test_tables_say_what_the_ledger_says(
     steps: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory

@@ -238,7 +238,7 @@ FORGOTTEN = ("episode.forgotten", {"session_ids": ["git:1"]})
 IMPORTED = ("episode.imported", episode(1))
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(st.tuples(STEPS, st.booleans()), min_size=1, max_size=12))
 @example(steps=[(ENDED, True), (EDIT, False)])
 @example(steps=[(ENDED, True), (STARTED, False)])
@@ -415,7 +415,7 @@ FIELDS = [
 ]
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     changes=st.lists(
         st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSONS, max_size=4)),

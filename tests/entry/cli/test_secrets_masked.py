@@ -1,4 +1,7 @@
-"""Forty kinds of secret in every text field of every command: none is in any byte that is kept."""
+"""Secrets in every text field of every command: none is in any byte that is kept.
+
+Forty kinds go through them in turn; that each kind is masked in any text is held where masking is tested.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +55,10 @@ def test_no_field_of_any_command_keeps_a_secret(project: Any, home: Path, run: R
         spoken.setdefault(name, set()).update(fields)
         return done
 
-    for number, text in enumerate(TEXTS):
-        keep(say, text, number)
+    keepers = (keep_rules, keep_learnings, keep_sessions, keep_stash)
+    for at, text in enumerate(TEXTS):
+        keepers[at % 4](say, text, at // 4, ("--reason", text))
+    keep_plans(say, TEXTS[-1])
     silent = {
         name: left
         for name, said in spoken.items()
@@ -76,29 +81,11 @@ def test_no_field_of_any_command_keeps_a_secret(project: Any, home: Path, run: R
     assert [one for one in SECRETS if one in tables] == []
 
 
-def keep(say: Callable[..., Ran], text: str, number: int) -> None:
-    """Have every command that keeps text keep this one, in all fields that take any."""
-    why = ("--reason", text)
-    for keeper in (keep_rules, keep_learnings, keep_sessions, keep_stash):
-        keeper(say, text, number, why)
-    for command in (
-        (
-            "plan",
-            text,
-            "--feature",
-            text,
-            "--task",
-            text,
-            "--fact",
-            f"k={text}",
-            "--scenario",
-            text,
-            "--step",
-            text,
-        ),
-        ("rank", text),
-    ):
-        say(*command)
+def keep_plans(say: Callable[..., Ran], text: str) -> None:
+    """Plan and rank a task."""
+    about = ("--feature", text, "--task", text, "--fact", f"k={text}", "--scenario", text, "--step", text)
+    say("plan", text, *about)
+    say("rank", text)
 
 
 def keep_rules(say: Callable[..., Ran], text: str, number: int, why: tuple[str, str]) -> None:
@@ -177,7 +164,7 @@ def keep_sessions(say: Callable[..., Ran], text: str, number: int, why: tuple[st
         say("episode", "forget", session, *why)
 
 
-WORDS = ["Lint", "Build", "Login", "Search", "Export", "Upload", "Backup", "Preview", "Billing", "Import"]
+WORDS = ["Lint", "Build"]
 
 
 def command_of(arguments: Iterable[str]) -> tuple[str, click.Command]:

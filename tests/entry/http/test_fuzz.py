@@ -9,14 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-pytest.importorskip("schemathesis", reason="the package schemathesis is not installed here")
-
-import schemathesis
 import uvicorn
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import one_of
-from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from tests.conftest import Work
 from tests.entry.http.conftest import TOKEN, service_of
@@ -38,6 +33,9 @@ HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 @pytest.fixture
 def described(shop: Work) -> Iterator[Any]:
     """The document of a server that listens at a port meanwhile."""
+    schemathesis = pytest.importorskip(
+        "schemathesis", reason="the package schemathesis is not installed here"
+    )
     service = service_of(shop.root, host="127.0.0.1", token=TOKEN)
     with socket.socket() as port:
         port.bind(("127.0.0.1", 0))
@@ -58,12 +56,15 @@ def described(shop: Work) -> Iterator[Any]:
 
 def test_what_is_sent_is_answered_as_described(described: Any) -> None:
     """Whatever fits the document, or just does not, gets a described status, form and content type."""
+    from schemathesis import GenerationMode
+    from schemathesis.specs.openapi.checks import positive_data_acceptance
+
     checked = set()
     for result in described.get_all_operations():
         operation = result.ok()
         if operation.path.startswith("/v1/model/"):  # 501 until there are models
             continue
-        both = [operation.as_strategy(generation_mode=mode) for mode in schemathesis.GenerationMode]
+        both = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
 
         @settings(OPTIONS)
         @given(one_of(both))

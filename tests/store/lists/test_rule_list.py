@@ -286,7 +286,7 @@ def expected(found: list[Rule], query: ListQuery) -> list[str]:
 
 
 @given(text=QUERIES, sort=SORTS, limit=st.integers(5, 30))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_lists_answer_as_python_does(
     shelf: Shelf, text: str, sort: tuple[str, bool] | None, limit: int
 ) -> None:
@@ -307,7 +307,7 @@ def test_lists_answer_as_python_does(
 
 
 @given(text=QUERIES)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 def test_facets_count_the_values_of_what_matches(shelf: Shelf, text: str) -> None:
     """Counts are those of the rules that match, the most frequent value first."""
     query = ListQuery(parse(text, FIELDS))
