@@ -17,6 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from store.files import PRIVATE_FILE
 from workbench.errors import StoreBusy, StoreError
 from workbench.records.dataclass import dataclass
 
@@ -79,6 +80,7 @@ class KeptConnection:
                 yield connection
                 if how is ATTACH_WRITING:
                     _shorten_log(connection, path)
+                    _close_to_others(path)
                 connection.execute("USE memory")
                 connection.execute("DETACH tables")
         finally:
@@ -135,6 +137,14 @@ def _shorten_log(connection: DuckDBPyConnection, path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         if log_file(path).stat().st_size > LOG_BYTES:
             connection.execute("CHECKPOINT tables")
+
+
+def _close_to_others(path: Path) -> None:
+    """Let only their owner read the files that DuckDB made, whatever the umask."""
+    for file in (path, log_file(path)):
+        with contextlib.suppress(OSError):
+            if file.stat().st_mode & 0o077:
+                file.chmod(PRIVATE_FILE)
 
 
 def insert(

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from store import locks
-from store.files import private_dir, read_state, sync_data, sync_dir, translated, write_atomic
+from store.files import PRIVATE_FILE, private_dir, read_state, sync_data, sync_dir, translated, write_atomic
 from workbench.errors import StoreBusy, StoreError
 from workbench.ports import Clock
 from workbench.records.conversion import decode_json
@@ -196,12 +196,13 @@ def _read_manifest(path: Path) -> _Manifest:
 
 
 def _settle(building: Path) -> dict[str, _File]:
-    """Make every file durable and return their sizes and checksums by name."""
+    """Make every file durable and its owner's alone; return their sizes and checksums by name."""
     files: dict[str, _File] = {}
     for path in sorted(building.rglob("*")):
         if path.is_dir():
             sync_dir(path)
         elif path != building / _LOCK:
+            path.chmod(PRIVATE_FILE)  # whatever the umask
             with path.open("rb+") as file:
                 sync_data(file.fileno())
             files[path.relative_to(building).as_posix()] = _File(path.stat().st_size, _checksum(path))

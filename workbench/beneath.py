@@ -14,9 +14,12 @@ import stat
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from workbench.records.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MOST_LINKS: Final = 40  # as many as Linux follows in one path
 PRIVATE: Final = frozenset({".git", ".workbench"})
@@ -158,3 +161,13 @@ def _enter(name: str, handle: int, shown: str, make: int) -> int:
         if error.errno in _NOT_PLAIN and _link(name, handle) is not None:
             raise LeadsOut(shown, "is not followed") from error
         raise
+
+
+def open_private(path: Path, mode: str) -> IO[Any]:
+    """Open a file to write, for its owner alone whatever the umask, and so the directories it needs.
+
+    Raises: OSError.
+    """
+    for directory in reversed([one for one in path.parents if not one.exists()]):
+        directory.mkdir(mode=0o700, exist_ok=True)
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags, 0o600))

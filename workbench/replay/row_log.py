@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from workbench.beneath import open_private
 from workbench.records.replay import TaskRow, row_from_json, row_to_json
 from workbench.records.rules import Rule
 from workbench.replay.tasks import PastSession, ReplayTask
@@ -41,9 +42,8 @@ class RowLog:
 
     def append(self, rows: Sequence[tuple[str, TaskRow]]) -> None:
         """Add rows with their keys by a single write. Raises: OSError."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         lines = (json.dumps({"key": key, "row": row_to_json(row)}) for key, row in rows)
-        with self.path.open("ab") as handle:
+        with open_private(self.path, "ab") as handle:
             if handle.tell() and not _ends_line(self.path):
                 handle.write(b"\n")
             handle.write("".join(f"{line}\n" for line in lines).encode("ascii"))

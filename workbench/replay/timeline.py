@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from workbench.beneath import open_private
 from workbench.plan.intent import classify, find_entities
 from workbench.plan.view import RankingView, view_project
 from workbench.project.admission import content_refusal, refusal
@@ -311,10 +312,9 @@ class SegmentedFacts(FactsCache):
             index[key] = (at, len(data))
             at += len(data)
         head = msgspec.msgpack.encode(index)
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._directory / f"{time.time_ns():020d}-{os.getpid()}{_SUFFIX}"
         partial = path.with_suffix(".part")
-        with partial.open("wb") as handle:
+        with open_private(partial, "wb") as handle:
             handle.write(len(head).to_bytes(_HEAD, "little") + head)
             handle.writelines(self._fresh.values())
         partial.replace(path)

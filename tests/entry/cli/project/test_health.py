@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from workbench.beneath import open_private
 from workbench.entry.cli import exits
 from workbench.entry.cli.arguments import parse_span
 from workbench.entry.project import find_state
@@ -102,6 +104,24 @@ def test_what_a_journal_lost_is_said_by_every_command_and_brought_back(project: 
     assert run("doctor", "--accept").code == exits.OK
     assert "Log in UTC." not in run("rules", "list").out
     assert run("status").err == ""
+
+
+def test_what_is_kept_is_its_owners_alone_whatever_the_umask(project: Any, run: Any, home: Path) -> None:
+    """Journals, indexes, tables with their log, rows of replays, in the project and in the user's home."""
+    before = os.umask(0)
+    try:
+        run("index")
+        run("stash", "add", "Tokens live for a day.")
+        run("stats")
+        run("rules", "list", "--sort", "priority")
+        with open_private(project.root / ".workbench" / "replay" / "rows" / "a.jsonl", "ab") as file:
+            file.write(b"{}")
+    finally:
+        os.umask(before)
+    state = project.root / ".workbench"
+    kept = [state, *state.rglob("*"), *home.rglob("*")]
+    assert {"tables.duckdb", "snapshot.bin", "stash.jsonl", "a.jsonl"} <= {path.name for path in kept}
+    assert [path for path in kept if path.stat().st_mode & 0o077] == []
 
 
 def test_doctor_works_where_nothing_else_does(
