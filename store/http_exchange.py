@@ -60,9 +60,10 @@ class BadReply(Exception):
 
 
 class Deadline:
-    """What is left of a number of seconds."""
+    """What is left of a number of `seconds`."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = seconds
         self._clock = clock
         self._end = clock() + seconds
 

@@ -12,27 +12,35 @@ from workbench.records.dataclass import dataclass
 if TYPE_CHECKING:
     from store.tables import Tables
 
+RERANKING: Final = "reranking"
+"""The stage of a plan in which a second stage was asked, and the part that is missing where it failed."""
+
+MODELS: Final = ("embeddings", "grepai", "intent", "recheck", RERANKING)
+"""Parts of a plan that models and other programs provide."""
+
 STREAM: Final = "metrics"
 KIND: Final = "op.measured"
 
 SELECT_OPERATIONS: Final = """
 SELECT operation, count(*), count(*) FILTER (NOT ok), quantile_cont(duration_ms, [0.5, 0.95, 0.99]),
-    median(tokens), median(candidates), avg((len(degraded) > 0)::INTEGER)
-FROM metrics WHERE "at" >= ? GROUP BY operation ORDER BY operation
+    median(tokens), median(candidates), avg((len(degraded) > 0)::INTEGER),
+    avg((coalesce(list_contains(map_keys(stages), $rerank), false))::INTEGER),
+    avg((coalesce(list_has_any(degraded, $models), false))::INTEGER)
+FROM metrics WHERE "at" >= $since GROUP BY operation ORDER BY operation
 """
 SELECT_LEVELS: Final = """
 SELECT operation, level, sum(cache[level][1])::DOUBLE AS hits, sum(cache[level][2])::DOUBLE AS misses
-FROM (SELECT operation, cache, unnest(map_keys(cache)) AS level FROM metrics WHERE "at" >= ?)
+FROM (SELECT operation, cache, unnest(map_keys(cache)) AS level FROM metrics WHERE "at" >= $since)
 GROUP BY operation, level ORDER BY operation, level
 """
 SELECT_STAGES: Final = """
 SELECT operation, stage, quantile_cont(stages[stage], 0.5)
-FROM (SELECT operation, stages, unnest(map_keys(stages)) AS stage FROM metrics WHERE "at" >= ?)
+FROM (SELECT operation, stages, unnest(map_keys(stages)) AS stage FROM metrics WHERE "at" >= $since)
 GROUP BY operation, stage ORDER BY operation, stage
 """
 SELECT_MISSING: Final = """
 SELECT operation, part, count(*)
-FROM (SELECT operation, unnest(degraded) AS part FROM metrics WHERE "at" >= ?)
+FROM (SELECT operation, unnest(degraded) AS part FROM metrics WHERE "at" >= $since)
 GROUP BY operation, part ORDER BY operation, part
 """
 SELECT_SERIES: Final = """
@@ -158,10 +166,17 @@ def record_call(  # noqa: PLR0913 - the fields of a measurement
 
 def operation_stats(tables: Tables, since: float = 0.0) -> list[OperationStats]:
     """Return the figures of each operation since a time in seconds, by name. Raises: StoreError."""
+    span: dict[str, object] = {"since": since}
+    whole = {**span, "rerank": RERANKING, "models": list(MODELS)}
     operations, levels, stages, missing = tables.read(
         lambda connection: [
-            connection.execute(statement, [since]).fetchall()
-            for statement in (SELECT_OPERATIONS, SELECT_LEVELS, SELECT_STAGES, SELECT_MISSING)
+            connection.execute(statement, given).fetchall()
+            for statement, given in (
+                (SELECT_OPERATIONS, whole),
+                (SELECT_LEVELS, span),
+                (SELECT_STAGES, span),
+                (SELECT_MISSING, span),
+            )
         ]
     )
     return [
@@ -181,9 +196,15 @@ def operation_stats(tables: Tables, since: float = 0.0) -> list[OperationStats]:
             tokens_median=tokens,
             candidates_median=candidates,
             fallback_rate=fallback,
+            rerank_rate=reranked,
+            model_fallback_rate=unmodelled,
             missing={part: times for owner, part, times in missing if owner == name},
         )
-        for name, count, failed, (p50, p95, p99), tokens, candidates, fallback in operations
+        for name, count, failed, (
+            p50,
+            p95,
+            p99,
+        ), tokens, candidates, fallback, reranked, unmodelled in operations
     ]
 
 

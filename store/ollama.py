@@ -125,12 +125,13 @@ class ModelState:
 
 
 class Ollama:
-    """The model called `name` on a server."""
+    """The model called `name` on a server; `here_only`, one that is not run on this machine is not asked."""
 
-    def __init__(self, url: str, name: str) -> None:
+    def __init__(self, url: str, name: str, *, here_only: bool = False) -> None:
         """Nothing is sent yet. Raises: ConfigError for an invalid address."""
         self.server = parse_server(url)
         self.name = name
+        self.here_only = here_only
 
     @property
     def model(self) -> str:
@@ -155,25 +156,45 @@ class Ollama:
             "options": {"temperature": 0, "seed": 0, "num_predict": max_tokens, "num_ctx": window},
         }
         body = json.dumps(request).encode("ascii")
-        reply = self._ask("POST", "/api/chat", body, timeout)
+        deadline = Deadline(timeout)
+        if self.here_only:
+            self._require_here(deadline)
+        reply = self._ask("POST", "/api/chat", body, deadline)
         if reply.status != 200:
             self._refuse(reply)
         return self._completion(reply, schema, max_tokens)
 
     def installed(self, timeout: float) -> dict[str, str]:
         """Return {name: host that runs it, '' for the server itself} of its models. Raises: ModelError."""
-        reply = self._ask("GET", "/api/tags", b"", timeout)
+        return self._installed(Deadline(timeout))
+
+    def elsewhere(self, installed: Mapping[str, str]) -> str | None:
+        """Return the host that runs the model if that is not this machine, else ''; None if it is missing."""
+        names = (self.name, f"{self.name}:latest")
+        found = next((installed[name] for name in names if name in installed), None)
+        return found if found is None or found or self.server.local else self.server.host
+
+    def _installed(self, deadline: Deadline) -> dict[str, str]:
+        reply = self._ask("GET", "/api/tags", b"", deadline)
         if reply.status != 200:
             self._refuse(reply)
         return self._read(lambda: _models(_decode(reply.body)))
 
-    def _ask(self, method: str, path: str, body: bytes, timeout: float) -> Reply:
+    def _require_here(self, deadline: Deadline) -> None:
+        host = "" if self.server.local else self.server.host
+        if host := host or self.elsewhere(self._installed(deadline)) or "":
+            raise ModelError(
+                f"{self.model} is run by {visible_line(host)}, and lines of files stay on this machine",
+                hint="Choose a model that runs here.",
+            )
+
+    def _ask(self, method: str, path: str, body: bytes, deadline: Deadline) -> Reply:
         url = self.server.url
         try:
-            return exchange(self.server, method, path, body, deadline=Deadline(timeout), cap=MAX_ANSWER)
+            return exchange(self.server, method, path, body, deadline=deadline, cap=MAX_ANSWER)
         except TimeoutError as error:
             raise ModelError(
-                f"{url} did not answer within {timeout:g} s",
+                f"{url} did not answer within {deadline.seconds:g} s",
                 hint="The first call loads the model; a smaller model answers faster.",
             ) from error
         except ConnectionRefusedError as error:
@@ -245,10 +266,9 @@ def survey(url: str, name: str, timeout: float = _SURVEY_SECONDS) -> ModelState:
     except ModelError as error:
         return ModelState(name, url, False, error.message, error.hint)
     names = tuple(sorted(installed))
-    found = next((known for known in (name, f"{name}:latest") if known in installed), None)
-    if found is None:
+    elsewhere = model.elsewhere(installed)
+    if elsewhere is None:
         return ModelState(name, url, False, "not pulled", f"Run `ollama pull {name}`.", installed=names)
-    elsewhere = installed[found] or ("" if model.server.local else model.server.host)
     return ModelState(name, url, True, elsewhere=elsewhere, installed=names)
 
 

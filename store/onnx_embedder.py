@@ -55,8 +55,8 @@ class OnnxEmbedder:
         self.directory = directory
         self.threads = threads or processors()
         self._first_token = _pools_first_token(directory)
-        self._session = _open_session(directory)
-        self._tokenizer = _open_tokenizer(directory)
+        self._session = open_session(directory)
+        self._tokenizer = open_tokenizer(directory)
         self._inputs = {entry.name for entry in self._session.get_inputs()}
         self.dimensions = self._width()
 
@@ -107,7 +107,8 @@ def clean(text: str) -> str:
     return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
-def _open_session(directory: Path) -> Any:  # noqa: ANN401 - the library has no types
+def open_session(directory: Path) -> Any:  # noqa: ANN401 - the library has no types
+    """Return the model of a directory, ready to run a text in one thread. Raises: ModelError."""
     import onnxruntime
 
     path = model_file(directory)
@@ -137,7 +138,8 @@ def runtime_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def _open_tokenizer(directory: Path) -> Any:  # noqa: ANN401 - the library has no types
+def open_tokenizer(directory: Path) -> Any:  # noqa: ANN401 - the library has no types
+    """Return the tokenizer of a directory, which cuts at what the model reads. Raises: ModelError."""
     from tokenizers import Tokenizer
 
     path = directory / "tokenizer.json"

@@ -31,6 +31,7 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
+Bound = Annotated[float, msgspec.Meta(ge=0, le=6)]
 Few = Annotated[int, msgspec.Meta(ge=1, le=30)]
 Characters = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=600)]
@@ -43,11 +44,15 @@ Layer = Literal["default", "user", "project", "environment", "flag"]
 
 @dataclass(frozen=True, slots=True)
 class PlanConfig:
-    """What `workbench plan` does by default. `budget` counts tokens of the whole text."""
+    """What `workbench plan` does by default. `budget` counts tokens of the whole text.
+
+    `ml_mode` is off (words and structure alone), fast (embeddings) or full (a second stage, too).
+    """
 
     budget: Positive = 4000
     format: Literal["text", "markdown", "xml", "json"] = "text"
     strict: bool = False
+    ml_mode: Literal["off", "fast", "full"] = "fast"
     tokenizer: Literal["o200k_base", "cl100k_base", "utf8-bound"] = "o200k_base"
 
 
@@ -76,6 +81,30 @@ class ModelsConfig:
     ranking: str = ""
     llm: str = ""
     llm_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankConfig:
+    """The second stage of plans with `ml_mode` full [img §7.4], which rates the first `top` files again.
+
+    The cross-encoder in the directory `cross_encoder` rates them, or without one the language model, either
+    within `timeout` seconds. Between the best and the worst rating are `weight` log-odds of being needed.
+    With `intent` the language model is asked for the kind of a task, too, where its words leave that open.
+    """
+
+    top: Few = 12
+    weight: Bound = 2.0
+    timeout: Seconds = 10.0
+    cross_encoder: str = ""
+    intent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GrepaiConfig:
+    """With `search` plans ask the program grepai for more candidates, `timeout` seconds at most."""
+
+    search: bool = False
+    timeout: Seconds = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +309,8 @@ class Config:
     plan: PlanConfig = field(default_factory=PlanConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
     models: ModelsConfig = field(default_factory=ModelsConfig)
+    rerank: RerankConfig = field(default_factory=RerankConfig)
+    grepai: GrepaiConfig = field(default_factory=GrepaiConfig)
     rules: RulesConfig = field(default_factory=RulesConfig)
     sessions: SessionsConfig = field(default_factory=SessionsConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
@@ -322,7 +353,9 @@ class Given:
 USER_ONLY = frozenset(
     """
     app.theme app.keys app.mouse models.embedding models.embedding_path models.download
-    models.background models.ranking models.llm models.llm_url clipboard.mode clipboard.file
+    models.background models.ranking models.llm models.llm_url plan.ml_mode
+    rerank.top rerank.weight rerank.timeout rerank.cross_encoder rerank.intent
+    grepai.search grepai.timeout clipboard.mode clipboard.file
     store.metrics sessions.archive sessions.archive_mb rules.home rules.recheck rules.recheck_top
     rules.recheck_timeout rules.variant rules.variant_share
     cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry

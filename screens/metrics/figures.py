@@ -93,6 +93,7 @@ def operation_cells(one: OperationStats) -> tuple[Content, ...]:
     """Return an operation's row: name, calls, failures, percentiles, cache hits and degraded calls."""
     hits = ", ".join(f"{level} {ratio:.0%}" for level, ratio in sorted(one.hit_ratio.items()))
     missing = ", ".join(f"{part} {times:,}×" for part, times in sorted(one.missing.items()))
+    reranked = f"reranked {one.rerank_rate:.0%}" if one.rerank_rate else "·"
     return (
         shown(one.operation, "bold"),
         Content(f"{one.count:,}"),
@@ -100,7 +101,7 @@ def operation_cells(one: OperationStats) -> tuple[Content, ...]:
         *(Content(milliseconds(value)) for value in (one.p50, one.p95, one.p99)),
         Content("·" if one.tokens_median is None else tokens(one.tokens_median)),
         shown(hits or "·"),
-        shown(f"! {missing}", "$text-warning") if missing else Content("·"),
+        shown(f"! {missing}", "$text-warning") if missing else Content(reranked),
     )
 
 

@@ -184,11 +184,13 @@ def filter_candidates(candidates: Sequence[PackCandidate], wanted: Filter, job: 
 
 def _plan(asked: PlanQuery, style: str, job: Job, planning: Planning) -> Plan:
     from workbench.entry.services.plan import preview_for
+    from workbench.records.plan import MlMode
 
     settings = planning.opened.config.plan
     request = replace(
         asked.request(str(planning.opened.root), settings.budget, settings.strict),
         tool=planning.opened.config.rules.tool,
+        ml_mode=MlMode(settings.ml_mode),
     )
     return preview_for(
         planning.opened,

@@ -82,6 +82,7 @@ COMMANDS = tuple(
     model import secret.md
     model rollback
     model train --min-samples 50
+    model register tiny
     explain README.md
     sql "select count(*) from rules"
     replay --tasks 2 --no-packs --workers 1

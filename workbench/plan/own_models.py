@@ -36,6 +36,7 @@ CALIBRATION: Final = "calibration"
 OLLAMA_RERANK: Final = "ollama_rerank"
 _MOST: Final = 20.0  # a larger weight would be all that counts
 _HINT: Final = "Train another: `workbench model train`."
+_REGISTER: Final = "Register it again: `workbench model register`."
 BASES: Final = (DEFAULT_MODEL, LEXICAL_MODEL)
 
 
@@ -116,7 +117,12 @@ def _check_trees(params: Mapping[str, Any]) -> None:
 def _check_rerank(params: Mapping[str, Any]) -> None:
     if not isinstance(params["model"], str) or not params["model"].strip():
         raise ModelError("it names no model to ask", hint=_HINT)
-    _number(params.get("candidates", 1), "candidates", 1, 200)
+    _number(params["candidates"], "candidates", 1, 30)
+    _number(params["weight"], "the weight", 0.0, 6.0)
+    from workbench.models.rerank import PROMPT  # only where a model is asked
+
+    if params["prompt"] != PROMPT:
+        raise ModelError("it was made for other questions than this version asks", hint=_REGISTER)
 
 
 _CHECKS: Final[Mapping[str, Callable[[Mapping[str, Any]], None]]] = {

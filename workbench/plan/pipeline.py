@@ -30,13 +30,12 @@ from workbench.rules.matching.match import RuleMatch
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
+    from workbench.plan.second_stage import SecondLook
     from workbench.records.segments import FoundSegment
     from workbench.stash.selection import ChosenSegment
 
 LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
 _NAMED_RULE = 60  # characters of a rule in the reason why it is left out
-RERANKING = "reranking"
-"""The second stage of `ml_mode` full, for which there is no model yet."""
 _UNWANTED = {Detail.COMPACT: Representation.FULL, Detail.VERBOSE: Representation.OUTLINE}
 _SPARE_SHARE = 0.1  # of the budget that may stay free without a note
 
@@ -47,7 +46,7 @@ class Plan:
 
     `ranked` are all files that were ranked, excluded ones too; `matches` the rules that match the task,
     `learnings` {id: text} of those in the pack, and `rules` and `segments` those in it. `stashed` are
-    all segments that were looked at, by id.
+    all segments that were looked at, by id. `answers` of models were known, and were not.
     """
 
     response: PlanResponse
@@ -60,6 +59,7 @@ class Plan:
     overrides: Overrides = field(default_factory=Overrides)
     matches: tuple[RuleMatch, ...] = ()
     learnings: Mapping[str, str] = field(default_factory=dict)
+    answers: tuple[int, int] = (0, 0)
     rules: tuple[Rule, ...] = ()
     segments: tuple[ChosenSegment, ...] = ()
     stashed: Mapping[str, FoundSegment] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def plan(
     stages: dict[str, float] = {}
     clock = time.perf_counter()
     if request.ml_mode is MlMode.OFF:
-        planner = replace(planner, embedder=None, embedder_note="", recheck=None)
+        planner = replace(planner, embedder=None, embedder_note="", recheck=None, search=None)
     ranking = rank(
         workspace,
         planner,
@@ -103,6 +103,12 @@ def plan(
         pinned = set(ranking.overrides.pinned).difference(found.path for found in ordered)
         left = (one for one in ranking.files if one.path in pinned)
         ranking = replace(ranking, files=(*ordered, *left))
+    again: SecondLook | None = None
+    if not baseline and (request.ml_mode is MlMode.FULL or planner.search is not None):
+        from workbench.plan.second_stage import look_again  # only where something else may be asked
+
+        again = look_again(workspace, planner, request, ranking, clock)
+        ranking, stages = again.ranking, {**again.stages}
     left_out = dict.fromkeys(ranking.overrides.excluded, EXCLUDED)
     if request.received:
         left_out = dict.fromkeys(request.received, RECEIVED) | left_out
@@ -110,7 +116,7 @@ def plan(
     intent, ranked, synced, overrides = ranking.intent, ranking.files, ranking.synced, ranking.overrides
     ranking = replace(ranking, files=overrides.ordered(ranked))
     stages["sync"] = round(sum(synced.stages.values()), 3)
-    stages["rank"] = round(_ms(clock) - stages["sync"], 3)
+    stages["rank"] = round(_ms(clock) - sum(stages.values()), 3)
     clock = time.perf_counter()
     rules, query, matched = choose_rules(workspace, planner, request, ranking)
     learned = learned_passages(workspace, planner, request, ranking, query)
@@ -158,12 +164,13 @@ def plan(
         degraded=(
             *missing_parts(workspace, planner),
             *matched.degraded,
-            *((RERANKING,) if request.ml_mode is MlMode.FULL else ()),
+            *(again.degraded if again else ()),
         ),
         notes=[
             *_unfit(pack, dropped, overrides),
             *_spare(pack),
             *_notes(workspace, planner, ranking),
+            *(again.notes if again else ()),
             *stashed.notes,
             *(matched.notes if planner.recheck else ()),
         ],
@@ -186,6 +193,7 @@ def plan(
         overrides,
         matches,
         learnings=given,
+        answers=again.lookups if again else (0, 0),
         rules=used,
         segments=segments,
         stashed=stashed.found,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from workbench.text.terms import parse_task
 from workbench.text.tokens import TokenCounter
 
 if TYPE_CHECKING:
+    from workbench.models.rerank import SecondStage
     from workbench.ports import TextVectors
     from workbench.rules.matching.recheck import Rechecked
 
@@ -34,12 +35,24 @@ NAMED = 80  # further candidates that may at least be named
 
 
 @dataclass(frozen=True, slots=True)
+class CandidateSource:
+    """Another program that finds files: `find` takes a task and seconds and returns scores by path.
+
+    It raises a WorkbenchError where it cannot. It is waited for `timeout` seconds at most.
+    """
+
+    timeout: float
+    find: Callable[[str, float], Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
 class Planner:
     """What planning needs besides a workspace: models, tokenizer, limits.
 
     `plain_ranking` loads what ranks where past tasks are not known by meaning. `own` takes either and the
     fingerprint of a task, and returns what the project's own models make of it, and why they cannot be used.
     `recheck` takes matches and the message and returns what a language model leaves of them; None: no model.
+    `search` finds more candidates; `second_stage` opens what rates the first files again, None: no model.
     Segments may take `segment_share` of a budget. An answer without a file that is needed with a chance of
     `confident` is of low confidence.
     """
@@ -57,6 +70,8 @@ class Planner:
     matcher: RuleMatcher = field(default_factory=RuleMatcher)
     learned: RuleMatcher = field(default_factory=partial(RuleMatcher, LEARNINGS))
     recheck: Recheck | None = None
+    search: CandidateSource | None = None
+    second_stage: Callable[[], SecondStage | None] | None = None
     segment_share: float = 0.15
     confident: float = 0.3
     read: int = READ

@@ -44,6 +44,12 @@ SHOWN_RULES = 6
 _RULE = re.compile(r"rule-[0-9a-f]{20}")
 EMBEDDINGS = "embeddings"
 """A missing part that `status` and `doctor` report with what to do, and not each plan again."""
+RERANKING = "reranking"
+"""The second stage of `ml_mode` full [img §7.4]."""
+INTENT = "intent"
+"""The kind of a task by a language model."""
+GREPAI = "grepai"
+"""Candidates that the program of this name finds."""
 _SHOWN_REASONS = 3
 _PARTICULAR = re.compile(r": | \(")  # from here on a reason is about one candidate
 

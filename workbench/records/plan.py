@@ -40,7 +40,7 @@ class MlMode(StrEnum):
     """Which models a plan asks [img §7.4]."""
 
     OFF = "off"  # none: structure and words alone
-    FAST = "fast"  # embeddings
+    FAST = "fast"  # embeddings, and a local search program that was turned on
     FULL = "full"  # a second stage that ranks the best again
 
 
@@ -64,7 +64,7 @@ class PlanRequest:
     there. `received` are paths and ids that the session has already and that are not repeated, whether they
     are still there or not; a file less likely to be needed than `least_chance` is neither shown nor named.
     Without `stash` no segment of the stash is in the pack. `detail` compact shows no file as a whole, verbose
-    none as an outline.
+    none as an outline. Other programs and models are waited for while `latency_budget_ms` lasts.
     """
 
     project_root: str
@@ -87,6 +87,7 @@ class PlanRequest:
     stash: bool = True
     ml_mode: MlMode = MlMode.FAST
     detail: Detail = Detail.NORMAL
+    latency_budget_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

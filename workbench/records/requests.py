@@ -28,7 +28,8 @@ class PlanOptions(WorkContext, total=False):
     index are refused. `pinned` and `excluded` name files by their paths from the root, rules, learnings
     and segments by their ids. `feature` and `task_id` limit what was learned to what is about them. Without
     `stash` no segment is in the pack. `ml_mode` is off (words and structure alone), fast (embeddings) or full
-    (and a reranking); `detail` compact (no file as a whole), normal or verbose (none as an outline).
+    (and a second stage, default: the setting plan.ml_mode); `detail` compact (no file as a whole), normal or
+    verbose (none as an outline). Other programs and models are waited for within `latency_budget_ms`.
     """
 
     query_type: str
@@ -40,6 +41,7 @@ class PlanOptions(WorkContext, total=False):
     stash: bool
     ml_mode: str
     detail: str
+    latency_budget_ms: int
 
 
 class RuleFields(TypedDict, total=False):

@@ -234,13 +234,14 @@ def _likely(project: OpenedProject, config: Config, request: PlanRequest, measur
     from workbench.plan.ranking import own_chances
 
     style = "text" if config.plan.format == "json" else config.plan.format
-    made = preview_for(project, measurement, request, style=style)
+    made = preview_for(project, measurement, request, style=style, search=False)
     chances = own_chances(made.ranking.model, made.ranking.files)
     files = made.response.selection
     shown = (one.path for one in files if one.representation is not Representation.PATH)
     if not files or any(chances[path] >= config.hooks.threshold for path in shown):
         return made
-    return preview_for(project, measurement, replace(request, least_chance=2.0), style=style)
+    unlikely = replace(request, least_chance=2.0)
+    return preview_for(project, measurement, unlikely, style=style, search=False)
 
 
 def _text(made: Plan, *, subagent: bool) -> str:

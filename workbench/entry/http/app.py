@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from fastapi.telemetry import TelemetryConfig
-from msgspec import DecodeError, ValidationError
+from msgspec import DecodeError, ValidationError, structs
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -118,8 +118,17 @@ class Service:
         given = await read_request(operation, request)
         project = self.projects.find(given.project_root)
         patience = getattr(given, "latency_budget_ms", None)
+        came = time.monotonic()
+
+        def call() -> bytes:
+            left = given
+            if patience is not None:  # of which it waited for its turn
+                waited = int((time.monotonic() - came) * 1000)
+                left = structs.replace(given, latency_budget_ms=max(1, patience - waited))
+            return encode_whole(operation.call(project.host(), left))
+
         result = await self.workers.run(
-            lambda: encode_whole(operation.call(project.host(), given)),
+            call,
             project=project if operation.turn else None,
             patience=None if patience is None else patience / 1000,
             gone=partial(hang_up, request),

@@ -51,8 +51,9 @@ def plan_context(host: ProjectHost, given: PlanContextRequest) -> PlanResponse:
             strict=given.strict,
             pinned=given.pinned,
             excluded=given.excluded,
-            ml_mode=given.ml_mode,
+            ml_mode=given.ml_mode or "",
             detail=given.detail,
+            latency_budget_ms=given.latency_budget_ms,
             **known(given),
         )
         made = plan_for(

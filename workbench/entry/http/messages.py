@@ -42,12 +42,18 @@ class PlanContextRequest(Request, frozen=True, kw_only=True):
     token_budget: Annotated[Budget | None, Meta(description="Default: the setting plan.budget.")] = None
     latency_budget_ms: Annotated[
         Annotated[int, Meta(ge=1, le=LONGEST_WAIT)] | None,
-        Meta(description="How long the request may wait for its turn; then it is refused with 503."),
+        Meta(
+            description="How long the request may wait for its turn, after which it is refused with 503, and "
+            "then for other programs and models, after which it is planned without them."
+        ),
     ] = None
     ml_mode: Annotated[
-        MlMode,
-        Meta(description="off: words and structure alone; fast: embeddings, too; full: and a reranking."),
-    ] = MlMode.FAST
+        MlMode | None,
+        Meta(
+            description="off: words and structure alone; fast: embeddings, too; full: and a second stage. "
+            "Default: the setting plan.ml_mode."
+        ),
+    ] = None
     detail: Annotated[
         Detail, Meta(description="compact: no file as a whole; verbose: no file as an outline.")
     ] = Detail.NORMAL

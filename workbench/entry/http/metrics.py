@@ -17,7 +17,6 @@ from workbench.entry.services.metrics import statistics
 from workbench.entry.services.runs import load_run
 from workbench.entry.services.sessions import session_completeness
 from workbench.errors import StoreError, UsageError
-from workbench.plan.response import EMBEDDINGS
 from workbench.records.replay import SystemScore
 
 SINCE: Final = 24 * 3600.0
@@ -30,11 +29,13 @@ _HELP: Final = {
     "plan_context_p50_ms": "Median time of a plan, by any face, in the last 24 hours.",
     "plan_context_p95_ms": "95th percentile of the time of a plan in the last 24 hours.",
     "context_tokens_median": "Median of the tokens of packs in the last 24 hours.",
-    "fallback_rate_ml_unavailable": "Share of plans that did without embeddings in the last 24 hours.",
+    "fallback_rate_ml_unavailable": (
+        "Share of plans that went without a model or program they wanted in the last 24 hours."
+    ),
     "causal_trace_completeness": "Share of ended sessions with a task, files and a known outcome.",
     "first_pass_success_rate": "Share of tasks whose pack sufficed, by the last replay.",
     "affinity_hit_rate": "Share of tasks for which past tasks found a right file, by the last replay.",
-    "rerank_invocation_rate": "Share of tasks for which a second stage was asked, by the last replay.",
+    "rerank_invocation_rate": "Share of plans that asked a second stage in the last 24 hours.",
     "workbench_plans": "Plans in the last 24 hours.",
 }
 
@@ -79,7 +80,8 @@ def project_figures(project: OpenedProject) -> dict[str, float]:
     if plans is not None:
         found["workbench_plans"] = plans.count
         found["plan_context_p50_ms"], found["plan_context_p95_ms"] = plans.p50, plans.p95
-        found["fallback_rate_ml_unavailable"] = plans.missing.get(EMBEDDINGS, 0) / max(1, plans.count)
+        found["fallback_rate_ml_unavailable"] = plans.model_fallback_rate
+        found["rerank_invocation_rate"] = plans.rerank_rate
         if plans.tokens_median is not None:
             found["context_tokens_median"] = plans.tokens_median
     share = session_completeness(project).share
@@ -88,7 +90,6 @@ def project_figures(project: OpenedProject) -> dict[str, float]:
     score = _last_score(project)
     if score is not None:
         found["affinity_hit_rate"] = score.affinity_hit_rate
-        found["rerank_invocation_rate"] = score.rerank_invocation_rate
         if score.first_pass_success is not None:
             found["first_pass_success_rate"] = score.first_pass_success
     return found

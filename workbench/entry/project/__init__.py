@@ -44,8 +44,10 @@ if TYPE_CHECKING:
     from store.vectors import build_index
     from workbench.entry.project.models import (
         cached_embedder,
+        cross_encoder,
         embedding_options,
         embedding_settings,
+        grepai_program,
         language_model,
         language_state,
         prepare_embedder,
@@ -81,8 +83,8 @@ _NAMES = {
     "store.table_notes": "table_notes",
     "store.vectors": "build_index",
     "workbench.entry.project.models": (
-        "cached_embedder embedding_options embedding_settings language_model language_state prepare_embedder"
-        " ready_embedder"
+        "cached_embedder cross_encoder embedding_options embedding_settings grepai_program language_model"
+        " language_state prepare_embedder ready_embedder"
     ),
     "workbench.entry.project.project": "OpenedProject find_state open_project open_workspace require_consent",
     "workbench.entry.project.repository": "delta",

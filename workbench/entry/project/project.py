@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from store.sandbox import Sandbox
     from store.table_queries import TableQueries
     from workbench.config import Config
+    from workbench.models.rerank import SecondStage
     from workbench.plan.adapters import Adapters
     from workbench.plan.own_models import OwnModels
     from workbench.plan.planner import Planner
@@ -52,6 +53,7 @@ class OpenedProject(ProjectIndexes):
         """What planning needs besides a workspace. Raises: ModelError."""
         # Commands that only read rules do without what plans, which takes as long to import as they take.
         from workbench.entry.parameters import match_params
+        from workbench.entry.project.models import candidate_source
         from workbench.plan.planner import Planner
         from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_chunk_model, load_model
         from workbench.plan.representations import Contents
@@ -71,6 +73,8 @@ class OpenedProject(ProjectIndexes):
             contents=Contents(self.root, self.counter, cap=self.config.index.max_file_bytes),
             matching=match_params(self.config.rules),
             recheck=self._recheck if self.config.rules.recheck else None,
+            search=candidate_source(self.config, self.root, self.repository),
+            second_stage=self.second_stage,
             segment_share=self.config.stash.share,
             confident=self.config.hooks.threshold,
         )
@@ -87,6 +91,27 @@ class OpenedProject(ProjectIndexes):
         from workbench.plan.own_models import OwnModels  # only where there are some
 
         return OwnModels(self.journal)
+
+    def second_stage(self) -> SecondStage | None:
+        """Return what rates the first files again, None without a model. Raises: ConfigError, ModelError."""
+        from workbench.entry.project.models import second_stage
+
+        active = self.registered_reranker()
+        if active not in self._second_stages:
+            registered = self.own_models.registry().models[active] if active else None
+            self._second_stages[active] = second_stage(
+                self.config, self.answer_cache, self.counter.count, registered
+            )
+        return self._second_stages[active]
+
+    def registered_reranker(self) -> str:
+        """Return the id of the project's own second stage that is active now, empty without one."""
+        return self.own_models.registry().active.get("ollama_rerank", "") if self.has_models else ""
+
+    @cached_property
+    def _second_stages(self) -> dict[str, SecondStage | None]:
+        """Second stages by the registered model that is active, '' for that of the settings."""
+        return {}
 
     def _adapters(self) -> Adapters:
         from store.git_repository import lister

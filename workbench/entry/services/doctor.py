@@ -13,7 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.config import Config
-from workbench.entry.project import OpenedProject, embedding_options, git_version, language_state
+from workbench.entry.project import (
+    OpenedProject,
+    cross_encoder,
+    embedding_options,
+    git_version,
+    grepai_program,
+    language_state,
+)
 from workbench.entry.services.project_health import broken, ok, project_questions
 from workbench.errors import WorkbenchError
 from workbench.records.answers.project import DoctorFinding, DoctorReport, State
@@ -39,6 +46,8 @@ def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[
         ("ranking", lambda: _ranking(config)),
         ("embedding", lambda: _embedding(config)),
         ("language model", lambda: _language_model(config)),
+        ("second stage", lambda: _second_stage(config, opened)),
+        ("grepai", lambda: _grepai(config, opened)),
         ("cache", lambda: _cache(config)),
         ("clipboard", lambda: _clipboard(config)),
         ("hooks", _hooks),
@@ -171,6 +180,43 @@ def _language_model(config: Config) -> Iterator[DoctorFinding]:
         )
     else:
         yield DoctorFinding(name, State.OK, f"{_model_name(state)}, on this machine")
+
+
+def _second_stage(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[DoctorFinding]:
+    """Say what rates the first files of a plan with `ml_mode` full, without asking it."""
+    name, llm = "second stage", config.models.llm if config.models.llm_url else ""
+    registered = "" if isinstance(opened, WorkbenchError) else opened.registered_reranker()
+    when = "in every plan" if config.plan.ml_mode == "full" else "in plans with --ml-mode full"
+    if registered:
+        yield DoctorFinding(name, State.OK, visible_line(f"the model {registered} of the project, {when}"))
+    elif config.rerank.cross_encoder:
+        try:
+            model = cross_encoder(config).model
+        except WorkbenchError as error:
+            yield DoctorFinding(name, State.NOTE, f"{error.message}: plans do without", error.hint)
+            return
+        yield DoctorFinding(name, State.OK, visible_line(f"{model}, {when}"))
+    elif llm:
+        yield DoctorFinding(name, State.OK, visible_line(f"the language model {llm}, {when}"))
+    elif config.plan.ml_mode == "full":
+        step = "Set models.llm and models.llm_url, or rerank.cross_encoder, or unset plan.ml_mode."
+        yield DoctorFinding(name, State.NOTE, "plan.ml_mode is full, and no model is set up", step)
+    else:
+        yield DoctorFinding(name, State.OK, "off")
+
+
+def _grepai(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[DoctorFinding]:
+    """Say whether plans of the project get candidates of grepai, without running it."""
+    if not config.grepai.search:
+        yield DoctorFinding("grepai", State.OK, "off")
+    elif not isinstance(opened, WorkbenchError):
+        try:
+            program = grepai_program(opened.root, opened.repository)
+        except WorkbenchError as error:
+            text = visible_line(f"{error.message}: plans do without")
+            yield DoctorFinding("grepai", State.NOTE, text, visible_line(error.hint))
+            return
+        yield DoctorFinding("grepai", State.OK, visible_line(f"{program}, in every plan"))
 
 
 def _model_name(state: ModelState) -> str:

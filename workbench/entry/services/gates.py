@@ -20,7 +20,7 @@ from workbench.plan.workspace import Workspace
 from workbench.project.scan import read_bytes
 from workbench.project.snapshot import content_hash
 from workbench.project.workers import spread
-from workbench.records.plan import PlanRequest
+from workbench.records.plan import MlMode, PlanRequest
 from workbench.replay.gates import GateEvidence
 
 AGENTS = 8
@@ -121,13 +121,20 @@ def state_damage(project: OpenedProject) -> tuple[list[str], str]:
 def without_models(
     project: OpenedProject, tasks: Sequence[str], progress: Progress = lambda stage, done, total: None
 ) -> tuple[int, int]:
-    """Return for how many of the first tasks a plan without embeddings and language models names files."""
-    planner = replace(project.planner, embedder=None, embedder_note="", recheck=None)
+    """Return for how many of the first tasks a plan that asks for everything and gets nothing names files.
+
+    Neither embeddings, nor a language model, nor a second stage, nor another program is there [img §14, G6].
+    """
+    planner = replace(
+        project.planner, embedder=None, embedder_note="", recheck=None, search=None, second_stage=None
+    )
     chosen = list(dict.fromkeys(task for task in tasks if task.strip()))[:ASKED]
     answered = 0
     for number, task in enumerate(chosen):
         progress("planning without models", number, len(chosen))
-        request = PlanRequest(str(project.root), task, token_budget=project.config.plan.budget)
+        request = PlanRequest(
+            str(project.root), task, token_budget=project.config.plan.budget, ml_mode=MlMode.FULL
+        )
         answered += bool(plan(project.workspace, planner, request).response.context.files)
     return answered, len(chosen)
 

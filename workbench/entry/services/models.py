@@ -22,7 +22,7 @@ from workbench.models.registry import (
     RegisteredParams,
     model_name,
 )
-from workbench.plan.own_models import BASES, LINEAR, check_model, check_params
+from workbench.plan.own_models import BASES, LINEAR, OLLAMA_RERANK, SCHEMA, check_model, check_params
 from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
 from workbench.records.answers.models import ModelEntry, ModelProvenance, ModelStatus
 from workbench.records.conversion import convert
@@ -108,6 +108,27 @@ def roll_back(project: OpenedProject, kind: str = LINEAR, *, by: str) -> tuple[s
 
 ORDERING: Final = frozenset({"linear", "trees"})
 """Kinds that order files: these can be tried on a share of plans."""
+
+
+def register_reranker(
+    project: OpenedProject, name: str, *, candidates: int | None = None, weight: float | None = None, by: str
+) -> str:
+    """Register a language model of Ollama as a second stage and return its id; it is not used yet.
+
+    What is not given is as the settings say. Raises: ModelError for values that cannot be used.
+    """
+    from workbench.models.rerank import PROMPT
+
+    settings = project.config.rerank
+    params = {
+        "schema": SCHEMA,
+        "model": name,
+        "prompt": PROMPT,
+        "candidates": settings.top if candidates is None else candidates,
+        "weight": settings.weight if weight is None else weight,
+    }
+    provenance = ModelProvenance(code_version=__version__)
+    return register_model(project, OLLAMA_RERANK, params, provenance, by=by)
 
 
 def find_model(registry: ModelRegistry, name: str) -> RegisteredParams:

@@ -45,14 +45,21 @@ def preview_for(
     *,
     style: str,
     baseline: bool = False,
+    search: bool = True,
     progress: Progress | None = None,
 ) -> Plan:
-    """Make a plan that nobody is handed yet, and measure it. Raises as `plan` does."""
+    """Make a plan that nobody is handed yet, and measure it; without `search` no program is run for it.
+
+    Raises as `plan` does.
+    """
     planner = _planner_of(project, request)
+    if not search and planner.search is not None:
+        planner = replace(planner, search=None)
     made = make_plan(project.workspace, planner, request, style=style, baseline=baseline, progress=progress)
     measurement.synced(made.synced)
     measurement.stages.update(made.stages)
     measurement.level("contents", planner.contents.hits, planner.contents.misses)
+    measurement.level("answers", *made.answers)
     if planner.embedder is not None:
         measurement.level("embeddings", *planner.embedder.lookups)
     measurement.tokens = made.pack.report.estimated_used

@@ -30,6 +30,7 @@ def plan_request(  # noqa: PLR0913 - what a plan can be asked for
     stash: bool = True,
     ml_mode: str = "",
     detail: str = "",
+    latency_budget_ms: int | None = None,
     **known: Unpack[WorkContext],
 ) -> PlanRequest:
     """Return the request for a task; `session` is the episode that asks, whose scenario and step hold.
@@ -64,8 +65,9 @@ def plan_request(  # noqa: PLR0913 - what a plan can be asked for
         scenario=scenario,
         step=step,
         stash=stash,
-        ml_mode=one_of(MlMode, ml_mode, "mode") if ml_mode else MlMode.FAST,
+        ml_mode=one_of(MlMode, ml_mode or settings.ml_mode, "mode"),
         detail=one_of(Detail, detail, "detail") if detail else Detail.NORMAL,
+        latency_budget_ms=latency_budget_ms,
     )
 
 

@@ -195,6 +195,10 @@ class OperationStats(Answer, frozen=True):
     candidates_median: float | None
     fallback_rate: Annotated[Share, Meta(description="The share of calls that were degraded.")]
     missing: Annotated[Mapping[str, Count], Meta(description="How often each part was missing.")]
+    rerank_rate: Annotated[Share, Meta(description="The share of calls that asked a second stage.")] = 0.0
+    model_fallback_rate: Annotated[
+        Share, Meta(description="The share of calls that went without a model or program they wanted.")
+    ] = 0.0
 
 
 class StatsReport(Answer, frozen=True):

@@ -257,4 +257,29 @@ def training_lines(found: TrainingReport) -> list[str]:
     return [visible_line(line) for line in (*lines, *([found.model_id] if found.model_id else []))]
 
 
-COMMANDS = (train, show, status, activate, rollback, export, import_)
+@command(examples=("workbench model register qwen3:4b", "workbench model register qwen3:4b --candidates 20"))
+@click.argument("name", metavar="MODEL")
+@click.option(
+    "--candidates", type=click.IntRange(1, 30), metavar="N", help="How many files it rates (rerank.top)."
+)
+@click.option(
+    "--weight", type=click.FloatRange(0, 6), metavar="W", help="What ratings change (rerank.weight)."
+)
+def register(name: str, candidates: int | None, weight: float | None) -> None:
+    """Register a language model of Ollama as the second stage of plans, which rates the first files again.
+
+    It is not used before it is activated, then in plans with --ml-mode full and in no other. The server is
+    the one of models.llm_url.
+    """
+    from workbench.entry.services.models import register_reranker
+
+    with _opened() as (here, project):
+        found = register_reranker(project, name, candidates=candidates, weight=weight, by="cli")
+    if here.flags.json:
+        here.out.json({"model_id": found})
+        return
+    here.out.data(f"{found} is registered")
+    here.out.say(f"use it: `workbench model activate {found}`")
+
+
+COMMANDS = (train, show, status, activate, rollback, export, import_, register)

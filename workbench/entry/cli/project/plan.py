@@ -93,9 +93,13 @@ _STRICT = click.option(
 @click.option(
     "--ml-mode",
     type=click.Choice([str(one) for one in MlMode]),
-    default="fast",
-    show_default=True,
-    help="off: words and structure alone; fast: embeddings; full: and a reranking (no model yet).",
+    help="off: words and structure alone; fast: embeddings; full: a second stage (default: plan.ml_mode).",
+)
+@click.option(
+    "--latency-budget-ms",
+    type=click.IntRange(min=1),
+    metavar="MS",
+    help="Wait for other programs and models within so many milliseconds of the plan's begin.",
 )
 @click.option(
     "--detail",
@@ -121,7 +125,8 @@ def plan(
     excludes: Sequence[str],
     feature: str | None,
     task_id: str | None,
-    ml_mode: str,
+    ml_mode: str | None,
+    latency_budget_ms: int | None,
     detail: str,
     no_stash: bool,
     session_id: str | None,
@@ -144,6 +149,10 @@ def plan(
     What iterations learned is under a heading of its own, if it matches the task: observations, not
     instructions, reviewed ones first. What was put aside and is about the task (`workbench stash`) is under
     another, with its age and origin, in at most the share of the budget that stash.share sets.
+
+    With --ml-mode full a model that you set up (models.llm, rerank.cross_encoder) rates the first files
+    again. Where it fails or takes too long, they stay in the order of the first stage, and the reasons say
+    why.
 
     With --session the episode of that id, started if it is new, records which pack it was given; without a
     task it is the episode's own that is planned for.
@@ -173,7 +182,8 @@ def plan(
             feature=feature,
             task_id=task_id,
             stash=not no_stash,
-            ml_mode=MlMode(ml_mode),
+            ml_mode=MlMode(ml_mode or settings.ml_mode),
+            latency_budget_ms=latency_budget_ms,
             detail=Detail(detail),
             **context_fields(here, tool=tool, session_id=session_id, **limits),
         )

@@ -206,6 +206,8 @@ def stats_lines(found: Sequence[OperationStats]) -> list[str]:
         if one.stages:
             order = sorted(one.stages.items(), key=lambda pair: (-pair[1], pair[0]))
             lines.append(f"{one.operation} stages: " + ", ".join(f"{name} {ms:,.1f}" for name, ms in order))
+        if one.rerank_rate:
+            lines.append(f"{one.operation} reranked: {one.rerank_rate:.0%}")
         if one.missing:
             parts = ", ".join(f"{part} {times:,}×" for part, times in sorted(one.missing.items()))
             lines.append(f"{one.operation} without: {parts}")
