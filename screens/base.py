@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack, cast
 
 from textual.app import ComposeResult
-from textual.events import Resize
+from textual.events import Resize, ScreenResume
 from textual.screen import Screen
 
 from screens.chrome import MIN_HEIGHT, MIN_WIDTH, CommandFooter, StatusLine, TooSmall, TopBar
 from screens.commands import BY_SECTION
-from screens.jobs import Job, JobOptions
+from screens.jobs import Ahead, Job, JobOptions
 from screens.themes import style_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,13 @@ class SectionScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__(id=self.section)
+        app = self.app
+        sizes = zip(app.size, (app.HORIZONTAL_BREAKPOINTS or (), app.VERTICAL_BREAKPOINTS or ()), strict=True)
+        fitting = (max(one for one in breakpoints if one[0] <= size) for size, breakpoints in sizes)
+        self.add_class(*(name for _, name in fitting), update=False)
+        # Textual reads all styles again, twice, for a screen that has not been mounted yet.
+        self._css_update_count = app._css_update_count
+        self._is_fresh = True
         self.stale = True
 
     @property
@@ -104,6 +111,12 @@ class SectionScreen(Screen[None]):
         """Run `work` in the background, hand its result to `then`: see `Jobs.start`."""
         return self.bench.jobs.start(self, name, work, then, group=f"{self.section}/{group or name}", **how)
 
+    def begin(self, ahead: Ahead[Any]) -> None:
+        """Work out an answer before this is mounted; a failure is reported to whoever asks for it then."""
+        self.ask(
+            "Reading", ahead.run, lambda _: None, group=f"{id(ahead)}", quiet=True, failed=lambda _: None
+        )
+
     def say(self, text: str) -> None:
         """Show a sentence in the status line."""
         self.query_one(StatusLine).left = text
@@ -122,8 +135,13 @@ class SectionScreen(Screen[None]):
         self._fit()
         self._reload()
 
-    def on_screen_resume(self) -> None:
-        """Reload a stale section when it shows again."""
+    def on_screen_suspend(self) -> None:
+        """Note that what styles depend on may change from now on."""
+        self._is_fresh = False
+
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        """Reload a stale section when it shows again. One just mounted needs no styles again."""
+        event.refresh_styles = event.refresh_styles and not self._is_fresh
         if self.is_mounted:
             self._reload()
 

@@ -14,10 +14,11 @@ import signal
 import subprocess
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypedDict, TypeVar
 
 from textual.message import Message
 
@@ -90,6 +91,28 @@ class Job:
 
 
 _REPORT_EVERY = 0.1  # seconds
+
+
+class Ahead(Generic[Result]):
+    """The answer to a question that was asked before what shows it is there. Called in jobs."""
+
+    def __init__(self, question: Hashable, work: Callable[[Job], Result]) -> None:
+        self._question = question
+        self._work = work
+        self._answer: Future[Result] = Future()
+
+    def run(self, job: Job) -> None:
+        """Work it out."""
+        try:
+            self._answer.set_result(self._work(job))
+        except BaseException as error:
+            self._answer.set_exception(error)
+            raise
+
+    def answer(self, question: Hashable) -> Result | None:
+        """Wait for the answer and return it; None if it is of another question, or there was none to find."""
+        found = question == self._question and self._answer.exception() is None
+        return self._answer.result() if found else None
 
 
 class JobOptions(TypedDict, total=False):

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import ScreenResume
 
 from screens.base import SectionScreen
 from screens.commands import bindings
@@ -58,10 +59,10 @@ class LogScreen(SectionScreen):
         rows = ListRows(actions, key=lambda numbered: str(numbered[0]), cells=action_cells)
         self.query_one(VirtualTable).set_rows(rows)
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
         """Show what was done meanwhile."""
         self.stale = True
-        super().on_screen_resume()
+        super().on_screen_resume(event)
 
     def action_copy(self) -> None:
         """Put the command line on the clipboard."""

@@ -20,7 +20,7 @@ from screens.conflicts.pair_source import PairSearch, PairSource
 from screens.conflicts.queue import PairLook, PairQueue, QueuedPair
 from screens.conflicts.rule_pairs import RulePairs
 from screens.curation.record_screen import RecordScreen
-from screens.jobs import Failure, Job
+from screens.jobs import Ahead, Failure, Job
 from screens.safe_text import shown
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
@@ -72,6 +72,7 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         self._search_job: Job | None = None
         self._searching = ""  # what is said of a search
         self._search_next = False  # once the pairs are listed
+        self._look_ahead: Ahead[PairLook] | None = None
 
     def compose_body(self) -> ComposeResult:
         """Lay out the filter, the queue and the pair."""
@@ -80,6 +81,12 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
             with Container(id="conflicts-body"):
                 yield VirtualTable(COLUMNS, empty="No pairs.", id="conflicts-queue")
                 yield PairPanel()
+
+    def list_ahead(self) -> None:
+        """Begin to read which pairs wait, and the first of them."""
+        self._look_ahead = Ahead(None, partial(look, self.engine, self.sources, PairsSeen(None)))
+        self.begin(self._look_ahead)
+        super().list_ahead()
 
     # What is remembered.
 
@@ -115,7 +122,11 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
     def _look(self, *, search: bool = False, judge: bool = True) -> None:
         """List the pairs as the tables have them now, then search, or judge again those that changed."""
         seen = PairsSeen(self.queue.seen, frozenset(self.queue.settled))
-        work = partial(look, self.engine, self.sources, seen)
+        ahead, self._look_ahead = self._look_ahead, None
+
+        def work(job: Job) -> PairLook:
+            found = None if ahead is None else ahead.answer(None)
+            return look(self.engine, self.sources, seen, job) if found is None else found
 
         def then(found: PairLook) -> None:
             self.queue.take_in(found)

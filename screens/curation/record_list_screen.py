@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -15,7 +16,7 @@ from textual import on
 from textual.content import Content
 
 from screens.base import SectionScreen
-from screens.jobs import Failure, Job
+from screens.jobs import Ahead, Failure, Job
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from screens.widgets.window_rows import WindowRows, place_of, window_around
@@ -57,6 +58,23 @@ class ListedRows(Generic[RowT]):
     reached: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ListQuestion:
+    """What a list is to show: records that `base` lets through, as `query` wants them.
+
+    The cursor goes to the record `goal`, else stays on the row `number`, else at its place `cursor`. `total`
+    is how many there are without a filter, None to count them.
+    """
+
+    query: ListQuery
+    base: Filter
+    is_narrowed: bool
+    goal: str = ""
+    number: int | None = None
+    cursor: int = 0
+    total: int | None = None
+
+
 class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
     """Lists records of one type in the table `#list_id`. Subclasses name their table and show a record."""
 
@@ -88,6 +106,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         """How many records there are without a filter."""
         self.is_listed = False
         self._questions = count()
+        self._ahead: Ahead[ListedRows[RowT]] | None = None
 
     # What a type of record says.
 
@@ -290,28 +309,15 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         With `recount` records may have come or gone: marks go with theirs. `then` is called once rows are
         listed, `missed` where the goal is not among them.
         """
-        query, goal, rows, cursor = self.asked, self.goal, self.rows, self.table.cursor
+        goal, rows, cursor = self.goal, self.rows, self.table.cursor
         number = int(rows.numbers[cursor]) if rows and not top else None
         total = self.total if self.is_listed and not recount else None
-        base, is_narrowed = ListQuery(self.base_filter()), self.is_narrowed
+        question = ListQuestion(self.asked, self.base_filter(), self.is_narrowed, goal, number, cursor, total)
+        ahead, self._ahead = self._ahead, None
 
         def work(job: Job) -> ListedRows[RowT]:
-            table = self.table_of(job)
-            return table.snapshot(lambda: read(table, job))
-
-        def read(table: ListTable[Any], job: Job) -> ListedRows[RowT]:
-            numbers = self.number_rows(table, query, job)
-            sought = table.find(goal) if goal else None
-            place = None if sought is None else place_of(numbers, sought)
-            reached = place is not None
-            if place is None and number is not None:
-                place = place_of(numbers, number)
-            first = place if place is not None else 0 if number is None else min(cursor, len(numbers))
-            everything = total if is_narrowed else len(numbers)
-            if everything is None:
-                everything = table.order(base).total
-            held = self.read_rows(table, window_around(numbers, first))
-            return ListedRows(numbers, everything, held, place, reached)
+            found = None if ahead is None else ahead.answer(question)
+            return self._read_list(question, job) if found is None else found
 
         def listed(found: ListedRows[RowT]) -> None:
             self._show_listing(found, top=top)
@@ -322,6 +328,32 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
             then()
 
         self._patiently(self.ask("Listing", work, listed, group="list", quiet=True, failed=self.not_read))
+
+    def list_ahead(self) -> None:
+        """Begin to read what is listed first while the widgets that show it are mounted."""
+        question = ListQuestion(self.asked, self.base_filter(), self.is_narrowed, self.goal)
+        self._ahead = Ahead(question, partial(self._read_list, question))
+        self.begin(self._ahead)
+
+    def _read_list(self, asked: ListQuestion, job: Job) -> ListedRows[RowT]:
+        """Answer a question, all from one state of the tables. Called in a job."""
+        table = self.table_of(job)
+
+        def read() -> ListedRows[RowT]:
+            numbers = self.number_rows(table, asked.query, job)
+            sought = table.find(asked.goal) if asked.goal else None
+            place = None if sought is None else place_of(numbers, sought)
+            reached = place is not None
+            if place is None and asked.number is not None:
+                place = place_of(numbers, asked.number)
+            nearest = 0 if asked.number is None else min(asked.cursor, len(numbers))
+            everything = asked.total if asked.is_narrowed else len(numbers)
+            if everything is None:
+                everything = table.order(ListQuery(asked.base)).total
+            held = self.read_rows(table, window_around(numbers, nearest if place is None else place))
+            return ListedRows(numbers, everything, held, place, reached)
+
+        return table.snapshot(read)
 
     def _patiently(self, job: Job) -> None:
         """Say what is waited for if a question takes long: another process may hold the tables."""

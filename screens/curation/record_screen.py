@@ -8,13 +8,14 @@ from functools import partial
 from typing import Any
 
 from textual import on
+from textual.app import ComposeResult
 
 from screens.curation.facets import FacetDialog, plain_facets
 from screens.curation.record_list_screen import RecordListScreen, RecordT, RowT
 from screens.jobs import Job
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
-from workbench.lists.filters import Facet, write
+from workbench.lists.filters import Facet, parse, write
 from workbench.lists.tables import ListQuery, ValueCounts
 
 
@@ -39,16 +40,25 @@ class RecordScreen(RecordListScreen[RecordT, RowT]):
             "key": self.table.cursor_key or self.goal,
         }
 
-    def recall(self, kept: Mapping[str, Any]) -> None:
-        """Take them back."""
+    def recall_query(self, kept: Mapping[str, Any]) -> None:
+        """Take back what is listed, before there are widgets."""
         text, sort, key = kept.get("filter"), kept.get("sort"), kept.get("key")
         if isinstance(text, str):
-            self.bar.set_text(text)
+            self.wanted = replace(self.wanted, filter=parse(text, self.list_type.fields))
         if isinstance(sort, list) and len(sort) == 2 and sort[0] in self.list_type.sorts:
             self.wanted = replace(self.wanted, sort=(str(sort[0]), bool(sort[1])))
-        self.wanted = replace(self.wanted, filter=self.bar.filter)
         self.goal = key if isinstance(key, str) else ""
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """Show what was taken back."""
+        self.bar.set_text(str(kept.get("filter") or ""))
         self.table.focus()
+
+    def compose(self) -> ComposeResult:
+        """Begin to read what was listed before, then lay out what shows it."""
+        self.recall_query(self.bench.place.of(self.section))
+        self.list_ahead()
+        yield from super().compose()
 
     # Filter and order.
 

@@ -86,9 +86,9 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         """Keep view, filter, order and cursor."""
         return {**super().remember(), "view": self.view}
 
-    def recall(self, kept: Mapping[str, Any]) -> None:
-        """Take them back."""
-        super().recall(kept)
+    def recall_query(self, kept: Mapping[str, Any]) -> None:
+        """Take back what is listed, the view with it."""
+        super().recall_query(kept)
         self.view = "all" if kept.get("view") == "all" else "queue"
 
     # Reading.

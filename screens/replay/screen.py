@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.events import ScreenResume
 from textual.widgets import ContentSwitcher, Static
 
 from screens.commands import bindings
@@ -97,10 +98,10 @@ class ReplayScreen(ReplayActions):
         where = _WHERE.get(command_id.partition(".")[2])
         return where is None or view in where
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
         """List what other processes have kept meanwhile, and have the focus where it is seen."""
         self.stale = self.stale or self.is_mounted
-        super().on_screen_resume()
+        super().on_screen_resume(event)
         if self.is_mounted and self.state is not None:
             if self.focused is None or not self.focused.is_on_screen:
                 self._focus(self.place.view)
