@@ -40,9 +40,10 @@ class FieldColumn:
 
 @dataclass(slots=True)
 class Parameters:
-    """The values of a statement by the names they have in it."""
+    """The values of a statement by the names they have in it; `letters` are those of the searched texts."""
 
     values: dict[str, Any] = field(default_factory=dict)
+    letters: patterns.Alphabet = patterns.UNICODE
 
     def add(self, value: object) -> str:
         """Return the placeholder of a value."""
@@ -93,7 +94,9 @@ def _exact_points(needle: str, otherwise: str, parameters: Parameters) -> str:
     )
     found = []
     for level, text, pattern in levels:
-        before = f"regexp_extract({text}, {parameters.add(patterns.up_to(pattern(needle)))})"
+        before = (
+            f"regexp_extract({text}, {parameters.add(patterns.up_to(pattern(needle, parameters.letters)))})"
+        )
         points = f"CASE WHEN before <> '' THEN {level * PLACES} - {_place('before')} END"
         # A name for what is needed twice: each use of a pattern is compiled, which takes milliseconds.
         found.append(f"list_transform([{before}], lambda before: {points})[1]")
@@ -114,12 +117,14 @@ def _subsequence_points(needle: str, parameters: Parameters) -> str:
 
     Most often only the first value can have one, or one of the first field, which spares looking at all.
     """
-    found = patterns.subsequence(needle)
+    letters = parameters.letters
+    found = patterns.subsequence(needle, letters)
     first, each, every = map(
         parameters.add, (found, patterns.first_in_each_value(found), patterns.first_in_every_field(found))
     )
     after_value, after_field = (
-        parameters.add(patterns.after_first(separators, needle)) for separators in (FIELD + VALUE, FIELD)
+        parameters.add(patterns.after_first(separators, needle, letters))
+        for separators in (FIELD + VALUE, FIELD)
     )
     most = SUBSEQUENCE + len(needle) + 1
     # What a match takes in includes the character before it. Without a match `most` is left, and then 0.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from store.duck import registered
 from store.lists.conditions import FieldColumn, Parameters, compile_filter
+from store.lists.patterns import ENGLISH, NOT_ENGLISH, UNICODE, Alphabet
 from store.tables import Tables
 from workbench.errors import UsageError
 from workbench.lists.cursors import Key, decode_cursor, encode_cursor
@@ -42,6 +43,9 @@ SELECT_PAGE: Final = """
 WITH matched AS MATERIALIZED ({matched})
 SELECT (SELECT count(*) FROM matched), number, {keys}
 FROM matched WHERE {after} ORDER BY {order} LIMIT {limit}
+"""
+SELECT_NOT_ENGLISH: Final = """
+SELECT 1 {source} WHERE strlen(cased) <> length(cased) AND regexp_matches(cased, $letter) LIMIT 1
 """
 SELECT_TOTAL: Final = "SELECT count(*) FROM ({matched})"
 SELECT_ROWS: Final = """
@@ -112,20 +116,20 @@ class SqlList(Generic[RowT]):
         asked = f"{self.type.noun}\0{query.filter.terms!r}\0{query.sort!r}"
         place = None if cursor is None else decode_cursor(cursor, asked)
         keys = self._keys(query)
-        parameters = self._parameters()
-        matched = self._matched(query, parameters, within, keys)
-        after = "true" if place is None else _after(place, keys, parameters)
-        names = [f"k{at}" for at in range(len(keys))]
-        statement = SELECT_PAGE.format(
-            matched=matched, keys=", ".join(names), after=after, order=_order(keys), limit=limit + 1
-        )
+        names = ", ".join(f"k{at}" for at in range(len(keys)))
 
         def work(connection: DuckDBPyConnection) -> tuple[int, list[Any], list[Any]]:
+            parameters = self._parameters(self._letters(connection, query))
+            matched = self._matched(query, parameters, within, keys)
+            after = "true" if place is None else _after(place, keys, parameters)
+            statement = SELECT_PAGE.format(
+                matched=matched, keys=names, after=after, order=_order(keys), limit=limit + 1
+            )
             with registered(connection, _numbers(within)):
                 found = _execute(connection, statement, parameters.values).fetchall()
                 total = found[0][0] if found else 0
                 if not found and place is not None:
-                    counting = self._parameters()
+                    counting = self._parameters(parameters.letters)
                     only = SELECT_TOTAL.format(matched=self._matched(query, counting, within, ()))
                     [(total,)] = _execute(connection, only, counting.values).fetchall()
             return total, found, self._select(connection, [row[1] for row in found[:limit]])
@@ -137,13 +141,13 @@ class SqlList(Generic[RowT]):
 
     def order(self, query: ListQuery, *, within: Int64 | None = None) -> Order:
         """Return the numbers of all rows that match, in order; `within` are the only ones that may."""
-        keys = self._keys(query)
-        parameters = self._parameters()
-        matched = self._matched(query, parameters, within, keys)
-        ranked = query.filter.ranks
-        statement = SELECT_ORDER.format(matched=matched, score="score" if ranked else "0", order=_order(keys))
+        keys, ranked = self._keys(query), query.filter.ranks
+        score = "score" if ranked else "0"
 
         def work(connection: DuckDBPyConnection) -> Order:
+            parameters = self._parameters(self._letters(connection, query))
+            matched = self._matched(query, parameters, within, keys)
+            statement = SELECT_ORDER.format(matched=matched, score=score, order=_order(keys))
             with registered(connection, _numbers(within)):
                 found = _execute(connection, statement, parameters.values).fetchnumpy()
             return Order(found["number"], found["score"] if ranked else None)
@@ -196,15 +200,15 @@ class SqlList(Generic[RowT]):
         """Count the values of fields, by default all of `type.facets`, at most MOST_VALUES of each."""
         asked = names or self.type.facets
         columns = {name: self._columns.fields[name] for name in asked}
-        parameters = self._parameters()
         wanted = ", ".join(f"{one.counted or one.sql} AS f{at}" for at, one in enumerate(columns.values()))
-        matched = self._matched(query, parameters, within, (), wanted)
-        each = " UNION ALL ".join(
-            _values(f"f{at}", name, one, parameters) for at, (name, one) in enumerate(columns.items())
-        )
-        statement = SELECT_COUNTS.format(matched=matched, each=each, most=MOST_VALUES)
 
         def work(connection: DuckDBPyConnection) -> list[Any]:
+            parameters = self._parameters(self._letters(connection, query))
+            matched = self._matched(query, parameters, within, (), wanted)
+            each = " UNION ALL ".join(
+                _values(f"f{at}", name, one, parameters) for at, (name, one) in enumerate(columns.items())
+            )
+            statement = SELECT_COUNTS.format(matched=matched, each=each, most=MOST_VALUES)
             with registered(connection, _numbers(within)):
                 return _execute(connection, statement, parameters.values).fetchall()
 
@@ -214,8 +218,8 @@ class SqlList(Generic[RowT]):
             counts[name].append(ValueCount(value, times))
         return ValueCounts(total, {name: tuple(values) for name, values in counts.items()})
 
-    def _parameters(self) -> Parameters:
-        return Parameters(dict(self._given()))
+    def _parameters(self, letters: Alphabet = UNICODE) -> Parameters:
+        return Parameters(dict(self._given()), letters)
 
     def _keys(self, query: ListQuery) -> tuple[SortKey, ...]:
         """Return what decides the order, the id at last."""
@@ -224,6 +228,14 @@ class SqlList(Generic[RowT]):
         if query.sort is None and query.filter.ranks:
             chosen = ((_MATCH, True), *chosen)
         return (*self._columns.ahead, *chosen, ("id", False))
+
+    def _letters(self, connection: DuckDBPyConnection, query: ListQuery) -> Alphabet:
+        """Return the letters of what is listed, as far as a query asks for words."""
+        if not query.filter.ranks:
+            return ENGLISH
+        statement = SELECT_NOT_ENGLISH.format(source=self._columns.source)
+        found = _execute(connection, statement, {**self._given(), "letter": NOT_ENGLISH}).fetchall()
+        return UNICODE if found else ENGLISH
 
     def _matched(
         self,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 
 from screens.filter_matching import Value, scorer
 from store.journal import FileJournal
+from store.lists import patterns
 from store.lists.rules import rule_list
 from store.lists.sql_list import SqlList
 from store.tables import Tables
@@ -183,15 +187,15 @@ KEYS: Mapping[str, Callable[[Rule], Any]] = {
 }
 
 
-def made_rules(seed: int, count: int) -> list[Rule]:
-    """Return rules of all sorts, with hostile texts."""
+def made_rules(seed: int, count: int, pieces: Sequence[str] = PIECES) -> list[Rule]:
+    """Return rules of all sorts, with hostile texts made of pieces."""
     chance = random.Random(seed)
 
     def some(*values: str) -> tuple[str, ...]:
         return tuple(chance.sample(values, chance.randint(0, len(values))))
 
     def text(most: int = 6) -> str:
-        return "".join(chance.choices(PIECES, k=chance.randint(0, most)))
+        return "".join(chance.choices(pieces, k=chance.randint(0, most)))
 
     def where() -> Provenance:
         return Provenance(
@@ -273,6 +277,17 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     return made
 
 
+ENGLISH_RULES = made_rules(8, 40, (*filter(str.isascii, PIECES), "\u2014", "\u2192"))
+
+
+@pytest.fixture(scope="module")
+def english(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    """A list of rules without letters beyond ASCII."""
+    made = Shelf(tmp_path_factory.mktemp("english"))
+    made.put(*ENGLISH_RULES)
+    return made
+
+
 def expected(found: list[Rule], query: ListQuery) -> list[str]:
     """Return the ids that match, in order, as the Python scorer and sort have them."""
     score = scorer(query.filter, FIELDS)
@@ -304,6 +319,29 @@ def test_lists_answer_as_python_does(
     assert {page.total for page in pages} == {order.total}
     known = {rule.id: rule for rule in MADE}
     assert all(rule == known[rule.id] for page in pages for rule in page.rows)
+
+
+@given(text=QUERIES, sort=SORTS)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_english_is_listed_by_the_same_points(
+    english: Shelf, text: str, sort: tuple[str, bool] | None
+) -> None:
+    """Texts without letters beyond ASCII have patterns of their own and are listed as Python does, too."""
+    query = ListQuery(parse(text, FIELDS), sort)
+
+    order = english.list.order(query)
+
+    rows = english.list.rows(order.numbers.tolist())
+    assert [rows[number].id for number in order.numbers.tolist()] == expected(ENGLISH_RULES, query)
+
+
+def test_what_counts_as_english_has_no_other_letters_digits_and_blanks() -> None:
+    """The short patterns mean the same as those of all letters in every text that they are used for."""
+    other = re.compile(re.sub(r"\\x\{(\w+)\}", lambda found: rf"\U{found[1]:>08}", patterns.NOT_ENGLISH))
+    characters = (chr(code) for code in range(0x80, sys.maxunicode + 1))
+    words = [one for one in characters if unicodedata.category(one)[0] in "LNZ" or one.isspace()]
+
+    assert [one for one in words if not other.match(one)] == []
 
 
 @given(text=QUERIES)
