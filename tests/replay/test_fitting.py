@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.errors import ModelError
+from workbench.errors import UsageError
 from workbench.replay.fitting import LEAST, TaskSample, fit_weights, ndcg_with, task_weights
 
 NAMES = tuple("abcdefgh")
@@ -64,9 +64,9 @@ def test_too_few_tasks_are_refused_with_what_is_missing() -> None:
         replace(good[0], scores=np.full(12, np.nan)),
         replace(good[0], features=np.full((12, len(NAMES)), np.inf, dtype=np.float16)),
     ]
-    with pytest.raises(ModelError, match="needed and there are 49: 1 are missing"):
+    with pytest.raises(UsageError, match="needed and there are 49: 1 are missing"):
         fit_weights([*good[1:], *useless * 40], least=10)
-    with pytest.raises(ModelError, match="there are 0: 500 are missing"):
+    with pytest.raises(UsageError, match="there are 0: 500 are missing"):
         fit_weights(useless, least=500)
     constant = [replace(one, features=np.zeros_like(one.features)) for one in good]
     assert not fit_weights(constant, least=LEAST).weights

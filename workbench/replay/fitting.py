@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import ModelError
+from workbench.errors import UsageError
 from workbench.replay.statistics import paired_permutation
 
 Float64 = NDArray[np.float64]
@@ -101,16 +101,10 @@ class _Block:
 def fit_weights(given: Sequence[TaskSample], *, least: int, seed: int = 7) -> FittedWeights:
     """Fit weights to past tasks and test them on the newest.
 
-    Raises: ModelError where fewer than `least` can be used, with how many are missing.
+    Raises: UsageError where fewer than `least` can be used, with how many are missing.
     """
     samples = sorted((one for one in given if one.usable), key=lambda one: (one.at, one.session, one.text))
-    if len(samples) < max(least, LEAST):
-        needed = max(least, LEAST)
-        raise ModelError(
-            f"{needed:,} past tasks with a right and a wrong file are needed and there are {len(samples):,}: "
-            f"{needed - len(samples):,} are missing",
-            hint="Look further back, lower --min-samples, or run `workbench import sessions`.",
-        )
+    require_samples(len(samples), least)
     trust = task_weights(samples)
     choice, test = int(len(samples) * CHOICE), int(len(samples) * TEST)
     older, later, newest = samples[:choice], samples[choice:test], samples[test:]
@@ -136,6 +130,17 @@ def fit_weights(given: Sequence[TaskSample], *, least: int, seed: int = 7) -> Fi
         since=samples[0].at,
         until=samples[test - 1].at,
     )
+
+
+def require_samples(count: int, least: int) -> None:
+    """Raise UsageError where there are fewer tasks than are wanted, with how many are missing."""
+    needed = max(least, LEAST)
+    if count < needed:
+        raise UsageError(
+            f"{needed:,} past tasks with a right and a wrong file are needed and there are {count:,}: "
+            f"{needed - count:,} are missing",
+            hint="Look further back, lower --min-samples, or run `workbench import sessions`.",
+        )
 
 
 def task_weights(samples: Sequence[TaskSample]) -> Float64:

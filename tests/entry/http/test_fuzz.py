@@ -62,7 +62,7 @@ def test_what_is_sent_is_answered_as_described(described: Any) -> None:
     checked = set()
     for result in described.get_all_operations():
         operation = result.ok()
-        if operation.path.startswith("/v1/model/"):  # 501 until there are models
+        if operation.path == "/v1/model/train":  # it starts a process where there are tasks enough
             continue
         both = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
 

@@ -40,7 +40,7 @@ from workbench.entry.http.failures import (
 from workbench.entry.http.guard import MAX_BODY, PATH, Guard, Receive, Scope, Send, send_body, too_large
 from workbench.entry.http.metrics import metrics_text, project_figures
 from workbench.entry.http.openapi import document
-from workbench.entry.http.operations import MODELS, OPERATIONS, HttpOperation
+from workbench.entry.http.operations import OPERATIONS, HttpOperation
 from workbench.entry.http.projects import OpenProject, ServedProjects
 from workbench.entry.http.work import Workers
 from workbench.entry.mcp.http import McpEndpoint
@@ -102,8 +102,6 @@ class Service:
         self.application.router.routes.append(Route(MCP, AgentRoute(self.projects, self.mcp)))
         for operation in OPERATIONS:
             self._route(operation.method, operation.path, partial(self._operate, operation))
-        for method, path in MODELS:
-            self._route(method, path, _no_models)
         self.application.add_exception_handler(HTTPException, _unknown_address)
 
     def _route(self, method: str, path: str, answer: Endpoint) -> None:
@@ -274,15 +272,6 @@ async def answered(answer: Endpoint, request: Request) -> Response:
     except Exception as error:  # the boundary of a request: whatever happens, the client gets an answer
         traceback.print_exc(file=sys.stderr)
         return Response(defect(error), 500, media_type=JSON)
-
-
-async def _no_models(request: Request) -> Response:
-    raise RequestRefused(
-        501,
-        "not_implemented",
-        "there are no models to train yet",
-        "Plans rank by the packaged model; GET /v1/status names it.",
-    )
 
 
 async def _unknown_address(request: Request, error: Exception) -> Response:

@@ -14,6 +14,7 @@ from workbench.entry.http.answers import (
     TextContext,
 )
 from workbench.entry.http.messages import (
+    ActivateRequest,
     ContextRequest,
     DeltaRequest,
     EndRequest,
@@ -24,12 +25,15 @@ from workbench.entry.http.messages import (
     PlanContextRequest,
     RecordRequest,
     Request,
+    RollbackRequest,
     StartRequest,
+    TrainRequest,
 )
 from workbench.errors import ProjectError
 
 if TYPE_CHECKING:
     from workbench.entry.services.opening import ProjectHost
+    from workbench.records.answers.models import ModelStatus, TrainingReport
     from workbench.records.answers.plan import PlanResponse
     from workbench.records.answers.project import Delta, ExploreResponse, IndexReport, ProjectStatus
     from workbench.records.episodes import Episode, Trace
@@ -138,6 +142,41 @@ def status(host: ProjectHost, given: Request) -> ProjectStatus:
 
     with host.turn() as project:
         return project_status(project)
+
+
+def train_model(host: ProjectHost, given: TrainRequest) -> TrainingReport:
+    """Train a ranking on the project's own past, in a process of its own; its status says what came of it."""
+    from workbench.entry.services.model_training import TrainingOptions, start_training
+
+    with host.turn() as project:
+        wanted = TrainingOptions(given.since, given.min_samples, given.seed, given.activate)
+        return start_training(project, wanted)
+
+
+def model_status(host: ProjectHost, given: Request) -> ModelStatus:
+    """Show what plans rank with, how a canary does, and the models of the project."""
+    from workbench.entry.services import models
+
+    with host.turn() as project:
+        return models.model_status(project)
+
+
+def activate_model(host: ProjectHost, given: ActivateRequest) -> ModelStatus:
+    """Let plans rank with a model from now on, or try it on a share of them."""
+    from workbench.entry.services import models
+
+    with host.turn() as project:
+        models.activate_model(project, given.model_id, share=given.share, by=host.by)
+        return models.model_status(project)
+
+
+def roll_back_model(host: ProjectHost, given: RollbackRequest) -> ModelStatus:
+    """Stop a canary, or go back to the model that was active before."""
+    from workbench.entry.services import models
+
+    with host.turn() as project:
+        models.roll_back(project, given.model_kind, by=host.by)
+        return models.model_status(project)
 
 
 def list_sessions(host: ProjectHost, given: ListRequest) -> SessionRows:

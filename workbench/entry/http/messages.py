@@ -260,6 +260,30 @@ class NewSegment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     metadata: Mapping[str, str] = {}
 
 
+class TrainRequest(Request, frozen=True, kw_only=True):
+    """What a model is to be trained on [img §8.3]."""
+
+    since: Annotated[int, Meta(ge=0, description="Seconds since the epoch: only tasks begun since then.")] = 0
+    min_samples: Annotated[int, Meta(ge=50, le=100_000, description="Refuse with fewer past tasks.")] = 500
+    seed: Annotated[int, Meta(ge=0, le=2**31)] = 7
+    activate: Annotated[bool, Meta(description="Use the model where it is better.")] = True
+
+
+class ActivateRequest(Request, frozen=True, kw_only=True):
+    """The model that plans are to rank with."""
+
+    model_id: Words
+    share: Annotated[
+        float, Meta(gt=0, le=1, description="Share of plans it is tried on; 1 makes it the active one.")
+    ] = 1.0
+
+
+class RollbackRequest(Request, frozen=True, kw_only=True):
+    """The kind of model whose canary ends, or whose former one comes back."""
+
+    model_kind: Annotated[str, Meta(description="linear, trees, calibration or ollama_rerank.")] = "linear"
+
+
 class StashRequest(Request, frozen=True, kw_only=True):
     """Segments to be put aside as one step."""
 

@@ -12,7 +12,7 @@ import msgspec
 
 from workbench import __version__
 from workbench.entry.http.answers import ErrorAnswer, Health
-from workbench.entry.http.operations import MODELS, OPERATIONS, HttpOperation
+from workbench.entry.http.operations import OPERATIONS, HttpOperation
 
 _PARTS: Final = "#/components/schemas/"
 _SPECIFICATION: Final = re.compile(r" \[\w+ §?[\d.]+\]")  # chapters that readers of the document do not have
@@ -37,11 +37,6 @@ def document() -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for one in OPERATIONS:
         paths.setdefault(one.path, {})[one.method.lower()] = _described(one, parts)
-    for method, path in MODELS:
-        named = {"operationId": path.removeprefix("/v1/").replace("/", "_"), "summary": "Not there yet."}
-        paths[path] = {
-            method.lower(): {**named, "responses": {"501": _failure("There are no models to train yet.")}}
-        }
     paths.update(_OWN)
     found: dict[str, Any] = {
         "openapi": "3.1.0",

@@ -14,6 +14,7 @@ from workbench.entry.http import answers, calls, curating, messages
 from workbench.entry.services.learnings import curate_learnings
 from workbench.entry.services.rules import curate_rules
 from workbench.entry.services.stash import curate_stash
+from workbench.records.answers.models import ModelStatus, TrainingReport
 from workbench.records.answers.plan import PlanResponse
 from workbench.records.answers.project import Delta, ExploreResponse, IndexReport, ProjectStatus
 from workbench.records.answers.rules import CheckResponse, MatchResponse
@@ -163,6 +164,12 @@ OPERATIONS: Final = (
         "POST", "/v1/stash/search", messages.StashSearchRequest, RetrieveResponse, curating.search_stash
     ),
     HttpOperation("POST", "/v1/stash/merge", messages.MergeRequest, MergeResponse, curating.merge_segments),
+    HttpOperation(
+        "POST", "/v1/model/train", messages.TrainRequest, TrainingReport, calls.train_model, status=202
+    ),
+    HttpOperation("GET", "/v1/model/status", messages.Request, ModelStatus, calls.model_status),
+    HttpOperation("POST", "/v1/model/activate", messages.ActivateRequest, ModelStatus, calls.activate_model),
+    HttpOperation("POST", "/v1/model/rollback", messages.RollbackRequest, ModelStatus, calls.roll_back_model),
     *_steps("stash", curate_stash, "stash-edit"),
     HttpOperation("GET", "/v1/stash/{id}", messages.RecordRequest, ContextSegment, curating.show_segment),
     HttpOperation(
@@ -173,6 +180,3 @@ OPERATIONS: Final = (
     ),
 )
 """In the order in which addresses are compared: fixed ones before those with an id."""
-
-MODELS: Final = (("POST", "/v1/model/train"), ("GET", "/v1/model/status"), ("POST", "/v1/model/activate"))
-"""What is named by [img §8.3] and not there yet: answered with 501."""

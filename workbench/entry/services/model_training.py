@@ -43,10 +43,11 @@ from workbench.records.answers.models import ModelProvenance, TrainingReport
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Outcome
 from workbench.replay.engine import BATCH
-from workbench.replay.fitting import FILES, FittedWeights, TaskSample, fit_weights
+from workbench.replay.fitting import FILES, FittedWeights, TaskSample, fit_weights, require_samples
 from workbench.replay.packs import RuleHistory
 from workbench.replay.systems import Situation
 from workbench.replay.tasks import ReplayTask, TaskSource
+from workbench.replay.timeline import PastReader
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
@@ -84,7 +85,7 @@ def train_model(
     """Fit a model to a project's past and register it where it is better beyond chance on the newest tasks.
 
     It is then tried on a share of plans, or active at once where no session is recorded that could score it.
-    Raises: ModelError where there are too few tasks; ProjectError, GitError, StoreError; StoreBusy while
+    Raises: UsageError where there are too few tasks; ProjectError, GitError, StoreError; StoreBusy while
     another training goes on.
     """
     with project.lock(_LOCK, 0):
@@ -100,12 +101,17 @@ def train_model(
 def start_training(project: OpenedProject, wanted: TrainingOptions) -> TrainingReport:
     """Train in a process of its own; what comes of it is in the status afterwards.
 
-    Raises: UsageError while a training goes on, or where no process can be started.
+    Raises: UsageError while a training goes on, where there are too few tasks, or where no process can be
+    started; ProjectError, GitError.
     """
     from workbench.entry.os.background import run_in_background
 
     if is_training(project):
         raise UsageError("a training goes on already", hint="See `workbench model status`.")
+    past = open_past(project.root, project.environment)
+    with ExitStack() as stack:
+        count = len(_tasks_since(past, open_reader(past.repository, 2 * MOST, stack), wanted))
+    require_samples(count, wanted.min_samples)
     arguments = ["model", "train", "--min-samples", str(wanted.min_samples), "--seed", str(wanted.seed)]
     if wanted.since:
         arguments += ["--since", datetime.fromtimestamp(wanted.since, UTC).isoformat()]
@@ -134,9 +140,8 @@ def collect_samples(
     commits = max(COMMITS, 2 * MOST)
     with ExitStack() as stack:
         reader = open_reader(past.repository, commits, stack)
-        tasks = [task for task in past_tasks(past, reader, options) if task.at >= wanted.since]
-        if not tasks:
-            raise UsageError("no past task began in that time", hint="Look further back with --since.")
+        tasks = _tasks_since(past, reader, wanted)
+        require_samples(len(tasks), wanted.min_samples)
         vectors, _, _ = task_vectors(past, config, reader, tasks, history, progress)
     base = load_model(packaged_ranking(project) if vectors is not None else LEXICAL_MODEL)
     if base.model_id not in BASES:
@@ -164,6 +169,11 @@ def collect_samples(
     finally:
         release()
     return base, samples
+
+
+def _tasks_since(past: PastProject, reader: PastReader, wanted: TrainingOptions) -> list[ReplayTask]:
+    options = ReplayOptions(TaskSource.ALL, MOST, (), budget=0, packs=0)
+    return [task for task in past_tasks(past, reader, options) if task.at >= wanted.since]
 
 
 def _nothing(task: ReplayTask) -> TaskSample | None:

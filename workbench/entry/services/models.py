@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import structs, to_builtins
 
 from workbench import __version__
-from workbench.errors import ModelError, UsageError
+from workbench.errors import ModelError, UnknownRecord, UsageError
 from workbench.models.registry import (
     ACTIVATED,
     CANARY,
@@ -144,7 +144,7 @@ def find_model(registry: ModelRegistry, name: str) -> RegisteredParams:
         return found[0]
     if found:
         raise UsageError(f"{name!r} names {len(found)} models", hint="Give the whole id.")
-    raise UsageError(
+    raise UnknownRecord(
         f"there is no model {name!r} of this project", hint=did_you_mean(name, registry.models, _LIST)
     )
 
