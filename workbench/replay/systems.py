@@ -36,6 +36,10 @@ BASELINE: Final = "baseline"
 BM25: Final = "bm25"
 VECTOR: Final = "vector"
 HYBRID: Final = "hybrid"
+OWN: Final = "own-"
+"""How the ids of a project's own models begin."""
+PLAIN: Final = " without embeddings"
+"""What follows the id of one that is applied to the ranking without embeddings."""
 DEFAULT_SYSTEMS: Final = (BASELINE, BM25, VECTOR, HYBRID, f"{HYBRID}+{LEXICAL_MODEL}")
 
 _MEANING = ("affinity_semantic", "affinity_semantic_best")
@@ -147,6 +151,11 @@ class Models:
     main: str
     plain: str
 
+    def named(self, model_id: str, semantic: Float32 | None) -> RankingModel:
+        """Return the model with an id; that of a project is for the ranking with embeddings or without."""
+        plain = self.by_id.get(f"{model_id}{PLAIN}") if semantic is None else None
+        return plain or self.by_id[model_id]
+
     def used(self, semantic: Float32 | None) -> RankingModel:
         """Return the model a plan would rank with."""
         return self.by_id[self.main if semantic is not None else self.plain]
@@ -167,7 +176,8 @@ def _parse(name: str) -> System:
         head, found, tail = name.partition(sign)
         if head == HYBRID and found and tail:
             if sign == "+":
-                load_model(tail)
+                if not tail.startswith(OWN):  # those of the project are known once it is opened
+                    load_model(tail)
                 return System(name, HYBRID, model=tail)
             if tail in GROUPS:
                 return System(name, HYBRID, without=GROUPS[tail])
@@ -187,10 +197,24 @@ def _parse(name: str) -> System:
     )
 
 
-def load_models(main: str, plain: str, systems: Iterable[System]) -> Models:
-    """Load what systems rank with. Raises: ModelError."""
-    wanted = sorted({main, plain, *(system.model for system in systems if system.model)})
-    return Models({name: load_model(name) for name in wanted}, main, plain)
+@dataclass(frozen=True, slots=True)
+class OwnRankings:
+    """What models of the project make of the packaged ones: `active` by packaged id, others by their own."""
+
+    active: Mapping[str, RankingModel] = field(default_factory=dict)
+    named: Mapping[str, RankingModel] = field(default_factory=dict)
+
+    def used(self, model_id: str) -> str:
+        """Return the id of what a packaged model is ranked with."""
+        return self.active[model_id].model_id if model_id in self.active else model_id
+
+
+def load_models(main: str, plain: str, systems: Iterable[System], own: OwnRankings = OwnRankings()) -> Models:
+    """Load what systems rank with. Raises: ModelError for one that is not there."""
+    wanted = {main, plain, *(system.model for system in systems if system.model)}
+    by_id = {name: load_model(name) for name in sorted(wanted - own.named.keys())}
+    by_id |= {**own.named, **{model.model_id: model for model in own.active.values()}}
+    return Models(by_id, own.used(main), own.used(plain))
 
 
 def rank(system: System, situation: Situation, models: Models) -> SystemRanking | None:
@@ -241,7 +265,8 @@ def _vector(system: System, situation: Situation, models: Models) -> SystemRanki
 
 
 def _hybrid(system: System, situation: Situation, models: Models) -> SystemRanking:
-    model = models.by_id[system.model] if system.model else models.used(situation.semantic)
+    semantic = situation.semantic
+    model = models.named(system.model, semantic) if system.model else models.used(semantic)
     waiting = situation.looked  # another system may have made this look already: it counts for all
     view, candidates = situation.moment.view, situation.candidates(model)
     if system.without:

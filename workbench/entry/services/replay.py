@@ -34,7 +34,7 @@ from workbench.entry.services.replay_engine import (
     replay_one,
 )
 from workbench.errors import ProjectError, UsageError, WorkbenchError
-from workbench.plan.ranking import DEFAULT_MODEL
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
 from workbench.plan.semantics import head_texts, task_text
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
@@ -45,7 +45,7 @@ from workbench.replay.packs import RuleHistory, collect_rules
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.run_report import counterpart
 from workbench.replay.statistics import system_scores
-from workbench.replay.systems import System, SystemRanking, parse_systems
+from workbench.replay.systems import OWN, PLAIN, OwnRankings, System, SystemRanking, parse_systems
 from workbench.replay.task_rows import Explanation, find_task, weigh_files
 from workbench.replay.tasks import (
     PastSession,
@@ -173,7 +173,8 @@ def replay_past(
     if len(systems) < len(wanted.systems):
         notes.append("vector was left out: it needs an embedding model")
     version = engine_version()
-    settings = _settings(project, config, wanted, systems, model, version, history)
+    own = own_rankings(project, config.models.ranking or DEFAULT_MODEL, systems)
+    settings = _settings(project, config, wanted, systems, model, version, history, own)
     tidy(project.state / "replay" / "facts", version)
     log = RowLog(project.state / "replay" / "rows", settings)
     if wanted.fresh:
@@ -240,13 +241,14 @@ def engine_spec(
     rules: RuleHistory,
 ) -> EngineSpec:
     """Return what a process needs to replay tasks of a project."""
+    main = config.models.ranking or DEFAULT_MODEL
     return EngineSpec(
         root=project.root,
         bare=project.repository is not None and project.repository.bare,
         gone=project.repository is None,
         project=project.place.project_id,
         systems=systems,
-        main=config.models.ranking or DEFAULT_MODEL,
+        main=main,
         budget=wanted.budget,
         tokenizer=config.plan.tokenizer,
         history=max(config.index.history_commits, 0),
@@ -258,7 +260,29 @@ def engine_spec(
         vectors=vectors,
         rules=rules,
         config=config,
+        own=own_rankings(project, main, systems),
     )
+
+
+def own_rankings(project: PastProject, main: str, systems: Sequence[System]) -> OwnRankings:
+    """Return what models of the project make of the packaged ones: those in use, and those systems name.
+
+    Raises: UsageError for one that the project does not have; ModelError for one that cannot be used.
+    """
+    wanted = sorted({one.model for one in systems if one.model and one.model.startswith(OWN)})
+    if not project.place.has_models and not wanted:
+        return OwnRankings()
+    from workbench.entry.services.models import find_model
+    from workbench.plan.own_models import apply_models
+
+    own, bases = project.place.own_models, [load_model(name) for name in dict.fromkeys((main, LEXICAL_MODEL))]
+    active = {base.model_id: own.applied(base, canary=False)[0] for base in bases}
+    named = {}
+    for name in wanted:
+        model = find_model(own.registry(), name)
+        for base, key in zip(bases, (name, f"{name}{PLAIN}"), strict=False):
+            named[key] = apply_models(base, {model.model_kind: model})
+    return OwnRankings(active, named)
 
 
 def past_tasks(project: PastProject, reader: PastReader, wanted: ReplayOptions) -> list[ReplayTask]:
@@ -333,6 +357,7 @@ def _settings(
     model: str,
     version: str,
     history: int,
+    own: OwnRankings,
 ) -> dict[str, Any]:
     """Return what decides rows besides the tasks themselves."""
     return {
@@ -340,7 +365,8 @@ def _settings(
         "systems": [system.name for system in systems],
         "budget": wanted.budget,
         "tokenizer": config.plan.tokenizer,
-        "ranking": config.models.ranking or DEFAULT_MODEL,
+        "ranking": own.used(config.models.ranking or DEFAULT_MODEL),
+        **({"plain": plain} if (plain := own.used(LEXICAL_MODEL)) != LEXICAL_MODEL else {}),
         "embedding": model,
         "history": history,
         "trust": repr(trust(config.sessions)),

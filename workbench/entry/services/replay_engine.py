@@ -31,7 +31,7 @@ from workbench.project.directories import path_filter
 from workbench.records.replay import TaskRow
 from workbench.replay.engine import ReplayEngine, Vectors
 from workbench.replay.packs import RuleHistory, RulePassages
-from workbench.replay.systems import System, load_models
+from workbench.replay.systems import OwnRankings, System, load_models
 from workbench.replay.tasks import (
     PastSession,
     ReplayTask,
@@ -106,6 +106,7 @@ class EngineSpec:
     vectors: Vectors | None
     rules: RuleHistory
     config: Config = field(repr=False)
+    own: OwnRankings = field(default_factory=OwnRankings)
 
 
 def open_reader(repository: Repository | None, commits: int, stack: ExitStack) -> PastReader:
@@ -160,10 +161,10 @@ def open_engine(spec: EngineSpec, stack: ExitStack) -> ReplayEngine:
         )
     counter = token_counter(spec.tokenizer)
     chunks, worth = load_chunk_model()
-    models = load_models(spec.main, LEXICAL_MODEL, spec.systems)
+    models = load_models(spec.main, LEXICAL_MODEL, spec.systems, spec.own)
     planner = Planner(
-        ranking=models.by_id[spec.main],
-        plain_ranking=partial(models.by_id.__getitem__, LEXICAL_MODEL),
+        ranking=models.by_id[models.main],
+        plain_ranking=partial(models.by_id.__getitem__, models.plain),
         chunks=chunks,
         worth=worth,
         counter=counter,

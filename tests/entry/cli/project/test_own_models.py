@@ -16,10 +16,14 @@ from workbench.entry.services import model_training
 from workbench.entry.services.episodes import episode_service
 from workbench.entry.services.handovers import SESSION_VARIABLE
 from workbench.entry.services.models import register_model
+from workbench.entry.services.replay import ReplayOptions, open_past, replay_past
+from workbench.errors import UsageError
 from workbench.models.registry import STREAM, model_name
 from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, RankingModel, load_model
 from workbench.records.answers.models import ModelProvenance
 from workbench.replay.fitting import TaskSample
+from workbench.replay.systems import parse_systems
+from workbench.replay.tasks import TaskSource
 
 FEATURE = "size"
 TASK = "jwt token is not refreshed on 401"
@@ -177,3 +181,23 @@ def test_training_says_what_is_missing_and_changes_nothing(
     ]
     assert started[0][:6] == ("model", "train", "--min-samples", "500", "--seed", "7")
     assert started[0][6:] == ("--since", "2020-01-01T00:00:00+00:00")
+
+
+def test_a_replay_ranks_with_the_models_of_the_project(project: Any, run: Any) -> None:
+    """`hybrid` ranks as plans do now, `hybrid+ID` with one model, and the packaged one can be named."""
+    against = linear(bm25_body=-20.0)
+    known = register_model(find_state(project.root), "linear", against, ModelProvenance(), by="cli")
+    run("model", "activate", known)
+    packaged, past = f"hybrid+{LEXICAL_MODEL}", open_past(project.root)
+
+    def replay(*names: str) -> Any:
+        wanted = ReplayOptions(TaskSource.COMMITS, 10, parse_systems(names), 3000, packs=0)
+        return replay_past(past, past.place.config, wanted, workers=1)
+
+    found = replay("hybrid", f"hybrid+{known}", packaged)
+    orders = {name: did.ranking for name, did in found.replayed.rows[0].systems.items()}
+    assert orders["hybrid"] == orders[f"hybrid+{known}"]
+    assert orders["hybrid"] != orders[packaged]
+    assert found.settings["ranking"] == f"{DEFAULT_MODEL}+{known}"
+    with pytest.raises(UsageError, match="no model 'own-linear-0'"):
+        replay("hybrid+own-linear-0")
