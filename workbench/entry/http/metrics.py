@@ -13,17 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from workbench.entry.project import OpenedProject
-from workbench.entry.services.metrics import statistics
-from workbench.entry.services.runs import load_run
-from workbench.entry.services.sessions import session_completeness
-from workbench.errors import StoreError, UsageError
-from workbench.records.replay import SystemScore
+from workbench.entry.services.metrics import specified_figures, statistics
 
 SINCE: Final = 24 * 3600.0
 """Seconds of calls that the figures of a project are about."""
-
-OURS: Final = "hybrid"
-"""The system of a replay whose figures are shown: the program as it is."""
 
 _HELP: Final = {
     "plan_context_p50_ms": "Median time of a plan, by any face, in the last 24 hours.",
@@ -71,35 +64,12 @@ class RequestCounts:
 
 
 def project_figures(project: OpenedProject) -> dict[str, float]:
-    """Return the figures of a project by name; what there is no evidence for is left out.
-
-    Raises: StoreError.
-    """
-    found: dict[str, float] = {}
+    """Return the figures of a project by name, of the last 24 hours. Raises: StoreError."""
     plans = next((one for one in statistics(project, time.time() - SINCE) if one.operation == "plan"), None)
+    found = specified_figures(project, plans)
     if plans is not None:
         found["workbench_plans"] = plans.count
-        found["plan_context_p50_ms"], found["plan_context_p95_ms"] = plans.p50, plans.p95
-        found["fallback_rate_ml_unavailable"] = plans.model_fallback_rate
-        found["rerank_invocation_rate"] = plans.rerank_rate
-        if plans.tokens_median is not None:
-            found["context_tokens_median"] = plans.tokens_median
-    share = session_completeness(project).share
-    if share is not None:
-        found["causal_trace_completeness"] = share
-    score = _last_score(project)
-    if score is not None:
-        found["affinity_hit_rate"] = score.affinity_hit_rate
-        if score.first_pass_success is not None:
-            found["first_pass_success_rate"] = score.first_pass_success
     return found
-
-
-def _last_score(project: OpenedProject) -> SystemScore | None:
-    with suppress(UsageError, StoreError):  # there is none, or it is damaged: `workbench runs` says so
-        run = load_run(project.state, "last")
-        return next((one for one in run.systems if one.system == OURS), None)
-    return None
 
 
 def metrics_text(server: Iterator[str], projects: Mapping[Path, Mapping[str, float]]) -> str:

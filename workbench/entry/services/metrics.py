@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
-from workbench.errors import StoreError
+from workbench.errors import StoreError, UsageError
 from workbench.records.dataclass import dataclass
 from workbench.records.project import CacheStatus
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from workbench.entry.project import Measurements, OpenedProject
     from workbench.plan.workspace import Synced
     from workbench.records.answers.project import OperationStats
+    from workbench.records.replay import SystemScore
 
 
 @dataclass(slots=True)
@@ -110,3 +111,42 @@ def measurements_between(
     """Return what was measured between two times in seconds, see `store.metrics`. Raises: StoreError."""
     with project.tables() as tables:
         return tables.measurements(since=since, until=until, step=step, operation=operation)
+
+
+OURS: Final = "hybrid"
+"""The system of a replay whose figures are shown: the program as it is."""
+
+
+def specified_figures(project: OpenedProject, plans: OperationStats | None) -> dict[str, float]:
+    """Return the figures of [img §13] by their names; what there is no evidence for is left out.
+
+    `plans` is what was measured of plans; the rest is of all sessions and of the last replay.
+    Raises: StoreError.
+    """
+    from workbench.entry.services.sessions import session_completeness
+
+    found: dict[str, float] = {}
+    if plans is not None:
+        found["plan_context_p50_ms"], found["plan_context_p95_ms"] = plans.p50, plans.p95
+        if plans.tokens_median is not None:
+            found["context_tokens_median"] = plans.tokens_median
+        found["fallback_rate_ml_unavailable"] = plans.model_fallback_rate
+        found["rerank_invocation_rate"] = plans.rerank_rate
+    share = session_completeness(project).share
+    if share is not None:
+        found["causal_trace_completeness"] = share
+    score = _last_score(project)
+    if score is not None:
+        found["affinity_hit_rate"] = score.affinity_hit_rate
+        if score.first_pass_success is not None:
+            found["first_pass_success_rate"] = score.first_pass_success
+    return found
+
+
+def _last_score(project: OpenedProject) -> SystemScore | None:
+    from workbench.entry.services.runs import load_run
+
+    with suppress(UsageError, StoreError):  # there is none, or it is damaged: `workbench runs` says so
+        run = load_run(project.state, "last")
+        return next((one for one in run.systems if one.system == OURS), None)
+    return None

@@ -207,6 +207,10 @@ class StatsReport(Answer, frozen=True):
     since: Annotated[str, Meta(description="The span that was asked for: 30m, 24h, 7d.")]
     operations: tuple[OperationStats, ...]
     sessions: SessionFigures
+    figures: Annotated[
+        Mapping[str, float],
+        Meta(description="By the names of [img 13]; what there is no evidence for is left out."),
+    ] = {}
 
 
 class DeltaFile(Answer, frozen=True):

@@ -150,7 +150,10 @@ def test_stats_add_up_what_was_measured(project: Any, run: Any) -> None:
     run("plan", "jwt token")
     run("plan", "jwt token")
     run("delta", "--since", "no-such")
-    operations = {one["operation"]: one for one in run("stats", "--json").json()["operations"]}
+    answer = run("stats", "--json").json()
+    operations = {one["operation"]: one for one in answer["operations"]}
+    assert answer["figures"]["plan_context_p95_ms"] == operations["plan"]["p95"]
+    assert answer["figures"]["fallback_rate_ml_unavailable"] == 1
     assert operations["plan"]["count"] == 2
     assert operations["plan"]["hit_ratio"]["index"] == 0.5
     assert operations["plan"]["missing"] == {"embeddings": 2}
@@ -169,6 +172,7 @@ def test_stats_add_up_what_was_measured(project: Any, run: Any) -> None:
         "degraded",
     ]
     assert any(line.startswith("plan cache hits: ") for line in table)
+    assert table[-1].split()[0] == "rerank_invocation_rate"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,8 @@ _RULE_CHARS = 46
 def stats(since: str, usage: bool) -> None:
     """Show how long operations took, how often caches answered, and what was missing.
 
-    Times are in milliseconds. Hit ratios are shares of questions that a cache level answered.
+    Times are in milliseconds. Hit ratios are shares of questions that a cache level answered. Below are the
+    figures that other programs read at /v1/metrics: affinity and first pass are by the last replay.
 
     With --usage a line for each hook, tool or command that handed something to sessions: how often it was
     asked, how often it had nothing relevant enough, the tokens it added, how many files it gave and how many
@@ -47,7 +48,7 @@ def stats(since: str, usage: bool) -> None:
     they had not been given. Under it the newest sessions, and what became of rules: how many sessions they
     matched, were given to or loaded by the agent itself, and whether those obeyed, where a check can judge.
     """
-    from workbench.entry.services.metrics import statistics
+    from workbench.entry.services.metrics import specified_figures, statistics
     from workbench.entry.services.sessions import (
         completeness_sentence,
         session_completeness,
@@ -63,8 +64,9 @@ def stats(since: str, usage: bool) -> None:
     opened = open_project(here.project, here.settings().config)
     found = statistics(opened, time.time() - seconds)
     stories = session_figures(session_completeness(opened))
+    figures = specified_figures(opened, next((one for one in found if one.operation == "plan"), None))
     if here.flags.json:
-        here.out.json(StatsReport(since, tuple(found), stories))
+        here.out.json(StatsReport(since, tuple(found), stories, figures))
         return
     if stories.ended or stories.open:
         here.out.say(completeness_sentence(stories))
@@ -74,6 +76,8 @@ def stats(since: str, usage: bool) -> None:
         return
     for line in stats_lines(found):
         here.out.data(fold(line, 2))
+    for name, value in sorted(figures.items()):
+        here.out.data(f"{name:<30} {value:,.4g}")
 
 
 def _show_usage(here: Invocation, since: str, start: float) -> None:
