@@ -17,7 +17,6 @@ from workbench.text.sanitize import visible_line
 if TYPE_CHECKING:
     from workbench.entry.project import Call, Measurements
     from workbench.records.answers.project import OperationStats
-    from workbench.records.answers.usage import UsageResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +64,6 @@ def headline(found: Measurements, span: str) -> str:
     if totals.tokens_saved:
         share = totals.tokens_saved / (totals.tokens_saved + totals.tokens)
         parts.append(f"{tokens(totals.tokens_saved)} left out of the files shown ({share:.0%})")
-    return " · ".join(parts)
-
-
-def usage_line(found: UsageResponse) -> str:
-    """Return in a line what sessions were given and did with it, empty where nothing was handed over."""
-    sessions = [one for one in found.sessions if one.session_id]
-    if not found.hooks:
-        return ""
-    given, opened = sum(one.files for one in found.sessions), sum(one.opened for one in sessions)
-    changed, missed = sum(len(one.changed) for one in sessions), sum(len(one.missed) for one in sessions)
-    parts = [
-        counted(sum(one.calls for one in found.hooks), "hand-over"),
-        f"{tokens(sum(one.tokens for one in found.hooks))} tokens",
-        f"{counted(given, 'file')} given",
-        f"{opened:,} opened",
-        f"{changed:,} edited",
-    ]
-    if missed:
-        parts.append(f"! {missed:,} not given")
-    if broken := sum(len(one.broken) for one in sessions):
-        parts.append(f"✗ {counted(broken, 'rule')} broken although given")
     return " · ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The metrics: figures of each operation, their course as charts, and the slowest calls, followed live."""
+"""The metrics: figures of each operation, charts, the slowest calls, and whether hand-overs helped, live."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from screens.metrics.figures import (
     find_span,
     headline,
     operation_cells,
-    usage_line,
 )
+from screens.metrics.usage import ShownUsage, UsageTables, usage_line
 from screens.safe_text import shown
 from screens.themes import style_of
 from screens.widgets.code import Details
@@ -89,6 +89,7 @@ class MetricsScreen(SectionScreen):
                 )
                 yield Plot(id="metrics-plot", times=True)
             yield VirtualTable(_CALLS, id="metrics-calls", empty="No calls.")
+            yield UsageTables(id="metrics-used")
 
     def stores(self) -> Iterable[str]:
         """Follow the streams of measurements and of hand-overs."""
@@ -125,16 +126,19 @@ class MetricsScreen(SectionScreen):
                 place, since=now - span.seconds, until=now + 1, step=span.step, operation=self.alone
             )
 
-    def _usage(self, job: Job) -> str:
-        from workbench.entry.services.usage import usage_for
+    def _usage(self, job: Job) -> ShownUsage:
+        from workbench.entry.services.usage import rules_in_book, usage_for
 
         span = SPANS[self.span]
         with self.engine.workspace(job.progress) as place:
-            return usage_line(usage_for(place, time.time() - span.seconds, span.name))
+            found = usage_for(place, time.time() - span.seconds, span.name)
+            return ShownUsage(found, {rule.id: rule.rule for rule in rules_in_book(place)})
 
-    def _show_usage(self, line: str) -> None:
+    def _show_usage(self, usage: ShownUsage) -> None:
+        line = usage_line(usage.found)
         self.set_class(bool(line), "-used")
         self.query_one("#metrics-usage", Static).update(shown(line))
+        self.query_one(UsageTables).show(usage)
 
     def _parts(self, job: Job) -> str:
         from workbench.plan.planner import missing_parts
@@ -198,6 +202,13 @@ class MetricsScreen(SectionScreen):
         self.span = min(max(self.span + step, 0), len(SPANS) - 1)
         self.bench.log_action(["stats", "--since", SPANS[self.span].name])
         self._ask()
+
+    def action_usage(self) -> None:
+        """Show what became of what sessions were given in place of the figures, or the figures again."""
+        self.toggle_class("-usage")
+        usage = self.has_class("-usage")
+        self.bench.log_action(["stats", *(["--usage"] if usage else []), "--since", SPANS[self.span].name])
+        self.query_one("#usage-doors" if usage else "#metrics-operations", VirtualTable).focus()
 
     def action_pause(self) -> None:
         """Follow no more, or again."""

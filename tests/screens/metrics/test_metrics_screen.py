@@ -6,10 +6,12 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from textual.widgets import Static
 
 from screens.app import WorkbenchApp
 from screens.metrics.screen import MetricsScreen
+from screens.metrics.usage import rule_cells, rule_story, variant_cells
 from screens.widgets.code import Details
 from screens.widgets.plot import Plot
 from screens.widgets.table import VirtualTable
@@ -18,6 +20,7 @@ from store.journal import FileJournal
 from store.metrics import record_call
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size
+from workbench.records.answers.usage import RuleUse, VariantGap
 
 
 def journal_of(root: Path) -> FileJournal:
@@ -70,6 +73,45 @@ async def test_figures_of_all_operations_are_shown(roastery: Path) -> None:
         await settle(pilot)
         line = "1 hand-over · 900 tokens · 2 files given · 0 opened · 0 edited"
         assert text_of(app, "#metrics-usage") == line
+
+
+async def test_what_was_given_is_shown_by_hand_over(roastery: Path) -> None:
+    """`w` puts the tables of `stats --usage` in place of the figures; a row opens with all of its figures."""
+    given = {"session_id": "s", "agent": "[/]", "event": "UserPromptSubmit", "tokens": 1200}
+    bodies = [{**given, "files": {"a.py": "full"}}, {**given, "tokens": 0}]
+    journal_of(roastery).append("handovers", "handover.given", bodies, by="hook")
+    app = WorkbenchApp(roastery, watch=False, section="metrics")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await press(pilot, "w")
+        await settle(pilot)
+        doors = app.screen.query_one("#usage-doors", VirtualTable)
+        assert doors.has_focus
+        row = [str(cell) for cell in doors.rows.cells(0)]
+        assert row == ["UserPromptSubmit", "[/]", "2", "1", "1,200", "1", "·", "·", "·"]
+        assert not app.screen.query_one("#metrics-upper").display
+        assert not app.screen.query_one("#usage-variants").display
+        await press(pilot, "enter")
+        assert isinstance(app.screen, Details)
+        assert "times nothing was relevant enough" in app.screen._text
+        await press(pilot, "escape", "w")
+        assert app.screen.query_one("#metrics-operations").has_focus
+        assert not app.screen.query_one("#metrics-used").display
+
+
+def test_only_a_check_judges_whether_a_rule_was_obeyed() -> None:
+    """A rule without one says so in its row and where it is opened; broken ones carry a mark."""
+    judged = RuleUse("rule-0", "", 3, 2, 0, True, 1, 1, 1, 0)
+    row = [str(cell) for cell in rule_cells(judged, {"rule-0": "Never\n push [/]"})]
+    assert row == ["Never push [/]", "3", "2", "·", "1", "✗ 1", "1", "·", ""]
+    assert "        1  had it and broke it" in rule_story(judged, {})
+    blind = replace(judged, checkable=False, obeyed=0, broken=0, variant="wide")
+    assert [str(cell) for cell in rule_cells(blind, {})][4:6] == ["no check", "·"]
+    assert "had it and obeyed" not in rule_story(blind, {})
+    assert "variant wide" in rule_story(blind, {})
+    gap = VariantGap("tokens added", False, "wide", 12, 11, 900.0, 700.0, -200.0, -380.0, -15.0, 0.04)
+    cells = [str(cell) for cell in variant_cells(gap)]
+    assert cells == ["tokens added (11 and 12)", "700", "900", "-200", "-380 to -15", "0.04"]
 
 
 async def test_the_chart_is_of_the_operation_under_the_cursor(roastery: Path) -> None:
