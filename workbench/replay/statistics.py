@@ -86,15 +86,19 @@ def sample_difference(
     if not len(mine) or not len(theirs):
         return MeasuredDifference(0.0, 0.0, 0.0, 1.0)
     value = float(mine.mean() - theirs.mean())
-    ours = [mine[rows].mean(axis=1) for rows in _samples(len(mine), ROUNDS, seed)]
-    others = [theirs[rows].mean(axis=1) for rows in _samples(len(theirs), ROUNDS, seed + 1)]
-    low, high = _middle([np.concatenate(ours) - np.concatenate(others)])
-    both, random, extreme = np.concatenate([mine, theirs]), np.random.default_rng(seed), 0
-    for size in _blocks(EXCHANGES, len(both)):
-        mixed = random.permuted(np.broadcast_to(both, (size, len(both))), axis=1)
-        gaps = mixed[:, : len(mine)].mean(axis=1) - mixed[:, len(mine) :].mean(axis=1)
-        extreme += _extreme(gaps, value)
-    return MeasuredDifference(value, low, high, (extreme + 1) / (EXCHANGES + 1))
+    ours, others = _resampled_means(mine, seed), _resampled_means(theirs, seed + 1)
+    low, high = _middle([ours - others])
+    both, times = np.unique(np.concatenate([mine, theirs]), return_counts=True)
+    drawn = np.random.default_rng(seed).multivariate_hypergeometric(times, len(mine), size=EXCHANGES)
+    gaps = drawn @ both / len(mine) - (times - drawn) @ both / len(theirs)
+    return MeasuredDifference(value, low, high, (_extreme(gaps, value) + 1) / (EXCHANGES + 1))
+
+
+def _resampled_means(values: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """Return the means of samples drawn with replacement, by how often each distinct value is drawn."""
+    distinct, times = np.unique(values, return_counts=True)
+    drawn = np.random.default_rng(seed).multinomial(len(values), times / len(values), size=ROUNDS)
+    return np.asarray(drawn @ distinct / len(values), dtype=np.float64)
 
 
 def micro_f1(counts: NDArray[Any]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
+from functools import lru_cache
 
 from workbench.ports import Entry
 from workbench.records.answers.usage import DoorUse, RuleUse, SessionUse
@@ -30,18 +31,16 @@ class KnownRules:
 
 def opened_after(touch: FileTouch, given: Handover) -> bool:
     """Whether a file was read or edited after a hand-over."""
-    return edited_after(touch, given) or _is_after(touch.read_at, touch.read_entry, given)
+    if touch.read_entry >= 0 and given.seen >= 0:
+        return touch.read_entry >= given.seen or edited_after(touch, given)
+    return touch.read_at >= int(given.at) or edited_after(touch, given)
 
 
 def edited_after(touch: FileTouch, given: Handover) -> bool:
     """Whether a file was edited after a hand-over."""
-    return _is_after(touch.edited_at, touch.edit_entry, given)
-
-
-def _is_after(at: int, entry: int, given: Handover) -> bool:
-    if entry >= 0 and given.seen >= 0:
-        return entry >= given.seen
-    return at >= int(given.at)
+    if touch.edit_entry >= 0 and given.seen >= 0:
+        return touch.edit_entry >= given.seen
+    return touch.edited_at >= int(given.at)
 
 
 def door_uses(records: UsageRecords) -> tuple[DoorUse, ...]:
@@ -137,27 +136,30 @@ def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
     )
 
 
-def session_measures(records: UsageRecords, rules: KnownRules) -> dict[str, list[Mapping[str, float]]]:
-    """Return by variant of the matching what was measured of each session; what cannot be is left out."""
+def session_measures(
+    records: UsageRecords, rules: KnownRules, sessions: Iterable[SessionUse]
+) -> dict[str, list[Mapping[str, float]]]:
+    """Return by variant of the matching what was measured of each session; what cannot be is left out.
+
+    `sessions` are those of `session_uses`.
+    """
     found: dict[str, list[Mapping[str, float]]] = {}
-    broken = _broken(records)
+    broken, uses = _broken(records), {one.session_id: one for one in sessions}
     for session, given in _by_session(records.handovers).items():
-        variant = next((one.variant for one in given if one.variant), "")
-        if not variant or not session:
+        use = uses[session]
+        if not use.variant or not session:
             continue
         handed = {one for each in given for one in each.passages} & rules.ids
         judged = (handed | _loaded(records, session, rules)) & rules.checkable
-        later = _look(given, records, session, _given_files(given)[session])
         measures = {"rules given": float(len(handed))}
         if judged:
             obeyed = judged - broken.get(session, frozenset())
             measures["share of rules obeyed"] = len(obeyed) / len(judged)
-        if later.files:
-            measures["share of files opened"] = len(later.opened) / len(later.files)
-        outcome = session_outcome(records.outcomes.get(session, ()))
-        if outcome != "unknown":
-            measures["share of sessions that succeeded"] = float(outcome == "success")
-        found.setdefault(variant, []).append(measures)
+        if use.files:
+            measures["share of files opened"] = use.opened / use.files
+        if use.outcome != "unknown":
+            measures["share of sessions that succeeded"] = float(use.outcome == "success")
+        found.setdefault(use.variant, []).append(measures)
     return found
 
 
@@ -241,16 +243,19 @@ def _look(
     for touch in records.touches.get(session, ()):
         path = touch.path
         gave = first.get(path)
-        if gave is not None and opened_after(touch, gave):
+        since = edited_after(touch, start)
+        if gave is None:
+            if since or opened_after(touch, start):
+                other.add(path)
+        elif since if gave is start else edited_after(touch, gave):
             opened.add(path)
-            if edited_after(touch, gave):
-                changed.add(path)
-        elif gave is None and opened_after(touch, start):
-            other.add(path)
-        if edited_after(touch, start):
+            changed.add(path)
+        elif opened_after(touch, gave):
+            opened.add(path)
+        if since:
             edited.add(path)
             by_any = everything.get(path)
-            if by_any is None or not edited_after(touch, by_any):
+            if by_any is None or not (by_any is start or edited_after(touch, by_any)):
                 missed.add(path)
     near = _nearby(other, first, records.neighbours)
     return _Later(
@@ -265,11 +270,14 @@ def _look(
 
 
 def _nearby(paths: Iterable[str], given: Collection[str], neighbours: Mapping[str, frozenset[str]]) -> int:
-    folders = {path.rpartition("/")[0] for path in given}
-    return sum(
-        path.rpartition("/")[0] in folders or not neighbours.get(path, frozenset()).isdisjoint(given)
-        for path in paths
-    )
+    folders = set(map(_folder, given))
+    beside = frozenset().union(*(neighbours.get(path, ()) for path in given))
+    return sum(path in beside or _folder(path) in folders for path in paths)
+
+
+@lru_cache(maxsize=65_536)
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _given_files(handovers: Iterable[Handover]) -> dict[str, dict[str, Handover]]:

@@ -31,7 +31,7 @@ def usage_for(project: OpenedProject, since: float, span: str) -> UsageResponse:
     rules = _known_rules(rules_in_book(project) if records.handovers else ())
     sessions = session_uses(records, rules)
     by_rule = rule_uses(records, rules)
-    measures = session_measures(records, rules)
+    measures = session_measures(records, rules, sessions)
     gaps = variant_gaps(measures, by_rule) if DEFAULT_VARIANT in measures and len(measures) > 1 else ()
     return UsageResponse(span, door_uses(records), sessions, by_rule, gaps)
 
