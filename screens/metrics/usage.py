@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _DOORS = (
     Column("event", "Hand-over", 16, priority=9),
-    Column("agent", "Agent", 8, priority=3),
+    Column("agent", "Agent", 8, priority=7),
     Column("asked", "Asked", 6, "right", priority=6),
     Column("silent", "Silent", 6, "right", priority=4),
     Column("tokens", "Tokens", 7, "right", priority=7),
@@ -136,7 +136,7 @@ def rule_cells(one: RuleUse, texts: Mapping[str, str]) -> tuple[Content, ...]:
     return (
         shown(" ".join(texts.get(one.rule_id, one.rule_id).split())),
         *map(_number, (one.matched, one.given, one.loaded)),
-        _number(one.obeyed) if one.checkable else Content("no check"),
+        Content(f"{one.obeyed:,}" if one.checkable else "·"),
         _warned("✗", one.broken, "$text-error") if one.checkable else Content("·"),
         *map(_number, (one.success, one.failed)),
         shown(one.variant, "$text-muted"),
@@ -168,7 +168,7 @@ def door_story(one: DoorUse) -> str:
             (one.files, "files shown or named"),
             (one.opened, "of these read or edited later on"),
             (one.changed, "of these edited later on"),
-            (one.nearby, "other files touched: in their folders, or neighbours by imports"),
+            (one.nearby, "other files touched: beside them, or linked by imports"),
             (one.elsewhere, "other files touched elsewhere"),
             (one.edited, "files edited in those sessions"),
             (one.missed, "of these given by nothing"),

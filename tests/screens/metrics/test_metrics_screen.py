@@ -106,7 +106,7 @@ def test_only_a_check_judges_whether_a_rule_was_obeyed() -> None:
     assert row == ["Never push [/]", "3", "2", "·", "1", "✗ 1", "1", "·", ""]
     assert "        1  had it and broke it" in rule_story(judged, {})
     blind = replace(judged, checkable=False, obeyed=0, broken=0, variant="wide")
-    assert [str(cell) for cell in rule_cells(blind, {})][4:6] == ["no check", "·"]
+    assert [str(cell) for cell in rule_cells(blind, {})][4:6] == ["·", "·"]
     assert "had it and obeyed" not in rule_story(blind, {})
     assert "variant wide" in rule_story(blind, {})
     gap = VariantGap("tokens added", False, "wide", 12, 11, 900.0, 700.0, -200.0, -380.0, -15.0, 0.04)
