@@ -30,6 +30,7 @@ from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from workbench.curation.steps import BuiltUpon
+    from workbench.entry.os.clipboard import Copied
     from workbench.lists.tables import TableRebuild
 
 _WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
@@ -175,8 +176,10 @@ class WorkbenchApp(Sitting):
         """Put a text on the clipboard and say what was done with it, and no more than that."""
         self._clipboard = text  # what ctrl+v pastes within the app
 
-        def then(sentence: str) -> None:
-            self.report(f"{what}: {sentence}")
+        def then(copied: Copied) -> None:
+            self.report(copied.short)
+            if not copied.confirmed:
+                self.log_of_actions.add(f"# copy {what}", copied.message)
 
         self.jobs.start(self.screen, "Copying", partial(self._copied, text), then, quiet=True)
 
@@ -317,14 +320,14 @@ class WorkbenchApp(Sitting):
 
     # How it works.
 
-    def _copied(self, text: str, job: Job) -> str:
+    def _copied(self, text: str, job: Job) -> Copied:
         from workbench.entry.os.clipboard import copy
 
         driver = self._driver
         send = None if driver is None else partial(self.call_from_thread, driver.write)
         with self.engine.workspace(job.progress) as place:
             state = place.location.root
-        return copy(text, self.engine.config.clipboard, terminal_write=send, directory=state).message
+        return copy(text, self.engine.config.clipboard, terminal_write=send, directory=state)
 
     def _step(self, verb: str, done: str) -> None:
         here = self.section

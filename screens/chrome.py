@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from screens.commands import SECTIONS, Section, find_command, shown_key
+from screens.commands import SECTIONS, WIDGET_RANKS, Section, find_command, shown_key
 from screens.jobs import Job
 from screens.safe_text import shown
 from screens.themes import style_of
@@ -163,7 +163,12 @@ class CommandFooter(Widget):
         found: dict[str, FooterEntry] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
-            command = find_command(binding.id) if binding.id else None
+            identifier = binding.id or ""
+            command = find_command(identifier) if identifier else None
+            if rank := WIDGET_RANKS.get(identifier):
+                key = self.app.get_key_display(binding)
+                found[identifier] = FooterEntry(key, binding.description, binding.action, rank)
+                continue
             if command is None or not command.rank or not active.enabled or command.id in found:
                 continue
             if self._is_written(binding.key):

@@ -158,6 +158,12 @@ def widget_bindings(widget: str) -> list[BindingType]:
     ]
 
 
+WIDGET_RANKS: Final[Mapping[str, int]] = {
+    one["id"]: one["rank"] for keys in _DECLARED["widgets"].values() for one in keys if "rank" in one
+}
+"""The order in the footer of keys that widgets have there while they are focused."""
+
+
 _NAMES: Final = {
     "question_mark": "?",
     "colon": ":",

@@ -11,7 +11,7 @@ from pathlib import Path
 from screens.base import SectionScreen
 from screens.jobs import Failure, Job
 from screens.plan import query, work
-from screens.plan.candidates import PackCandidate, ShownPlan
+from screens.plan.candidates import FILES, PackCandidate, ShownPlan
 from screens.plan.first_run import FirstRun
 from screens.plan.query import PlanQuery
 from screens.widgets.filter import FilterBar
@@ -19,6 +19,7 @@ from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
 from workbench.errors import UsageError
 
+_MARGIN, _WIDEST = 12, 88  # cells of the screen beside a dialog's text, and of the text
 _PULSE = 0.25  # seconds between two looks at how far the first index is
 
 
@@ -37,6 +38,15 @@ class PlanActions(SectionScreen):
 
     def show_candidate(self) -> None:
         """Show the candidate under the cursor."""
+        raise NotImplementedError
+
+    @property
+    def candidate(self) -> PackCandidate | None:
+        """The candidate under the cursor."""
+        raise NotImplementedError
+
+    def note_task(self, task: str) -> None:
+        """Have a task first among those that up brings back."""
         raise NotImplementedError
 
     @property
@@ -71,6 +81,8 @@ class PlanActions(SectionScreen):
             more = panel.counted if command_id == "plan.index" else panel.transcripts
             return self.first and self.indexing is None and more
         if self.first:
+            return False
+        if command_id == "plan.copy-pack" and not self.editor.has_focus:
             return False
         if command_id in _NEED_A_PLAN and self.plan is None:
             return None
@@ -132,6 +144,14 @@ class PlanActions(SectionScreen):
         self.bench.log_action(("index",), failure.message, failed=True)
 
     # The task and how it is planned.
+
+    def action_new(self) -> None:
+        """Start a new task; the last one is a key up."""
+        if not self.asked.blank:
+            self.note_task(self.asked.task)
+        self.editor.text = ""
+        self.editor.focus()
+        self.replan(replace(self.asked, task="", pinned=(), excluded=()), log=False)
 
     def action_task(self) -> None:
         """Write the task."""
@@ -240,6 +260,31 @@ class PlanActions(SectionScreen):
             reasons = why_text(response, dropped=len(response.dropped_candidates))
             self.app.push_screen(Details("Why this pack", reasons))
 
+    def action_explain(self) -> None:
+        """Show what each signal gives the file under the cursor, and what would bring it in."""
+        one = self.candidate
+        if one is None or one.kind != FILES:
+            self.say("only files are explained by signals; Why has the reason for this one")
+            return
+        job = partial(work.explain_candidate, self.engine, self.asked, one.name, self._text_width)
+        self.ask("Explaining", job, partial(self._show_text, f"Explain · {one.name}"), group="explain")
+
+    def action_compare(self) -> None:
+        """Show baseline and hybrid side by side."""
+        job = partial(work.compare_rankings, self.engine, self.asked, self._text_width)
+        then = partial(self._show_text, "Baseline | hybrid")
+        self.ask("Comparing", job, then, group="compare")
+
+    @property
+    def _text_width(self) -> int:
+        """Cells of a text in a dialog."""
+        return min(self.app.size.width - _MARGIN, _WIDEST)
+
+    def _show_text(self, title: str, text: str) -> None:
+        from screens.widgets.code import Details
+
+        self.app.push_screen(Details(title, text))
+
     # What leaves the screen.
 
     def action_copy(self) -> None:
@@ -248,6 +293,10 @@ class PlanActions(SectionScreen):
             self.bench.copy(self.plan.text, "the pack")
             self._handed_over(self.plan)
             self.bench.log_action(self.asked.arguments("--copy"))
+
+    def action_copy_pack(self) -> None:
+        """Copy the pack from the task field."""
+        self.action_copy()
 
     def action_export(self) -> None:
         """Ask for a form and a path, and write the pack there."""
@@ -321,7 +370,18 @@ class PlanActions(SectionScreen):
 
 
 _NEED_A_PLAN = frozenset(
-    ("plan.pin", "plan.exclude", "plan.copy", "plan.export", "plan.save", "plan.pack", "plan.reasons")
+    (
+        "plan.pin",
+        "plan.exclude",
+        "plan.copy",
+        "plan.copy-pack",
+        "plan.export",
+        "plan.save",
+        "plan.pack",
+        "plan.reasons",
+        "plan.explain",
+        "plan.compare",
+    )
 )
 
 

@@ -6,7 +6,7 @@ time. Each state has a glyph of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +21,7 @@ from screens.widgets.table_rows import ListRows
 from workbench.lists.filters import Field, FieldKind
 from workbench.plan.response import missing_here
 from workbench.records.project import CacheStatus
+from workbench.text.counts import counted, tenths
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class PackCandidate:
 
     `name` is what pins and exclusions call it: a path or an id. `title` is what it is shown as, `place` where
     it comes from. `form` is how it is in the pack; `text` what it says there, its line numbers in `numbers`.
+    A row that stands for all passages of a kind names it in `folds`.
     """
 
     kind: str
@@ -73,6 +75,7 @@ class PackCandidate:
     text: str = ""
     numbers: tuple[int, ...] = ()
     spans: tuple[tuple[int, int], ...] = ()
+    folds: str = ""
 
     @property
     def named(self) -> bool:
@@ -82,7 +85,7 @@ class PackCandidate:
     @property
     def key(self) -> str:
         """What identifies it among all candidates."""
-        return f"{self.kind}:{self.name}"
+        return f"fold:{self.folds}" if self.folds else f"{self.kind}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,8 @@ COLUMNS: Final = (
     Column("why", "Why", share=3, least=22, priority=1),
 )
 _MOST_TITLE: Final = 300
+_FEWEST_FOLDED: Final = 2
+_CLOSED: Final = "enter opens"
 _KINDS: Final = {RULES: "§", LEARNINGS: "¶", SEGMENTS: "»", FILES: ""}
 
 
@@ -151,11 +156,56 @@ def list_rows(
     return ListRows(candidates, key=lambda one: one.key, cells=cells, order=order)
 
 
+def fold_passages(plan: ShownPlan, opened: Collection[str]) -> list[PackCandidate]:
+    """Return the rows of a plan: files first, and the passages of a kind in one row unless it is opened.
+
+    What is pinned or excluded has a row of its own always. Files that are only named come after the passages,
+    what is out last.
+    """
+    tokens = {portion.kind: portion.tokens for portion in plan.portions}
+    files = [one for one in plan.candidates if one.kind == FILES]
+    kinds = dict.fromkeys(one.kind for one in plan.candidates if one.kind != FILES)
+    rows = [one for one in files if one.state == IN and one.form != "path"]
+    for kind in kinds:
+        of_kind = [one for one in plan.candidates if one.kind == kind]
+        plain = [one for one in of_kind if not (one.pinned or one.excluded)]
+        rows += [one for one in of_kind if one.pinned or one.excluded]
+        if len(plain) < _FEWEST_FOLDED:
+            rows += plain
+            continue
+        rows.append(_fold(kind, plain, tokens.get(kind, 0), opened=kind in opened))
+        rows += plain if kind in opened else []
+    rows += [one for one in files if one.state == IN and one.form == "path"]
+    return rows + [one for one in files if one.state == OUT]
+
+
+def _fold(kind: str, folded: Sequence[PackCandidate], tokens: int, *, opened: bool) -> PackCandidate:
+    inside = [one for one in folded if one.state == IN]
+    out = len(folded) - len(inside)
+    return PackCandidate(
+        kind=kind,
+        name="",
+        title=" · ".join(
+            part
+            for part in (
+                counted(len(inside), kind.removesuffix("s")) if inside else f"no {kind.removesuffix('s')}",
+                f"{tokens:,} tokens" if inside else "",
+                f"{out:,} left out" if out else "",
+            )
+            if part
+        ),
+        tokens=tokens if inside else None,
+        why="enter closes" if opened else _CLOSED,
+        text="\n".join(f"{'✓' if one.state == IN else '·'} {one.title}" for one in folded),
+        folds=kind,
+    )
+
+
 def cells(one: PackCandidate) -> tuple[Content, ...]:
     """Return state, name, form, tokens, score and reason."""
     inside = one.state == IN
     tone = "" if inside else "$text-muted"
-    form = one.form if inside else "out"
+    form = one.form if inside else "out"  # a row that folds has neither form nor score
     return (
         state(one),
         name(one),
@@ -167,7 +217,9 @@ def cells(one: PackCandidate) -> tuple[Content, ...]:
 
 
 def state(one: PackCandidate) -> Content:
-    """Return the glyph of a candidate's state: in, pinned, pinned without room, excluded, out."""
+    """Return the glyph of a candidate's state: in, pinned, pinned without room, excluded, out, folded."""
+    if one.folds:
+        return Content.styled("▸" if one.why == _CLOSED else "▾", "bold $text-primary")
     if one.excluded:
         return Content.styled("✗", "bold $text-error")
     if one.pinned:
@@ -218,29 +270,46 @@ def milliseconds(response: PlanResponse) -> float:
     return response.timing.get("total", 0.0)
 
 
-def query_line(asked: PlanQuery, plan: ShownPlan | None, *, strict: bool) -> Content:
-    """Return in one line how a task is planned: kind, ranking, overrides."""
-    parts = [_kind_of_task(asked, plan)]
-    parts.append(_pair("ranking", "baseline" if asked.baseline else "hybrid", asked.baseline))
-    if strict:
-        parts.append(_pair("", "strict", True))
-    if asked.pinned:
-        parts.append(_pair("◆", f"{len(asked.pinned)} pinned", True))
-    if asked.excluded:
-        parts.append(_pair("✗", f"{len(asked.excluded)} excluded", True))
-    return Content("  ").join(parts)
+@dataclass(frozen=True, slots=True)
+class HeaderPart:
+    """A part of the line over the list. Where not all fit, those of the highest `rank` are left out."""
+
+    text: Content
+    rank: int
 
 
-def _kind_of_task(asked: PlanQuery, plan: ShownPlan | None) -> Content:
-    if asked.query_type:
-        return _pair("kind", asked.query_type, True)
+def header_parts(asked: PlanQuery, plan: ShownPlan | None, limit: int, *, strict: bool) -> list[HeaderPart]:
+    """Return tokens, what was chosen for this plan, its confidence, what it leaves out, the kind of task."""
+    used = 0 if plan is None else plan.response.budget_report.estimated_used
+    over = plan is not None and used > plan.limit
+    numbers = f"{used:,} of {limit if plan is None else plan.limit:,} tokens"
+    chosen = [
+        (asked.baseline, "baseline"),
+        (strict, "strict"),
+        (bool(asked.query_type), asked.query_type),
+        (bool(asked.pinned), f"◆ {len(asked.pinned)} pinned"),
+        (bool(asked.excluded), f"✗ {len(asked.excluded)} excluded"),
+    ]
+    parts = [HeaderPart(shown(numbers, "bold reverse $text-error" if over else "bold"), 0)]
+    parts += [HeaderPart(shown(text, "bold $text-warning"), 1) for is_so, text in chosen if is_so]
     if plan is None:
-        return _pair("kind", "by its words", False)
+        return parts
+    if words := confidence_in_short(plan.response):
+        parts.append(HeaderPart(shown(words), 2))
+    if out := len(plan.candidates) - plan.selected:
+        parts.append(HeaderPart(shown(f"{out:,} left out", "$text-muted"), 3))
     intent = plan.response.intent
-    sure = f" {intent.confidence:.0%}" if intent.confidence else ""
-    return _pair("kind", f"{intent.predicted}{sure}", False)
+    if not asked.query_type and intent.confidence:
+        kind = shown(f"{intent.predicted} {intent.confidence:.0%}", "$text-muted")
+        parts.append(HeaderPart(kind, 4))
+    return parts
 
 
-def _pair(label: str, value: str, chosen: bool) -> Content:
-    head = shown(f"{label} ", "$text-muted") if label else Content("")
-    return Content.assemble(head, shown(value, "bold $text-warning" if chosen else ""))
+def confidence_in_short(response: PlanResponse) -> str:
+    """Return how sure a plan is, in a few words, "" where that is not known."""
+    if response.low_confidence:
+        return "! unsure: say more, or search further"
+    found = response.confidence
+    if found is None or found.pack is None:
+        return ""
+    return f"every right file {tenths(found.pack)} plans"

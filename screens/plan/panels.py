@@ -7,6 +7,7 @@ was put aside. What scores nothing has no bars, and a reason instead.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -17,9 +18,10 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from screens.commands import widget_bindings
-from screens.plan.candidates import FILES, IN, PackCandidate, ShownPlan, state
+from screens.plan.candidates import FILES, IN, HeaderPart, PackCandidate, ShownPlan, state
 from screens.safe_text import shown
 from screens.themes import style_of
 from screens.widgets.bars import Contribution, bar_lines, order_rows
@@ -57,6 +59,8 @@ class BarSection:
 
 def sections_of(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, ...]:
     """Return the bars of a candidate, the ones in words first."""
+    if candidate.folds:
+        return ()
     if candidate.kind == FILES:
         return _of_file(candidate, plan)
     if candidate.name in plan.stashed:
@@ -69,6 +73,8 @@ def sections_of(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, 
 
 def headline(candidate: PackCandidate, plan: ShownPlan) -> str:
     """Return in a line whether a candidate is in, how, and how likely it is needed."""
+    if candidate.folds:
+        return ""
     parts = [candidate.form, f"{candidate.tokens:,} tokens"] if candidate.state == IN else ["out"]
     chance = (
         plan.chances.get(candidate.name) if candidate.kind == FILES and plan.model != "baseline" else None
@@ -91,6 +97,8 @@ def why_lines(candidate: PackCandidate, plan: ShownPlan, width: int) -> list[Con
         head.append(shown(f"from {candidate.place}", "$text-muted", limit=_TEXT))
     if candidate.why:
         head.append(shown(candidate.why, limit=_TEXT))
+    if candidate.folds:
+        head += [shown(line, limit=_TEXT) for line in candidate.text.splitlines()]
     lines = [line for one in head for line in one.wrap(width)]
     for section in sections_of(candidate, plan):
         lines += [Content(""), shown(section.title, "bold $text-muted")]
@@ -159,6 +167,31 @@ def _of_rule(match: RuleMatch) -> tuple[BarSection, ...]:
 
 
 _MOST_TITLE = 200
+_BETWEEN: Final = " · "
+
+
+class PlanHeader(Widget):
+    """One line over the list: tokens, confidence in words, what was left out, as much as fits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: Sequence[HeaderPart] = ()
+
+    def show(self, parts: Sequence[HeaderPart]) -> None:
+        """Show other parts."""
+        self._parts = parts
+        self.refresh()
+
+    def render(self) -> Content:
+        """Return the parts that fit, in their order."""
+        parts, width = list(self._parts), self.content_size.width
+        while len(parts) > 1 and _width(parts) > width:
+            parts.remove(max(reversed(parts), key=lambda one: one.rank))
+        return Content(_BETWEEN).join(one.text for one in parts).truncate(width, ellipsis=True)
+
+
+def _width(parts: Sequence[HeaderPart]) -> int:
+    return sum(one.text.cell_length for one in parts) + len(_BETWEEN) * (len(parts) - 1)
 
 
 class WhyPanel(ScrollView, can_focus=True):

@@ -17,19 +17,27 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 from screens.commands import bindings
 from screens.jobs import Failure
 from screens.plan import candidates, query, work
 from screens.plan.actions import PlanActions
-from screens.plan.candidates import COLUMNS, FIELDS, FILES, IN, PackCandidate, ShownPlan, list_rows
+from screens.plan.candidates import (
+    COLUMNS,
+    FIELDS,
+    FILES,
+    IN,
+    PackCandidate,
+    ShownPlan,
+    fold_passages,
+    list_rows,
+)
+from screens.plan.comparison import pack_difference
 from screens.plan.first_run import FirstRun
-from screens.plan.panels import PreviewPanel, WhyPanel
+from screens.plan.panels import PlanHeader, PreviewPanel, WhyPanel
 from screens.plan.query import PlanQuery
 from screens.safe_text import shown, shown_lines
 from screens.sitting import text_of, texts_of
-from screens.widgets.bars import BudgetBar
 from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
@@ -40,8 +48,7 @@ _LAYOUT: Final = """
 PlanScreen {
     & #plan-work { height: 1fr; }
     & PromptEditor { max-height: 6; }
-    & BudgetBar { padding: 0 1; }
-    & #plan-how { height: 1; padding: 0 1; }
+    & PlanHeader { height: 1; padding: 0 1; }
     & #plan-panes { height: 1fr; layout: horizontal; }
     & #plan-list { width: 1fr; height: 1fr; }
     & #plan-side { width: 1fr; height: 1fr; layout: vertical; }
@@ -51,7 +58,7 @@ PlanScreen {
     &.-whole WhyPanel { display: none; }
     & FirstRun { display: none; height: 1fr; }
     &.-first FirstRun { display: block; }
-    &.-first BudgetBar, &.-first #plan-how, &.-first #plan-panes { display: none; }
+    &.-first PlanHeader, &.-first #plan-panes { display: none; }
 }
 PlanScreen.-narrow {
     & #plan-panes { layout: vertical; }
@@ -65,9 +72,12 @@ PlanScreen.-wide {
     & WhyPanel { width: 2fr; height: 1fr; }
     & PreviewPanel { width: 3fr; height: 1fr; }
 }
+PlanScreen.-narrow.-why #plan-side { height: 2fr; }
+PlanScreen.-narrow.-why #plan-list { height: 3fr; }
+PlanScreen.-narrow.-short.-why #plan-side { height: 7; }
+PlanScreen.-narrow.-short.-whole #plan-side { height: 2fr; }
 PlanScreen.-short {
     & PromptEditor { min-height: 1; max-height: 3; border: none; border-left: outer $primary; }
-    & BudgetBar { height: 2; }
     & WhyPanel, & PreviewPanel { border: none; border-top: solid $panel; }
     & WhyPanel:focus, & PreviewPanel:focus-within { border: none; border-top: solid $primary; }
 }
@@ -103,6 +113,7 @@ class PlanScreen(PlanActions):
         self._anew = False
         self._packed = True
         self._open_yet = False
+        self._opened_kinds: frozenset[str] = frozenset()
         self.indexing = None
 
     def compose_body(self) -> ComposeResult:
@@ -111,8 +122,7 @@ class PlanScreen(PlanActions):
         with Vertical(id="plan-work", classes="body"):
             yield PromptEditor(placeholder="What is to be done?")
             yield FirstRun()
-            yield BudgetBar()
-            yield Static(id="plan-how", markup=False)
+            yield PlanHeader()
             with Container(id="plan-panes"):
                 with Vertical(id="plan-list"):
                     yield FilterBar(FIELDS)
@@ -134,6 +144,7 @@ class PlanScreen(PlanActions):
             "why": self.has_class("-why"),
             "whole": self.has_class("-whole"),
             "packed": self._packed,
+            "opened": sorted(self._opened_kinds),
         }
 
     def recall(self, kept: Mapping[str, Any]) -> None:
@@ -146,6 +157,7 @@ class PlanScreen(PlanActions):
         self.set_class(kept.get("why") is not False, "-why")
         self.set_class(kept.get("whole") is True, "-whole")
         self._packed = kept.get("packed") is not False
+        self._opened_kinds = frozenset(texts_of(kept, "opened"))
         self.editor.text = self.asked.task
         self.editor.recall(self._history)
         self.editor.select_all()  # what is typed first is another task; up brings this one back
@@ -232,9 +244,10 @@ class PlanScreen(PlanActions):
         if plan.gone:
             self.asked = asked.without(plan.gone)
         self._recall_tasks(plan.heads)
-        self.query_one(BudgetBar).show(plan.limit, plan.portions)
         self._show_how()
-        self.say(candidates.plan_status(plan))
+        status = candidates.plan_status(plan)
+        changed = pack_difference(before, plan) if before is not None and before.task == asked.task else ""
+        self.say(f"{changed} · {status}" if changed else status)
         self._anew = before is None or before.task != asked.task
         self._list()
         self.refresh_bindings()
@@ -285,12 +298,11 @@ class PlanScreen(PlanActions):
         self.table.set_empty(shown_lines(empty, "$text-muted"))
         keep = self._keep or (None if self._anew else self.table.cursor_key)
         self._keep, self._anew = "", False
-        self.table.set_rows(list_rows(plan.candidates, order), keep=keep)
+        rows = fold_passages(plan, self._opened_kinds) if order is None else plan.candidates
+        self.table.set_rows(list_rows(rows, order), keep=keep)
         self.show_candidate()
 
     def _show_nothing(self) -> None:
-        budget = self.asked.budget or self.engine.config.plan.budget
-        self.query_one(BudgetBar).show(budget, ())
         self._show_how()
         self.table.set_empty(shown_lines(_TEACH, "$text-muted"))
         self.table.set_rows(NoRows())
@@ -301,9 +313,9 @@ class PlanScreen(PlanActions):
     def _show_how(self) -> None:
         settings = self.engine.config.plan
         strict = settings.strict if self.asked.strict is None else self.asked.strict
-        self.query_one("#plan-how", Static).update(
-            candidates.query_line(self.asked, self.plan, strict=strict)
-        )
+        budget = self.asked.budget or settings.budget
+        parts = candidates.header_parts(self.asked, self.plan, budget, strict=strict)
+        self.query_one(PlanHeader).show(parts)
 
     def show_candidate(self) -> None:
         """Show why the candidate under the cursor is in or out, and its text or the whole pack."""
@@ -322,7 +334,7 @@ class PlanScreen(PlanActions):
         elif one is None:
             preview.show_none()
         elif one.kind != FILES:
-            preview.show_title(f"{one.kind.capitalize()} · {one.place}")
+            preview.show_title(" · ".join(filter(None, (one.kind.capitalize(), one.place))))
             preview.code.show(one.text)
         elif self._packed and one.state == IN and one.text:
             preview.show_title(f"Packed · {one.form} · {one.name}")
@@ -343,15 +355,18 @@ class PlanScreen(PlanActions):
     def _recall_tasks(self, heads: Iterable[str]) -> None:
         self.editor.recall(tuple(dict.fromkeys((*self._history, *heads))))
 
+    def note_task(self, task: str) -> None:
+        """Have a task first among those that up brings back."""
+        self._history = [task, *(one for one in self._history if one != task)][:_HISTORY]
+        self._recall_tasks(self.plan.heads if self.plan is not None else ())
+
     # Messages.
 
     @on(PromptEditor.Settled)
     def _written(self, message: PromptEditor.Settled) -> None:
         message.stop()
         if message.asked and message.text.strip():
-            rest = [task for task in self._history if task != message.text]
-            self._history = [message.text, *rest][:_HISTORY]
-            self._recall_tasks(self.plan.heads if self.plan is not None else ())
+            self.note_task(message.text)
             if not self.first:
                 self.table.focus()
         if message.text != self.asked.task or message.asked:
@@ -373,6 +388,10 @@ class PlanScreen(PlanActions):
     @on(VirtualTable.Opened)
     def _entered(self, message: VirtualTable.Opened) -> None:
         message.stop()
+        if self.candidate is not None and self.candidate.folds:
+            self._opened_kinds ^= {self.candidate.folds}
+            self._list()
+            return
         self.remove_class("-why") if self.has_class("-narrow") else None
         self.show_candidate()
         self.query_one(PreviewPanel).code.focus()

@@ -19,6 +19,7 @@ from workbench.lists.filters import Filter
 if TYPE_CHECKING:
     from workbench.entry.services.index import FirstLook
     from workbench.plan.pipeline import Plan
+    from workbench.records.plan import PlanRequest
 
 FORMATS: Final = {"text": "txt", "markdown": "md", "xml": "xml", "json": "json"}
 """How a pack can be written, and what such files are called."""
@@ -171,6 +172,38 @@ def read_file_text(root: Path, path: str, job: Job) -> bytes | str:
     return f"not shown: {found.reason}" if isinstance(found, Skipped) else found
 
 
+def explain_candidate(engine: AppEngine, asked: PlanQuery, path: str, width: int, job: Job) -> str:
+    """Return why the hybrid plan has a file or not, in words and as a table. Raises: as a plan."""
+    from textwrap import wrap
+
+    from workbench.entry.services.explanation import explain_for
+    from workbench.plan.explanation import explanation_lines
+
+    with engine.planning("explain", job.progress) as planning:
+        style, request = _style(planning.opened.config.plan.format), _request(asked, planning)
+        found = explain_for(
+            planning.opened, planning.measurement, request, path, style=style, progress=job.progress
+        )
+    lines = explanation_lines(found, width)
+    return "\n".join(
+        part
+        for line in lines
+        for part in (wrap(line, width, subsequent_indent="    ") if len(line) > width else [line])
+    )
+
+
+def compare_rankings(engine: AppEngine, asked: PlanQuery, width: int, job: Job) -> str:
+    """Return baseline and hybrid side by side for what is asked. Raises: as `make_plan`."""
+    from screens.plan.comparison import side_by_side
+
+    with engine.planning("plan", job.progress) as planning:
+        style = _style(planning.opened.config.plan.format)
+        hybrid = _plan(replace(asked, baseline=False), style, job, planning)
+        job.check()
+        baseline = _plan(replace(asked, baseline=True), style, job, planning)
+    return "\n".join(side_by_side(hybrid, baseline, width))
+
+
 def filter_candidates(candidates: Sequence[PackCandidate], wanted: Filter, job: Job) -> list[int]:
     """Return the places of the candidates a filter lets through, in their order."""
     for step in filter_rows(
@@ -184,22 +217,24 @@ def filter_candidates(candidates: Sequence[PackCandidate], wanted: Filter, job: 
 
 def _plan(asked: PlanQuery, style: str, job: Job, planning: Planning) -> Plan:
     from workbench.entry.services.plan import preview_for
-    from workbench.records.plan import MlMode
 
-    settings = planning.opened.config.plan
-    request = replace(
-        asked.request(str(planning.opened.root), settings.budget, settings.strict),
-        tool=planning.opened.config.rules.tool,
-        ml_mode=MlMode(settings.ml_mode),
-    )
     return preview_for(
         planning.opened,
         planning.measurement,
-        request,
+        _request(asked, planning),
         style=style,
         baseline=asked.baseline,
         progress=job.progress,
     )
+
+
+def _request(asked: PlanQuery, planning: Planning) -> PlanRequest:
+    from workbench.records.plan import MlMode
+
+    settings = planning.opened.config.plan
+    request = asked.request(str(planning.opened.root), settings.budget, settings.strict)
+    tool, mode = planning.opened.config.rules.tool, MlMode(settings.ml_mode)
+    return replace(request, tool=tool, ml_mode=mode)
 
 
 def _style(form: str, configured: str = "text") -> str:

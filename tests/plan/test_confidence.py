@@ -9,8 +9,9 @@ import pytest
 
 from bench.confidence import RankedTask, chances_of, fit_confidence, report
 from workbench.errors import ModelError
-from workbench.plan.confidence import chance_of_all, confidence_words
+from workbench.plan.confidence import chance_of_all
 from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, RankingModel, load_model, parse_model
+from workbench.plan.response import confidence_words
 from workbench.records.plan import RankedFile
 
 MODEL = RankingModel("m", {}, {}, (1.0, 0.0), confidence=(1.0, 0.5, 0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.text.counts import counted
+from workbench.text.counts import counted, shorten_middle
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,10 @@ from workbench.text.counts import counted
 def test_a_count_has_its_noun(count: int, nouns: tuple[str, ...], text: str) -> None:
     """One is singular, thousands are separated, a plural without s is given."""
     assert counted(count, *nouns) == text
+
+
+def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
+    """Texts that differ at the end still differ, and none is too wide."""
+    assert shorten_middle("words of the task in its path", 40) == "words of the task in its path"
+    assert shorten_middle("words of the task in its path", 15) == "words… its path"
+    assert all(len(shorten_middle("abcdefghij", width)) <= width for width in range(2, 12))

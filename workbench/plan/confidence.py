@@ -1,4 +1,4 @@
-"""How often all right files are where a plan says: the calibrated probability, and the words for it.
+"""How often all right files are where a plan says: the calibrated probability.
 
 Two numbers decide: the log-odds that nothing outside is needed, each file looked at by itself, and those of
 the likeliest file, which tell how well the task points at anything. A logistic over both is fitted with every
@@ -47,10 +47,3 @@ def chance_of_all(
     nothing, likeliest = confidence_inputs(log_odds(model, [one.score for one in free]), within)
     slope, rise, offset = model.confidence
     return round(1.0 / (1.0 + math.exp(-(slope * nothing + rise * likeliest + offset))), 4)
-
-
-def confidence_words(chance: float, where: str) -> str:
-    """Return a probability as a person reads it: `in 8 of 10 such plans all right files are in the pack`."""
-    tenths = round(chance * 10)
-    share = "in fewer than 1" if tenths < 1 else "in more than 9" if tenths > 9 else f"in {tenths}"
-    return f"{share} of 10 such plans all right files are {where}"

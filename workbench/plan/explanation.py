@@ -28,12 +28,14 @@ from workbench.records.answers.explanation import (
 )
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import RankedFile, Representation
-from workbench.text.counts import counted
+from workbench.text.counts import counted, shorten_middle
 from workbench.text.sanitize import visible_line
 
 _REASONS: Final = 3
 _ROWS: Final = 14
-_WORDS: Final = 31
+_WIDTH: Final = 80
+_LEAST_WORDS: Final = 12
+_NUMBER: Final = 9
 _EPSILON: Final = 1e-9
 _NO_SOURCE: Final = "no source proposed it: nothing of the task points to it"
 
@@ -239,8 +241,8 @@ def _score_remedy(made: FileExplanation, file: WeighedFile, last: WeighedFile) -
     return f"{goal}; {how}: {parts}"
 
 
-def explanation_lines(made: FileExplanation) -> Iterator[str]:
-    """Yield an explanation as a person reads it: plain words first, the table after."""
+def explanation_lines(made: FileExplanation, width: int = _WIDTH) -> Iterator[str]:
+    """Yield an explanation as a person reads it: plain words first, the table after, of at most `width`."""
     yield f"{visible_line(made.path)} {_verdict(made)}"
     if made.file is not None:
         yield f"  {_standing(made.file, made.candidates)}"
@@ -252,7 +254,7 @@ def explanation_lines(made: FileExplanation) -> Iterator[str]:
         yield from (f"  - {one}" for one in made.remedies)
     if made.file is not None:
         yield "What each signal gives"
-        yield from _table(made.file, made.last_in)
+        yield from _table(made.file, made.last_in, width)
 
 
 def _verdict(made: FileExplanation) -> str:
@@ -271,10 +273,11 @@ def _standing(file: WeighedFile, candidates: int) -> str:
     )
 
 
-def _table(file: WeighedFile, last: WeighedFile | None) -> Iterator[str]:
+def _table(file: WeighedFile, last: WeighedFile | None, width: int) -> Iterator[str]:
     """Yield what each signal gives the file and the last one in, the largest differences first."""
     columns = [_by_words(file)] + ([] if last is None else [_by_words(last)])
     words = {name for column in columns for name in column}
+    names = max(width - 3 - _NUMBER * (2 * len(columns) + 1), _LEAST_WORDS)
     zero = (0.0, 0.0, 0.0)
 
     def difference(name: str) -> float:
@@ -283,18 +286,19 @@ def _table(file: WeighedFile, last: WeighedFile | None) -> Iterator[str]:
 
     order = sorted(words, key=lambda name: (-difference(name), name))
     heads = "".join(f"{title:>18}" for title in ("this file", "last in")[: len(columns)])
-    yield f"  {'':<{_WORDS}}{heads}{'mixture':>9}"
-    yield f"  {'':<{_WORDS}}" + f"{'weights':>9}{'trees':>9}" * len(columns) + f"{'by hand':>9}"
+    yield f"  {'':<{names}}{heads}{'mixture':>9}"
+    yield f"  {'':<{names}}" + f"{'weights':>9}{'trees':>9}" * len(columns) + f"{'by hand':>9}"
     for name in order[:_ROWS]:
         numbers = [value for column in columns for value in column.get(name, zero)[:2]]
         numbers.append(columns[0].get(name, zero)[2])
-        short = name if len(name) < _WORDS else name[: _WORDS - 2] + "…"
-        yield f"  {short:<{_WORDS}}" + "".join(f"{_signed(value):>9}" for value in numbers)
+        yield f"  {shorten_middle(name, names - 1):<{names}}" + "".join(
+            f"{_signed(value):>9}" for value in numbers
+        )
     if len(order) > _ROWS:
         yield f"  and {len(order) - _ROWS:,} more (all of them with --json)"
     totals = [total for column in columns for total in _sums(column.values())[:2]]
     totals.append(file.mixture_score)
-    yield f"  {'sum':<{_WORDS}}" + "".join(f"{value:>9.2f}" for value in totals)
+    yield f"  {'sum':<{names}}" + "".join(f"{value:>9.2f}" for value in totals)
 
 
 def _by_words(file: WeighedFile) -> dict[str, tuple[float, float, float]]:

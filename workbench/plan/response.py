@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from workbench.places import data_file
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
-from workbench.plan.confidence import confidence_words
 from workbench.plan.render import Passage, heading, span_text
 from workbench.records.answers.plan import (
     DroppedCandidate,
@@ -33,6 +32,7 @@ from workbench.records.answers.plan import (
 from workbench.records.plan import Intent, RankedFile, Representation
 from workbench.records.project import CacheStatus, Freshness, Layer
 from workbench.records.rules import Authority
+from workbench.text.counts import tenths
 from workbench.text.sanitize import one_line, visible_line
 
 if TYPE_CHECKING:
@@ -140,6 +140,11 @@ def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
     if rest:
         lines.append(f"  - and {rest:,} more (all of them with --format json)")
     return "\n".join(lines) + "\n"
+
+
+def confidence_words(chance: float, where: str) -> str:
+    """Return a probability as a person reads it: `in 8 of 10 such plans all right files are in the pack`."""
+    return f"{tenths(chance)} such plans all right files are {where}"
 
 
 def confidence_text(found: PlanConfidence) -> str:

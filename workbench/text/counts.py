@@ -14,6 +14,20 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def tenths(chance: float) -> str:
+    """Return a probability in tenths, never as certain or impossible: `in 8 of 10`."""
+    count = round(chance * 10)
+    return f"{'in fewer than 1' if count < 1 else 'in more than 9' if count > 9 else f'in {count}'} of 10"
+
+
+def shorten_middle(text: str, width: int) -> str:
+    """Return a text in at most `width` characters, beginning and end in view: `words of…in its path`."""
+    if len(text) <= width:
+        return text
+    end = max((width - 1) * 2 // 3, 1)
+    return f"{text[: max(width - 1 - end, 0)]}…{text[-end:]}"
+
+
 def new_figure(width: int, height: int, *, color: bool) -> Any:  # noqa: ANN401 - plotext has no types
     """Return the figure, empty, `width` x `height` cells whatever the terminal has."""
     import plotext

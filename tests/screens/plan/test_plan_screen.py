@@ -17,12 +17,11 @@ from screens.app import WorkbenchApp
 from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.plan import candidates
-from screens.plan.candidates import IN, OUT, PackCandidate, ShownPlan
+from screens.plan.candidates import IN, OUT, PackCandidate, ShownPlan, fold_passages
 from screens.plan.first_run import FirstRun
 from screens.plan.panels import PreviewPanel, WhyPanel
 from screens.plan.query import PlanQuery
 from screens.plan.screen import PlanScreen
-from screens.widgets.bars import BudgetBar
 from screens.widgets.code import Details
 from screens.widgets.dialogs import Ask, Choose, Confirm
 from tests.processes import LONG
@@ -74,7 +73,10 @@ def planned(here: PlanScreen) -> bool:
 def on(here: PlanScreen, name: str) -> PackCandidate:
     """Put the cursor on a candidate and return it."""
     one = next(one for one in here.plan.candidates if one.name == name)  # type: ignore[union-attr]
-    assert here.table.select_key(one.key)
+    if not here.table.select_key(one.key):  # it is folded
+        here._opened_kinds |= {one.kind}
+        here._list()
+        assert here.table.select_key(one.key)
     return one
 
 
@@ -89,13 +91,51 @@ async def test_the_pack_follows_what_is_typed(app: WorkbenchApp) -> None:
         await settle(pilot)
         assert here.plan is not None
         assert here.asked.task == "coupon"
-        assert len(here.table.rows) == len(here.plan.candidates)
-        assert here.query_one(BudgetBar).used == here.plan.response.budget_report.estimated_used
+        assert len(here.table.rows) == len(fold_passages(here.plan, ()))
+        used = here.plan.response.budget_report.estimated_used
+        assert f"{used:,} of {here.plan.limit:,} tokens" in screen_text(app)
         assert focus_of(here) is here.editor
         assert lines(app) == []
         await press(pilot, "enter")
         assert focus_of(here) is here.table
         assert lines(app) == ["workbench plan coupon"]
+        assert "To the list" not in screen_text(app)
+
+
+async def test_the_task_field_has_its_own_keys(app: WorkbenchApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the field the pack is copied and a new task begun; the footer there says so."""
+    taken: list[str] = []
+    monkeypatch.setattr(app, "copy", lambda text, what: taken.append(text))
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot)
+        await press(pilot, "i", "t", "ctrl+y")
+        assert here.plan is not None
+        assert taken == [here.plan.text]
+        footer = screen_text(app).splitlines()[-1]
+        assert [word in footer for word in ("To the list", "Back", "Copy pack", "New task")] == [True] * 4
+        await press(pilot, "ctrl+l")
+        assert (here.editor.text, here.asked.pinned, planned(here)) == ("", (), False)
+        assert focus_of(here) is here.editor
+        await press(pilot, "up")
+        assert here.editor.text == TASK
+
+
+async def test_enter_opens_a_fold_and_closes_it(app: WorkbenchApp) -> None:
+    """The passages of a kind follow their row, and are kept open."""
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot)
+        assert here.plan is not None
+        folded = len(here.table.rows)
+        fold = next(one for one in fold_passages(here.plan, ()) if one.folds)
+        assert here.table.select_key(fold.key)
+        await press(pilot, "enter")
+        assert len(here.table.rows) > folded
+        assert here.table.cursor_key == fold.key
+        assert here.remember()["opened"] == [fold.folds]
+        await press(pilot, "W")
+        assert "only files" in screen_text(app)
+        await press(pilot, "enter")
+        assert len(here.table.rows) == folded
 
 
 async def test_a_pasted_error_of_many_lines_is_one_task(app: WorkbenchApp) -> None:
@@ -244,7 +284,7 @@ async def test_the_budget_moves_by_steps_and_by_number(app: WorkbenchApp) -> Non
 
 
 async def test_baseline_kind_and_strict_are_switched(app: WorkbenchApp) -> None:
-    """m, K and S change how it is planned, the line under the budget says so, and so does the log."""
+    """m, K and S change how it is planned, the line over the list says so, and so does the log."""
     async with app.run_test(size=(120, 40)) as pilot:
         here = await write(pilot)
         await press(pilot, "m")
@@ -256,7 +296,7 @@ async def test_baseline_kind_and_strict_are_switched(app: WorkbenchApp) -> None:
         assert here.plan.response.intent.predicted == "bugfix"
         await press(pilot, "S")
         text = screen_text(app)
-        assert "kind bugfix  ranking baseline  strict" in text
+        assert " · baseline · strict · bugfix" in text
         assert lines(app)[-1] == f"workbench plan --query-type bugfix --baseline --strict '{TASK}'"
         await press(pilot, "m", "S")
         assert here.plan.model != "baseline"
@@ -325,7 +365,7 @@ async def test_a_filter_narrows_the_list(app: WorkbenchApp) -> None:
         assert "Nothing matches the filter" in screen_text(app)
         assert len(here.table.rows) == 0
         await press(pilot, "slash", "escape")
-        assert len(here.table.rows) == len(here.plan.candidates)
+        assert len(here.table.rows) == len(fold_passages(here.plan, ()))
 
 
 async def test_the_pack_is_copied(app: WorkbenchApp, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,13 +14,26 @@ from textual.widget import Widget
 from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.plan import candidates, work
-from screens.plan.candidates import FIELDS, FILES, IN, OUT, PackCandidate, ShownPlan, cells, list_rows
+from screens.plan.candidates import (
+    FIELDS,
+    FILES,
+    IN,
+    OUT,
+    PackCandidate,
+    ShownPlan,
+    cells,
+    fold_passages,
+    list_rows,
+)
+from screens.plan.comparison import pack_difference
 from screens.plan.first_run import counts, facts, progress_text
 from screens.plan.panels import headline, sections_of
 from screens.plan.query import PlanQuery
+from screens.widgets.bars import Portion
 from workbench.entry.services.index import FirstLook
 from workbench.errors import StaleProject, UsageError
 from workbench.lists.filters import parse
+from workbench.records.answers.plan import PlanConfidence
 
 TASK = "coupon is applied twice at checkout"
 HOSTILE = "[/] x[0] \x1b[31m\0 \u202e🙂"
@@ -158,12 +171,70 @@ def test_the_status_is_honest(plan: ShownPlan) -> None:
     )
 
 
-def test_how_a_task_is_planned_is_one_line(plan: ShownPlan) -> None:
-    """Kind, ranking, strictness and wishes, with words for each."""
+def test_the_header_says_how_a_task_is_planned(plan: ShownPlan) -> None:
+    """Tokens first, then what was chosen, how sure it is and what is out; words for each."""
     asked = PlanQuery(TASK, baseline=True, query_type="bugfix", pinned=("a", "b"), excluded=("c",))
-    line = candidates.query_line(asked, plan, strict=True).plain
-    assert line == "kind bugfix  ranking baseline  strict  ◆ 2 pinned  ✗ 1 excluded"
-    assert candidates.query_line(PlanQuery(), None, strict=False).plain == "kind by its words  ranking hybrid"
+    parts = [one.text.plain for one in candidates.header_parts(asked, plan, 100, strict=True)]
+    used = plan.response.budget_report.estimated_used
+    assert parts[:4] == [f"{used:,} of {plan.limit:,} tokens", "baseline", "strict", "bugfix"]
+    assert parts[4:6] == ["◆ 2 pinned", "✗ 1 excluded"]
+    assert parts[-1] == f"{len(plan.candidates) - plan.selected:,} left out"
+    sure = structs.replace(plan.response, confidence=PlanConfidence(0.9, 0.81), low_confidence=False)
+    assert candidates.confidence_in_short(sure) == "every right file in 8 of 10 plans"
+    unsure = structs.replace(sure, low_confidence=True)
+    assert candidates.confidence_in_short(unsure).startswith("! unsure")
+    assert [one.text.plain for one in candidates.header_parts(PlanQuery(), None, 100, strict=False)] == [
+        "0 of 100 tokens"
+    ]
+
+
+def test_files_lead_and_passages_fold(plan: ShownPlan) -> None:
+    """Rules are one row with their tokens, opened they follow it; pinned and excluded ones stay in view."""
+    rules = tuple(
+        PackCandidate("rules", f"rule-{number}", f"Rule {number}", state=state, tokens=9)
+        for number, state in enumerate(("in", "in", "out", "out"))
+    )
+    files = [one for one in plan.candidates if one.kind == FILES]
+    many = replace(plan, candidates=(*rules, *files), portions=(Portion("rules", 21),))
+    rows = fold_passages(many, ())
+    folds = [one for one in rows if one.folds]
+    assert rows[0].kind == FILES
+    assert [one.title for one in folds] == ["2 rules · 21 tokens · 2 left out"]
+    assert not folds[0].named
+    assert sorted(one.key for one in rows if not one.folds) == sorted(one.key for one in files)
+    opened = fold_passages(many, {"rules"})
+    place = next(place for place, one in enumerate(opened) if one.folds)
+    assert opened[place + 1 : place + 5] == list(rules)
+    pinned = replace(many, candidates=(replace(rules[0], pinned=True), *rules[1:], *files))
+    assert replace(rules[0], pinned=True) in fold_passages(pinned, ())
+
+
+def test_what_changed_in_a_pack_is_named(plan: ShownPlan) -> None:
+    """Files that came in and went out, nothing for the same pack."""
+    inside = [one for one in plan.candidates if one.kind == FILES and one.state == "in"]
+    less = replace(plan, candidates=tuple(one for one in plan.candidates if one is not inside[0]))
+    assert pack_difference(plan, plan) == ""
+    assert pack_difference(plan, less) == f"− {inside[0].title}"
+    assert pack_difference(less, plan) == f"+ {inside[0].title}"
+
+
+def test_baseline_and_hybrid_stand_side_by_side(shop: Path) -> None:
+    """The first files of both, what moved, and whose pack has what; no line is too wide."""
+    lines = work.compare_rankings(AppEngine(shop), PlanQuery(TASK), 76, job()).splitlines()
+    assert lines[0].split() == ["baseline", "hybrid", "moved", "why"]
+    assert max(map(len, lines[:21])) <= 76
+    assert any("▲" in line or "▼" in line or " = " in line for line in lines[1:21])
+    assert any(line.startswith("✓ in its pack") for line in lines)
+
+
+def test_a_file_is_explained_as_the_command_does(shop: Path) -> None:
+    """Plain words first, then the table of signals."""
+    engine = AppEngine(shop)
+    path = next(one.name for one in made(shop).candidates if one.kind == FILES)
+    lines = work.explain_candidate(engine, PlanQuery(TASK), path, 68, job()).splitlines()
+    assert max(map(len, lines)) <= 68
+    assert lines[0].startswith(f"{path} is ")
+    assert "What each signal gives" in lines
 
 
 def test_strict_refuses_a_changed_project(roastery: Path) -> None:

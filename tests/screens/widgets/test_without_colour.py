@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from textual.widget import Widget
 
-from screens.widgets.bars import BudgetBar, Contribution, FeatureBars, Portion
+from screens.widgets.bars import Contribution, FeatureBars
 from screens.widgets.code import CodeView
 from screens.widgets.diff import WordDiff
 from screens.widgets.form import FieldForm, FormField
@@ -20,7 +20,6 @@ WIDGETS: list[tuple[Callable[[], Widget], list[str]]] = [
         lambda: FeatureBars([Contribution("a", 1.0), Contribution("b", -1.0)]),
         ["│███", "███│", "+1.000", "-1.000"],
     ),
-    (lambda: BudgetBar(10, [Portion("rules", 20)]), ["! over by 10", "!!!"]),
     (lambda: CodeView("a\nb", marks=[(2, 2)]), [" 1 >a", " 2▌ b"]),
     (lambda: FieldForm([FormField("f", "F", True, kind="flag")]), ["[x] yes"]),
     (lambda: TimelineBar([0.0, 10.0], selected=10.0), ["▲"]),

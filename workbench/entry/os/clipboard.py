@@ -53,6 +53,17 @@ class Copied:
     path: Path | None
     message: str
 
+    @property
+    def short(self) -> str:
+        """What was done, in a line that leads with the result."""
+        size = describe_size(self.bytes)
+        if self.path is not None:
+            return f"Wrote {size} to {visible_line(str(self.path))}: there is no clipboard"
+        return f"Copied {size}{_THROUGH[self.means]}"
+
+
+_THROUGH: Mapping[Means, str] = {"native": "", "tmux": " through tmux", "osc52": " through the terminal"}
+
 
 def copy(
     text: str,

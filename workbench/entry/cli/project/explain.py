@@ -17,7 +17,7 @@ from workbench.entry.os.terminal import fold
 from workbench.errors import UsageError
 from workbench.plan.explanation import explanation_lines
 from workbench.records.answers.explanation import ExplainResponse, FileExplanation
-from workbench.records.plan import PlanRequest
+from workbench.records.plan import MlMode, PlanRequest
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
@@ -123,6 +123,7 @@ def _plan(
             pinned=tuple(name_from_here(name, root) for name in pins),
             excluded=tuple(name_from_here(name, root) for name in excludes),
             tool=work.opened.config.rules.tool,
+            ml_mode=MlMode(settings.ml_mode),
         )
         style = "text" if settings.format == "json" else settings.format
         return explain_for(work.opened, work.measurement, request, path, style=style, progress=work.progress)
