@@ -37,12 +37,16 @@ def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> Pair
     Of pairs that wait no more since a side got new words the tables say afterwards what they are now.
     """
     conflicts = engine.lists().conflicts
-    now = conflicts.waiting()
-    if seen.waiting is None:
+
+    def read() -> tuple[WaitingConflicts, Mapping[int, ConflictRow]]:
+        waiting = conflicts.waiting()
+        numbers = () if seen.waiting is None else tuple(differences(seen.waiting, waiting).tolist())
+        rows = conflicts.listed(ConflictOverlay(kept=numbers)).rows(numbers) if numbers else {}
+        return waiting, rows
+
+    now, rows = conflicts.listed().snapshot(read)
+    if not rows:
         return PairLook(now, confirmed=seen.settled)
-    differing = differences(seen.waiting, now)
-    numbers = tuple(differing.tolist())
-    rows = conflicts.listed(ConflictOverlay(kept=numbers)).rows(numbers) if numbers else {}
     heirs: dict[str, str] = {}
     there = set(now.numbers.tolist())
     if gone := [row for number, row in rows.items() if number not in there and row.id not in seen.settled]:

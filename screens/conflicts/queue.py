@@ -169,8 +169,13 @@ def _numbers(identifiers: Iterable[str]) -> tuple[int, ...]:
 
 def _among(numbers: Int64, identifiers: Iterable[str]) -> set[str]:
     """Return the ids whose numbers are among some that ascend."""
-    import numpy as np
-
-    ids = list(identifiers)
-    there = np.isin(np.array([row_number(one) for one in ids], dtype=np.int64), numbers)
-    return {one for one, found in zip(ids, there.tolist(), strict=True) if found}
+    if not len(numbers):
+        return set()
+    wanted = {one: row_number(one) for one in identifiers}
+    places = numbers.searchsorted(list(wanted.values())).tolist()
+    last = len(numbers) - 1
+    return {
+        one
+        for (one, number), at in zip(wanted.items(), places, strict=True)
+        if numbers[min(at, last)] == number
+    }
