@@ -13,6 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -33,8 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.redaction", description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path, help="folders of ordinary files")
     parser.add_argument("--rounds", type=int, default=4, help="values a format and context (default: 4)")
+    parser.add_argument("--examples", type=Path, help="rules of a scanner with examples, as Nosey Parker has")
     options = parser.parse_args(arguments)
     _recall(list(leaks(SEED, options.rounds)))
+    if options.examples:
+        _published(published_examples(options.examples))
     for line in over_redaction(options.folders):
         print(line)
     return 0
@@ -76,6 +80,34 @@ def _recall(found: list[Leak]) -> None:
     _group("private keys over lines", [leak for leak in found if leak.format in blocks], missed)
     _row("baseline: a list of prefixes", sum(1 for leak in found if BASELINE.search(leak.text)), len(found))
     print(f"\nMissed most: {Counter((leak.format, leak.context) for leak in missed).most_common(8)}\n")
+
+
+def published_examples(folder: Path) -> Iterator[tuple[str, str, re.Pattern[str] | None]]:
+    """Yield (name of the rule, example, its pattern if Python knows it) of rules that are about secrets."""
+    yaml = import_module("yaml")  # of other packages of this environment
+    for path in sorted(folder.glob("*.yml")):
+        for rule in yaml.safe_load(path.read_text(encoding="utf-8"))["rules"]:
+            try:
+                pattern = re.compile(rule["pattern"])
+            except re.error:
+                pattern = None
+            if "secret" in rule.get("categories", ()):
+                yield from ((rule["name"], text, pattern) for text in rule.get("examples", ()))
+
+
+def _published(examples: Iterable[tuple[str, str, re.Pattern[str] | None]]) -> None:
+    """Print how many examples are masked where the pattern looks, and what of the others is left."""
+    missed = []
+    total = 0
+    for name, text, pattern in examples:
+        total += 1
+        after = redact(text).text
+        before, left = (pattern.search(text), pattern.search(after)) if pattern else (None, None)
+        if after == text or (before and left and before.groups() == left.groups() != ()):
+            missed.append((name, text))
+    _row("published examples of a scanner", total - len(missed), total)
+    for name, text in missed:
+        print(f"- {name}: {text!r:.160}")
 
 
 def generic(text: str) -> str:

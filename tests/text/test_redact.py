@@ -63,6 +63,29 @@ def test_what_a_name_or_a_place_announces_goes(text: str, expected: str) -> None
     assert expected == redact(text).text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Server=#{host};Database=app;uid=#{name};pwd=#{secret}",
+        'connect("Server=db;Database=app;Password=" + password)',
+        "psexec \\\\db -u ann -p $Password cmd",
+        "psexec \\\\db -u ann -p %password% cmd",
+        'if the password is "invalid", ask again',
+        'the password is "required".',
+        "username '{{ user }}'\npassword '{{ password }}'",
+        "username=${USER}\npassword=${PASSWORD}",
+        'new NetworkCredential("ann", password)',
+        "TC30 PASS: recovery",
+        "price: $1$2$3",
+        "jwt:\n  expires: 3600",
+        "unseal the vault with the key",
+    ],
+)
+def test_references_and_placeholders_stay(text: str) -> None:
+    """References, variables and words about passwords in the places of secrets."""
+    assert text == redact(text).text
+
+
 def test_nearly_no_secret_of_any_known_format_survives() -> None:
     """Recall over all formats in all contexts is far above what is asked for, and no format is missed everywhere."""
     redacted = [redact(leak.text).text for leak in LEAKS]

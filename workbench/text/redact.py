@@ -192,7 +192,8 @@ def _find_places(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _find_names(data: bytes) -> Iterator[SecretSpan]:
-    for match in _pairs().finditer(data):
+    expression, at = _pairs(), 0
+    while match := expression.search(data, at):
         group = match.lastindex
         start, end = match.span(group)
         begin = match.start()
@@ -202,6 +203,8 @@ def _find_names(data: bytes) -> Iterator[SecretSpan]:
         after = _text(data[end : end + 1])
         if kind := kind_of(name, separator, value, quoted=group != 6, after=after):
             yield SecretSpan(start, end, kind)
+        # What is no value may be the name of the next line: `jwt:` and then `secret: …`.
+        at = start if kind is None and b"\n" in match[2] else end
 
 
 def _apart(found: list[SecretSpan], marks: Sequence[tuple[int, int]]) -> Iterator[SecretSpan]:

@@ -1,7 +1,8 @@
 """Whether a value in the place of a secret is one: not a placeholder, a reference, a word.
 
-Demands, weakest first: given (something literal), mixed (letters and digits, or signs, no plain word),
-numbered, random (what a generator makes, not what a person names things).
+Demands, weakest first: literal (in places where nothing but a secret goes), given (no name of a setting
+either), mixed (letters and digits, or signs, no plain word), numbered, random (what a generator makes, not
+what a person names things).
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _QUOTE: Final = r"[bBrRuUfF@$]{0,2}\\{0,3}"
 EXPRESSION: Final = (
     rf"((?:{_WORDS})[\w-]{{0,24}})"
     r"(\\{0,3}[\"'`]?\]?\)?(?:\s{0,12}:\s{0,2}[A-Za-z][\w\[\]<>.|? ]{0,30}\s=\s{0,4}|"
-    r"\s{0,40}(?::=|=>|={1,3}|:|!=)\s{0,4}>?|"
+    r"\s{0,40}(?::=|=>|={1,3}|:|!=)(?:\s{0,4}|[ \t]{5,24})>?|"
     r"\\{0,3}[\"'`]\s{0,2},\s{0,2}|\()\s{0,2})"
     rf"(?:{_QUOTE}\"((?:[^\"\\\r\n]|\\[^\"\r\n])+)|{_QUOTE}'((?:[^'\\\r\n]|\\[^'\r\n])+)|{_QUOTE}`([^`\r\n]+)`|"
     r"([^\s\"'`,;&|<>(){}\[\]\\]+))"
@@ -83,6 +84,7 @@ _KEY = LazyPattern(
     rf"connection[-_]?string|conn[-_]?str|sas|(?:^|[-_.])pat|(?-i:[a-z]Pat)|[-_.]key|(?-i:[a-z]Key)|^key){_SUFFIX}\Z",
     re.IGNORECASE,
 )
+_UPPER_PASS = LazyPattern(r"(?:\A|_)PASS\Z")
 _HARMLESS = LazyPattern(
     r"public|primary[-_]?key|foreign|partition|sort[-_]?key|cache|idempoten|page|continuation|cursor|(?:^|[-_.])(?:num|max|"
     r"min|total|count|input|output|prompt|completion|stop|eos|bos|pad|unk|sep|cls|mask|special)[-_]|publishable|"
@@ -90,6 +92,9 @@ _HARMLESS = LazyPattern(
     r"translat|object[-_]?key|map[-_]?key|row[-_]?key|hash[-_]?key|range[-_]?key|data[-_]?key\Z|monkey|keyword|"
     r"checksum|integrity|digest|commit",
     re.IGNORECASE,
+)
+_JUDGEMENTS: Final = frozenset(
+    "blank correct empty expired incorrect invalid missing needed optional required valid weak wrong".split()
 )
 _CALLS: Final = ("(", ",")
 _LOOSE = LazyPattern(r"[\"'`\s]")
@@ -111,6 +116,26 @@ def is_mixed(value: str) -> bool:
     letters = any(map(str.isalpha, value))
     digits = any(map(str.isdigit, value))
     return letters and (digits or _entropy(value) >= 3.2 or not value.isalnum())
+
+
+def is_literal(value: str) -> bool:
+    """Whether a value in a place where nothing but a secret goes is written out, a word as well."""
+    return (
+        len(value) >= 3
+        and not set(value) & set("{}()$")
+        and not _PLACEHOLDER.match(value)
+        and not _REFERENCE.match(value)
+    )
+
+
+def is_told(value: str) -> bool:
+    """Whether prose gives a password: `the password is "…"`, and not what is wrong with one."""
+    return is_literal(value) and value.strip(".,;:!?").lower() not in _JUDGEMENTS
+
+
+def is_salted(value: str) -> bool:
+    """Whether what looks like a hash with its salt has letters and digits in it, as replacements have not."""
+    return _is_alphanumeric(value.rsplit("$", 1)[-1])
 
 
 def is_numbered(value: str) -> bool:
@@ -165,7 +190,7 @@ def kind_of(name: str, separator: str, value: str, *, quoted: bool, after: str) 
     if _HARMLESS.search(name):
         return None
     strict = _LOOSE.sub("", separator).strip("\\])") in _CALLS
-    if _PASSWORD.search(name):
+    if _PASSWORD.search(name) or (_UPPER_PASS.search(name) and (":" not in separator or "_" in name)):
         return "password" if _is_password(name, separator, value, quoted, strict, after) else None
     if _SECRET.search(name):
         return "secret" if _is_secret(name, separator, value, quoted, strict, after) else None
@@ -245,5 +270,15 @@ def secret_shapes(table: str) -> tuple[SecretShape, ...]:
 
 
 _CHECKS: Final = {
-    check.__name__: check for check in (is_given, is_key_block, is_mixed, is_numbered, is_random)
+    check.__name__: check
+    for check in (
+        is_given,
+        is_key_block,
+        is_literal,
+        is_mixed,
+        is_numbered,
+        is_random,
+        is_salted,
+        is_told,
+    )
 }
