@@ -30,7 +30,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz
+.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -97,6 +97,9 @@ coverage: $(VENV)/.dev ## run the tests and report which lines none of them reac
 		--deselect tests/test_imports.py::test_a_plan_on_an_indexed_project_imports_what_it_uses
 	-@$(PYTHON_) -W ignore -m coverage combine --quiet
 	@$(PYTHON_) -W ignore -m coverage report --ignore-errors --sort=cover
+
+chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether the next command works (4 minutes)
+	@$(PYTHON_) -m bench.chaos
 
 fuzz: $(VENV)/.dev ## ask the HTTP server what its document allows and what it does not, at length
 	@WORKBENCH_FUZZ=100 $(PYTHON_) -m pytest -q tests/entry/http/test_fuzz.py
