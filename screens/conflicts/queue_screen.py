@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -12,9 +12,8 @@ from textual.content import Content
 
 from screens.chrome import TopBar
 from screens.conflicts.learning_pairs import LearningPairs
-from screens.conflicts.pair import PairType
-from screens.conflicts.pair_list import COLUMNS, pair_cells
-from screens.conflicts.pair_panel import PairPanel, empty_queue, unsearched
+from screens.conflicts.pair import PairSide, PairType
+from screens.conflicts.pair_panel import KINDS, OF, STATES, PairPanel, empty_queue, unsearched
 from screens.conflicts.pair_reading import PairsSeen, judge_again, look, read_pairs
 from screens.conflicts.pair_source import PairSearch, PairSource
 from screens.conflicts.queue import PairLook, PairQueue, QueuedPair
@@ -23,7 +22,7 @@ from screens.curation.record_screen import RecordScreen
 from screens.jobs import Ahead, Failure, Job
 from screens.safe_text import shown
 from screens.widgets.filter import FilterBar
-from screens.widgets.table import VirtualTable
+from screens.widgets.table import Column, VirtualTable
 from screens.widgets.window_rows import WindowRows
 from workbench.lists.conflicts import CONFLICTS, FIELDS, ConflictRow
 from workbench.lists.tables import ListTable
@@ -31,6 +30,40 @@ from workbench.lists.tables import ListTable
 Searches = Mapping[PairType, PairSearch]
 
 _SEARCHING = "searching for conflicts"
+_TEXT: Final = 400  # characters of a side that a row may show
+
+COLUMNS: Final = (
+    Column("state", "", 1, priority=9),
+    Column("glyph", "", 1, priority=9),
+    Column("kind", "Kind", 13, priority=3),
+    Column("surest", "Sure", 6, align="right", priority=4),
+    Column("of", "", 1, priority=2),
+    Column("file", "Left", priority=8, least=16),
+    Column("right", "Right", priority=7, least=16),
+    Column("action", "Suggested", 12, priority=1),
+)
+"""A column that the list can be sorted by has the name of that order."""
+
+
+def pair_cells(item: QueuedPair) -> tuple[Content, ...]:
+    """Return state, kind, certainty, both texts shortened, and what is suggested."""
+    pair = item.pair
+    glyph, style = KINDS[pair.kind]
+    faint = "" if item.waits else "$text-muted"
+    return (
+        Content.styled(*STATES[item.state]),
+        Content.styled(glyph, style),
+        Content.styled(pair.kind.value, faint),
+        Content.styled(f"{pair.score:.2f}", faint),
+        Content.styled(OF[pair.of], "$text-muted"),
+        _line(pair.left, faint),
+        _line(pair.right, faint),
+        Content.styled(pair.suggestion.action.value.replace("_", " "), "$text-muted"),
+    )
+
+
+def _line(side: PairSide, style: str) -> Content:
+    return shown(" ".join(side.text[:_TEXT].split()), style)
 
 
 class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):

@@ -14,7 +14,8 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.conftest import Work
-from tests.entry.http.conftest import TASK, TOKEN, listening
+from tests.entry.conftest import TASK
+from tests.entry.http.conftest import TOKEN, listening
 from tests.processes import LONG
 from workbench.entry.mcp.tools import TOOLS
 

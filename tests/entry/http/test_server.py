@@ -17,7 +17,8 @@ import httpx
 import pytest
 
 from tests.conftest import Work
-from tests.entry.http.conftest import TASK, asking, service_of
+from tests.entry.conftest import TASK
+from tests.entry.http.conftest import asking, service_of
 from tests.processes import LONG, running
 from workbench.entry.hooks.client import ask_server
 from workbench.entry.hooks.payloads import read_call

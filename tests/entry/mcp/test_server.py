@@ -19,6 +19,7 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 import workbench
 from tests.conftest import Work
+from tests.entry.conftest import TASK
 from tests.processes import LONG, running
 from tests.test_imports import modules
 from workbench.entry.mcp.calls import call_tool
@@ -34,21 +35,8 @@ from workbench.entry.services.opening import require_wanted
 from workbench.errors import ProjectError, UsageError, WorkbenchError
 from workbench.text.tokens import token_counter
 
-TASK = "the token is not refreshed after a 401"
 LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 SAID = "We keep sessions in redis, because the database was too slow for them."
-
-
-@pytest.fixture
-def shop(work: Work) -> Work:
-    """A repository with code and a rule, indexed."""
-    work.write("AGENTS.md", "- Never push with force.\n")
-    work.write("shop/auth.py", 'def refresh_token():\n    """Refresh the token after a 401."""\n')
-    work.write("shop/store.py", "def read(key):\n    return key\n")
-    work.commit("Refresh tokens")
-    with workbench.open_project(work.root) as project:
-        project.preview(TASK)
-    return work
 
 
 @pytest.fixture

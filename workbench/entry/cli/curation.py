@@ -16,6 +16,7 @@ from workbench.curation.ledger import Ledger
 from workbench.curation.records import CurationStep, RecordChange
 from workbench.curation.service import CurationService
 from workbench.entry.cli.frame import Function, Invocation, with_options
+from workbench.entry.cli.listing import WHY
 from workbench.entry.cli.output import Output, shorten
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
@@ -154,7 +155,7 @@ def settling_options(text_help: str, scope_help: str) -> Callable[[Function], Fu
             "--keep", type=click.Choice(["left", "right"]), help="With supersede, narrow-scope: which stays."
         ),
         click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help=scope_help),
-        click.option("--reason", default="", metavar="TEXT", help="Why, for the history."),
+        WHY,
     )
 
 

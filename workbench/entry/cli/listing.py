@@ -1,4 +1,4 @@
-"""The options that commands which list records share: a filter, an order, and where to go on."""
+"""The arguments and options that commands about records share: which, why, how many, in what order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ import click
 
 from workbench.entry.cli.frame import Function, with_options
 from workbench.lists.tables import ListType
+
+IDENTIFIERS = click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
+WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
+
+
+def limit_option(default: int = 50, shown: str = "Maximum number shown.") -> Callable[[Function], Function]:
+    """Return what gives a command `--limit`, a number of at least 1."""
+    return click.option("--limit", type=click.IntRange(1), default=default, show_default=True, help=shown)
 
 
 def list_options(listed: ListType) -> Callable[[Function], Function]:

@@ -11,6 +11,7 @@ from workbench.curation.conflicts import ConflictDecision
 from workbench.entry.cli.arguments import find_conflict
 from workbench.entry.cli.curation import check_asked, settle_conflicts, settling_options
 from workbench.entry.cli.frame import command
+from workbench.entry.cli.listing import IDENTIFIERS, WHY
 from workbench.entry.cli.memory.learnings import WIDTH, line_of
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.session import LearningSession, learning_session
@@ -23,8 +24,6 @@ from workbench.records.rules import PATH_SCOPE, Authority
 from workbench.text.counts import counted
 
 _KINDS = [one.value for one in LearningKind]
-_IDS = click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
-_WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
 
 
 @command(
@@ -76,8 +75,8 @@ def add(
 
 
 @command(examples=("workbench memory accept 1f0c2a9b", "workbench memory accept 1f0c2a9b 2e4d6c8a"))
-@_IDS
-@_WHY
+@IDENTIFIERS
+@WHY
 @click.option("--model", is_flag=True, help="A stronger model reviewed them, not a person.")
 def accept(identifiers: Sequence[str], reason: str, model: bool) -> None:
     """Mark learnings as reviewed: they come first in prompts. It does not say that they are true."""
@@ -85,24 +84,24 @@ def accept(identifiers: Sequence[str], reason: str, model: bool) -> None:
 
 
 @command(examples=('workbench memory reject 1f0c2a9b --reason "it was a typo"',))
-@_IDS
-@_WHY
+@IDENTIFIERS
+@WHY
 def reject(identifiers: Sequence[str], reason: str) -> None:
     """Reject learnings that are wrong or worthless; the same is not learned again."""
     _step(lambda work: work.service.reject(identifiers, reason=reason))
 
 
 @command(examples=('workbench memory retire 1f0c2a9b --reason "the API is gone"',))
-@_IDS
-@_WHY
+@IDENTIFIERS
+@WHY
 def retire(identifiers: Sequence[str], reason: str) -> None:
     """Retire learnings that used to be right."""
     _step(lambda work: work.service.retire(identifiers, reason=reason))
 
 
 @command(examples=("workbench memory restore 1f0c2a9b",))
-@_IDS
-@_WHY
+@IDENTIFIERS
+@WHY
 def restore(identifiers: Sequence[str], reason: str) -> None:
     """Restore learnings that were rejected, retired, pruned or superseded."""
     _step(lambda work: work.service.restore(identifiers, reason=reason))
@@ -124,7 +123,7 @@ def restore(identifiers: Sequence[str], reason: str) -> None:
 @click.option("--kind", type=click.Choice(_KINDS), help="Another kind.")
 @click.option("--scope", "scopes", multiple=True, metavar="GLOB", help="Limit it to files.")
 @click.option("--everywhere", is_flag=True, help="Let it hold for every file.")
-@_WHY
+@WHY
 def edit(
     identifier: str,
     text: str | None,
@@ -197,7 +196,7 @@ def resolve(
 @click.option("--text", help="The rule's words (default: the learning's).")
 @click.option("--absolute", is_flag=True, help="The rule may never be left out.")
 @click.option("--scope", "scopes", multiple=True, metavar="GLOB", help="Limit the rule to files.")
-@_WHY
+@WHY
 def promote(identifier: str, text: str | None, absolute: bool, scopes: Sequence[str], reason: str) -> None:
     """Make a rule of a learning and supersede it. `memory undo` undoes both."""
     fields: dict[str, Any] = {"authority": Authority.ABSOLUTE} if absolute else {}

@@ -19,7 +19,7 @@ from workbench.entry.cli.curation import (
     show_steps,
 )
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.listing import list_options
+from workbench.entry.cli.listing import limit_option, list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import LearningSession, learning_session
 from workbench.lists.filters import Facet
@@ -71,7 +71,7 @@ _COLORS = {
 @click.option("--unreviewed", is_flag=True, help="Only those that nobody reviewed.")
 @click.option("--grep", metavar="TEXT", default="", help="Only those that say it, in any case.")
 @click.option("--all", "gone", is_flag=True, help="Those that were rejected, retired, merged and so on, too.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
+@limit_option()
 def list_(text: Sequence[str], sort: str, cursor: str | None, limit: int, grep: str, **options: Any) -> None:
     """List learnings, reviewed ones first, newest first.
 
@@ -199,9 +199,7 @@ def _facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
 
 @command(examples=("workbench memory history", "workbench memory history 1f0c2a9b --json"))
 @click.argument("identifier", metavar="[ID]", required=False)
-@click.option(
-    "--limit", type=click.IntRange(1), default=SHOWN_STEPS, show_default=True, help="Maximum number shown."
-)
+@limit_option(SHOWN_STEPS)
 def history(identifier: str | None, limit: int) -> None:
     """Show the history of all learnings, newest first, or of one, oldest first. Times are in UTC."""
     with learning_session("memory") as work:
@@ -254,7 +252,7 @@ LEARNING_CHANGES = ChangeView(lambda ledger, changes: changes, _change_row, _cha
     )
 )
 @click.option("--why", type=click.Choice([why.value for why in Why]), help="Only those that wait for this.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
+@limit_option()
 def queue(why: str | None, limit: int) -> None:
     """List what waits for you, most urgent first: conflicts, contradicted ones, what nobody reviewed."""
     with learning_session("memory") as work:
@@ -286,7 +284,7 @@ def _show_item(out: Output, item: ReviewItem, now: float) -> None:
 
 
 @command(examples=("workbench memory conflicts", "workbench memory conflicts --json"))
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
+@limit_option()
 def conflicts(limit: int) -> None:
     """List pairs of learnings that contradict or repeat each other, with evidence and a suggested resolution.
 
@@ -320,13 +318,7 @@ def _show_conflict(out: Output, one: ConflictFound) -> None:
 
 
 @command(examples=("workbench memory audit", 'workbench memory audit --json | jq ".counts"'))
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Maximum number shown of each kind.",
-)
+@limit_option(10, "Maximum number shown of each kind.")
 def audit(limit: int) -> None:
     """List what looks like junk, by kind, and what `prune` would take out. Changes nothing."""
     with learning_session("memory") as work:
@@ -410,7 +402,7 @@ def _note(work: LearningSession, given: tuple[FeatureLearning, ...], session: st
 @click.option(
     "--status", type=click.Choice([one.value for one in CorrectionStatus]), help="Only with this status."
 )
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
+@limit_option()
 def corrections(status: str | None, limit: int) -> None:
     """List corrections found in prompts, with quotes, and why each is or is not a suggested rule.
 

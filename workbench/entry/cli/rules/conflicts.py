@@ -10,7 +10,7 @@ import click
 from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
 from workbench.entry.cli.curation import ACTIONS, at_text, check_asked, settle_conflicts, settling_options
 from workbench.entry.cli.frame import Group, command
-from workbench.entry.cli.listing import list_options
+from workbench.entry.cli.listing import limit_option, list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
@@ -49,7 +49,7 @@ def conflicts() -> None:
 @list_options(CONFLICTS)
 @click.option("--kind", type=click.Choice([kind.value for kind in ConflictKind]), help="Only this kind.")
 @click.option("--file", metavar="PATH", help="Only conflicts with a rule of this file.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
+@limit_option()
 @click.option("--settled", is_flag=True, help="List settled conflicts instead, newest first.")
 @click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
 def list_(

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
 from workbench.entry.cli.arguments import find_live
-from workbench.entry.cli.frame import command, current, with_options
+from workbench.entry.cli.frame import Invocation, command, current, with_options
+from workbench.entry.cli.inputs import words_or_stdin
+from workbench.entry.cli.listing import IDENTIFIERS, WHY
 from workbench.entry.cli.rules.diff import diff_lines
-from workbench.entry.cli.rules.intake import read_rules, read_text
 from workbench.entry.cli.rules.show import rule_line
 from workbench.entry.cli.session import RuleSession, report_files, rule_session
 from workbench.entry.os.editor import edit_text, has_editor
 from workbench.entry.services.rule_edits import whole_rule
-from workbench.errors import UsageError
+from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import changed_fields
-from workbench.rules.fields import Line, checked
+from workbench.rules.fields import Line, checked, read_lines
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
@@ -60,7 +63,7 @@ field_options = with_options(
         "--check", metavar="JSON", help='What a breach looks like: {"command": "git push --force"}.'
     ),
     click.option("--name", metavar="TEXT", help="A short name (default: from the text)."),
-    click.option("--reason", metavar="TEXT", default="", help="Why, for the history."),
+    WHY,
 )
 """An option for each field of a rule that people decide."""
 
@@ -171,16 +174,16 @@ def edit(
 
 
 @command(examples=("workbench rules enable rule-1f0c2a9b",))
-@click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", metavar="TEXT", default="", help="Why, for the history.")
+@IDENTIFIERS
+@WHY
 def enable(identifiers: Sequence[str], reason: str) -> None:
     """Enable rules again, in one step."""
     _switch(identifiers, True, reason)
 
 
 @command(examples=('workbench rules disable rule-1f0c2a9b --reason "until the migration is done"',))
-@click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", metavar="TEXT", default="", help="Why, for the history.")
+@IDENTIFIERS
+@WHY
 def disable(identifiers: Sequence[str], reason: str) -> None:
     """Disable rules, in one step: they stay, also in their files, and match nothing."""
     _switch(identifiers, False, reason)
@@ -189,8 +192,8 @@ def disable(identifiers: Sequence[str], reason: str) -> None:
 @command(
     examples=("workbench rules remove rule-1f0c2a9b rule-77aa --reason outdated", "workbench rules undo")
 )
-@click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", metavar="TEXT", default="", help="Why, for the history.")
+@IDENTIFIERS
+@WHY
 def remove(identifiers: Sequence[str], reason: str) -> None:
     """Remove rules, in one step. They stay in the history; `workbench rules undo` restores them."""
     here = current()
@@ -292,3 +295,39 @@ def _show_change(work: RuleSession, before: Rule, after: Rule) -> None:
     for line in diff_lines(here.out, fields):
         here.out.painted(line)
     report_files(work, [after] if before.id != after.id else [])
+
+
+MAX_LINES_BYTES = 64 * 1024 * 1024
+_FAULTS = 20
+
+
+def read_text(here: Invocation, words: Sequence[str], from_stdin: bool) -> str:
+    """Return the text of the arguments or of stdin. Raises UsageError for bytes that are no UTF-8."""
+    found = words_or_stdin(here, words, from_stdin, "text of the rule")
+    if isinstance(found, str):
+        return found
+    try:
+        return found.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"stdin is not UTF-8: {error}", hint="Convert it first: iconv -t utf-8") from error
+
+
+def read_rules(here: Invocation, name: str, tags: tuple[str, ...]) -> list[Line]:
+    """Return the rules of JSON lines. Raises: ParseError for the first bad line, the others are reported."""
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    if len(data) > MAX_LINES_BYTES:
+        raise UsageError(f"{name} is larger than {MAX_LINES_BYTES // 2**20} MB", hint="Split it.")
+    lines, faults = read_lines("stdin" if name == "-" else name, data, tags)
+    if not faults and not lines:
+        raise UsageError(f"{name} has no rules", hint='One object a line: {"rule": "Use tabs."}')
+    for fault in faults[1:_FAULTS]:
+        here.out.fail(f"{fault.path}:{fault.line}: {fault.message}", fault.hint)
+    if len(faults) > _FAULTS:
+        here.out.say(f"and {counted(len(faults) - _FAULTS, 'more line')}")
+    if faults:
+        here.out.say(
+            f"nothing was added: {len(faults):,} of {counted(len(faults) + len(lines), 'line')} are wrong"
+        )
+        first = faults[0]
+        raise ParseError(first.message, path=first.path, line=first.line, hint=first.hint)
+    return lines

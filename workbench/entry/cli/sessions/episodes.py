@@ -13,6 +13,7 @@ import click
 
 from workbench.entry.cli.frame import Invocation, LazyGroup, command, current, lazy_commands
 from workbench.entry.cli.inputs import decode_json, read_input
+from workbench.entry.cli.listing import WHY
 from workbench.entry.cli.session import episode_service_of
 from workbench.errors import UsageError
 
@@ -203,7 +204,7 @@ def feedback(session: str, given: str, outcome: str, why: str) -> None:
 
 @command(examples=("workbench episode forget fix-login --reason 'a test'",))
 @click.argument("sessions", metavar="SESSION...", nargs=-1, required=True)
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
+@WHY
 def forget(sessions: Sequence[str], reason: str) -> None:
     """Exclude sessions from everything that is learned.
 

@@ -14,7 +14,7 @@ import click
 from workbench.beneath import open_beneath
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.inputs import read_input, words_or_stdin
-from workbench.entry.cli.listing import list_options
+from workbench.entry.cli.listing import WHY, limit_option, list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import stash_session
 from workbench.entry.project import OpenedProject
@@ -33,7 +33,6 @@ TYPES = [one.value for one in SegmentType]
 _MOST_BYTES = 64 << 20
 _SHOWN = 3  # parts of a long text
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
 
 
 @command(
@@ -148,7 +147,7 @@ def show(identifier: str) -> None:
     ),
 )
 @list_options(SEGMENTS)
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
+@limit_option()
 def list_(text: Sequence[str], sort: str, cursor: str | None, limit: int) -> None:
     """List segments, newest first; better matches of FILTER's words come first.
 

@@ -19,6 +19,7 @@ from workbench.entry.cli.curation import (
     show_walk,
 )
 from workbench.entry.cli.frame import command
+from workbench.entry.cli.listing import limit_option
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.session import stash_session
 from workbench.records.segments import ContextSegment
@@ -57,9 +58,7 @@ def redo(listed: bool) -> None:
 
 @command(examples=("workbench stash history", "workbench stash history 1f0c2a9b --json"))
 @click.argument("identifier", metavar="[ID]", required=False)
-@click.option(
-    "--limit", type=click.IntRange(1), default=SHOWN_STEPS, show_default=True, help="Maximum number shown."
-)
+@limit_option(SHOWN_STEPS)
 def history(identifier: str | None, limit: int) -> None:
     """Show the history of the stash, newest first, or of one segment, oldest first. Times are in UTC."""
     with stash_session("stash") as work:

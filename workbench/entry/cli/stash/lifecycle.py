@@ -8,16 +8,15 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import command
+from workbench.entry.cli.listing import IDENTIFIERS, WHY
 from workbench.entry.cli.session import StashSession, stash_session
-from workbench.entry.cli.stash.edit import TYPES, WHY, line_of
+from workbench.entry.cli.stash.edit import TYPES, line_of
 from workbench.errors import UsageError
 from workbench.records.segments import ContextSegment, SegmentType
 from workbench.stash.lifecycle import Disposal, StashCollection
 from workbench.stash.segmenttype import SHORT
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
-
-_IDS = click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
 
 
 @command(
@@ -59,7 +58,7 @@ def edit(
 
 
 @command(examples=("workbench stash protect 1f0c2a9b", "workbench stash protect 1f0c2a9b 2e4d6c8a --off"))
-@_IDS
+@IDENTIFIERS
 @click.option("--off", is_flag=True, help="Protect them no longer.")
 @WHY
 def protect(identifiers: Sequence[str], off: bool, reason: str) -> None:
@@ -74,7 +73,7 @@ def protect(identifiers: Sequence[str], off: bool, reason: str) -> None:
         "workbench stash expire 1f0c2a9b --never",
     )
 )
-@_IDS
+@IDENTIFIERS
 @click.option("--days", type=click.FloatRange(min=0), help="Days from now.")
 @click.option("--on", "moment", metavar="TIME", help="A date or a time.")
 @click.option("--never", is_flag=True, help="Let them expire no longer.")
@@ -97,7 +96,7 @@ def expire(
 @command(
     examples=("workbench stash remove 1f0c2a9b", 'workbench stash remove 1f0c2a9b --reason "wrong file"')
 )
-@_IDS
+@IDENTIFIERS
 @WHY
 def remove(identifiers: Sequence[str], reason: str) -> None:
     """Remove segments from the stash; `undo` brings them back. Protected ones are refused."""

@@ -8,6 +8,7 @@ from functools import partial
 import click
 
 from workbench.entry.cli.frame import command
+from workbench.entry.cli.listing import IDENTIFIERS
 from workbench.entry.cli.project.plan import copy_text
 from workbench.entry.cli.session import stash_session
 from workbench.entry.cli.stash.summaries import say_cost, summarizer
@@ -23,7 +24,7 @@ from workbench.text.sanitize import visible_line
         "workbench stash merge 1f0c2a9b --remove --json | jq -r .text",
     )
 )
-@click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
+@IDENTIFIERS
 @click.option(
     "--references",
     "hops",

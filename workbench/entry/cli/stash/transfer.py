@@ -13,6 +13,7 @@ import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command
+from workbench.entry.cli.listing import WHY
 from workbench.entry.cli.session import StashSession, stash_session
 from workbench.entry.cli.stash.edit import TYPES, say_collected
 from workbench.text.counts import counted
@@ -43,7 +44,7 @@ _FORMATS = ("auto", "claude_code", "claude_stream", "codex", "jsonl")
 )
 @click.option("--expires-in", "days", type=click.FloatRange(min=0), help="Days until they expire.")
 @click.option("--again", is_flag=True, help="Take up what was removed since an earlier import, too.")
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
+@WHY
 def import_(
     files: Sequence[Path], session: str, form: str, days: float | None, again: bool, reason: str
 ) -> int:
