@@ -24,7 +24,7 @@ settings.register_profile(
     "house",
     deadline=None,
     derandomize=True,
-    max_examples=20,
+    max_examples=12,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("deep", parent=settings.get_profile("house"), derandomize=False, max_examples=2000)
@@ -42,6 +42,8 @@ _SETTINGS = {
     **{f"GIT_{role}_EMAIL": "tester@example.org" for role in ("AUTHOR", "COMMITTER")},
 }
 _HOMES = itertools.count()
+_MEMORY = "/dev/shm"
+_ROOM = 2 << 30  # bytes; tests use a tenth at a time
 
 
 def pytest_configure() -> None:
@@ -51,6 +53,9 @@ def pytest_configure() -> None:
     for name in [name for name in os.environ if name.startswith(_FOREIGN) or name in _TERMINALS]:
         del os.environ[name]
     os.environ.update(_SETTINGS)
+    if os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)  # what tests write is synced in no time
+    gc.disable()  # until all is collected: nothing of it is garbage
 
 
 def pytest_collection_finish() -> None:
@@ -58,6 +63,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 20)
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:
