@@ -79,8 +79,15 @@ def roastery(_files: FileTree, tmp_path: Path) -> Path:
     return _files.write(tmp_path / "roastery")
 
 
-async def settle(pilot: Pilot[Any]) -> None:
-    """Wait until no job runs, none is about to, and every message they led to is handled."""
+async def settle(pilot: Pilot[Any], frame: bool = True) -> None:
+    """Wait until no job runs, none is about to, every message they led to is handled, and all is drawn."""
+    await _end_of_jobs(pilot)
+    if frame:
+        await pilot.pause()
+        await _end_of_jobs(pilot)  # that drawing led to
+
+
+async def _end_of_jobs(pilot: Pilot[Any]) -> None:
     app = pilot.app
     assert isinstance(app, WorkbenchApp)
     with jobs_apart():
@@ -91,8 +98,8 @@ async def settle(pilot: Pilot[Any]) -> None:
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one by one, each when what the last one led to is over."""
-    for key in keys:
+    """Press keys one by one, each when what the last one led to is over; draw what the last one led to."""
+    for number, key in enumerate(keys, 1):
         with jobs_apart():
             await pilot.press(key)
-        await settle(pilot)
+        await settle(pilot, frame=number == len(keys))

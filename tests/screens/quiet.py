@@ -48,7 +48,7 @@ async def quiet(longest: float = 60.0) -> None:
     turns = 0
     while monotonic() < end:
         if turns == _TURNS:
-            if not draw():
+            if _JOBS_APART.get() or not draw():
                 return
             turns = 0  # drawing may lead to something
         await asyncio.sleep(0)
@@ -124,7 +124,7 @@ async def wait_for_idle(min_sleep: float = STEP, max_sleep: float = 1) -> None:
 
 @contextmanager
 def jobs_apart() -> Iterator[None]:
-    """Do not wait for jobs in the block: what comes after it does."""
+    """Do not wait for jobs in the block, and draw nothing: what comes after it does."""
     token = _JOBS_APART.set(True)
     try:
         yield

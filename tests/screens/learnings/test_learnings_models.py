@@ -90,7 +90,7 @@ def test_rows_have_a_cell_for_each_column() -> None:
     assert len({glyph for glyph, _ in STATES.values()}) == len(STATES)
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(st.text())
 def test_any_text_is_told_on_its_lines(text: str) -> None:
     """Whatever a learning says, its row is one line and its pane has no control characters."""
