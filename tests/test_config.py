@@ -191,7 +191,8 @@ def test_a_projects_file_starts_nothing(tmp_path: Path) -> None:
     settings = load(project=tmp_path, env={})
     assert settings.config == Config()
     assert len(settings.warnings) == 3
-    assert {key for key in schema() if key.startswith("models.")} <= USER_ONLY
+    reaching = ("models.", "rerank.", "grepai.", "plan.ml_mode")
+    assert {key for key in schema() if key.startswith(reaching)} <= USER_ONLY
 
 
 def test_privacy_only_grows(tmp_path: Path) -> None:

@@ -190,6 +190,8 @@ def test_a_plan_on_an_indexed_project_imports_what_it_uses(
     assert second & UNUSED_BY_PLANS == set()
     assert "onnxruntime" not in second
     assert names & {"zipfile", "importlib.resources"} == set()
+    unasked = {"workbench.plan.second_stage", "workbench.models.rerank", "store.grepai", "store.ollama"}
+    assert names & unasked == set()
     assert len(own(names)) <= MOST_OF_A_PLAN
     assert "numpy" in second
     listing = modules(RUN_CLI.format(arguments=["rules", "list"]))

@@ -41,6 +41,19 @@ def test_figures_of_an_operation(journal: FileJournal, tmp_path: Path, clock: Ma
     assert (index.count, index.hit_ratio, index.tokens_median, index.fallback_rate) == (1, {}, None, 0)
 
 
+def test_shares_of_reranked_plans_and_of_those_without_a_model(
+    journal: FileJournal, tmp_path: Path, clock: ManualClock
+) -> None:
+    """A plan that asked a second stage has its stage; one that missed several models counts once."""
+    asked = {"rank": 3.0, "reranking": 80.0}
+    record_call(journal, "plan", 90.0, by="cli", stages=asked)
+    record_call(journal, "plan", 90.0, by="cli", stages=asked, degraded=["reranking", "embeddings"])
+    record_call(journal, "plan", 9.0, by="cli", stages={"rank": 3.0}, degraded=["history"])
+    record_call(journal, "plan", 9.0, by="cli")
+    [plan] = operation_stats(Tables(tmp_path, {"project": journal}, clock))
+    assert (plan.rerank_rate, plan.model_fallback_rate, plan.fallback_rate) == (0.5, 0.25, 0.5)
+
+
 def test_figures_since_a_time(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
     """Only what was measured since then counts."""
     record_call(journal, "plan", 1000.0, by="cli")

@@ -20,11 +20,11 @@ from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.planner import Planner, Ranking, missing_parts
 from workbench.plan.planner import rank as rank_files
 from workbench.plan.ranking import own_chances
-from workbench.plan.response import rank_response
+from workbench.plan.response import EMBEDDINGS, rank_response
 from workbench.plan.workspace import Progress
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.rules import MatchedRule, MatchResponse, RejectedRule
-from workbench.records.plan import PlanRequest, QueryType
+from workbench.records.plan import MlMode, PlanRequest, QueryType
 from workbench.records.rules import Rule
 from workbench.rules.curation.rulestore import note_use
 from workbench.rules.descriptions import origin
@@ -64,7 +64,8 @@ def preview_for(
         measurement.level("embeddings", *planner.embedder.lookups)
     measurement.tokens = made.pack.report.estimated_used
     measurement.candidates = len(made.ranked)
-    measurement.degraded = made.response.degraded
+    off = request.ml_mode is MlMode.OFF  # then nobody wanted embeddings
+    measurement.degraded = tuple(one for one in made.response.degraded if not (off and one == EMBEDDINGS))
     return made
 
 
