@@ -87,6 +87,8 @@ def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
             )
             print(table(found, systems))
             print("\n" + tests(found, best, [system for system in systems if system not in (best, CEILING)]))
+    seen = sorted({name for model in models.values() for name in model.trained_on})
+    print(f"\nTrained on {len(seen)}: {', '.join(seen)}")
 
 
 def _train(options: argparse.Namespace, embed: Embed | None) -> int:

@@ -22,14 +22,13 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 from bench import split
 from bench.pack_tasks import PackTask
 from bench.packs import tasks_of
-from bench.touches import TOUCH_FEATURES
 from workbench.plan.ranking import CHUNK_MODEL, LEXICAL_MODEL, load_model
 from workbench.plan.representations import Shares
 from workbench.plan.snippets import FEATURES
 
 Float64 = NDArray[np.float64]
 
-LEARNED = (*FEATURES, *TOUCH_FEATURES)  # plans weigh the first; the others keep them honest
+TOUCHES = [name for name in FEATURES if name.startswith("touched")]
 BY_HAND = {"frame": 4.0}  # commit messages hold no stack traces, so there is nothing to learn it from
 STUDY_TOKENS = 400
 
@@ -55,7 +54,7 @@ def groups_of(repository: str, tasks: Sequence[PackTask]) -> list[ChunkGroup]:
                 for chunk in file.text.chunks
             ]
             if len(held) > 1 and any(held):
-                features = np.asarray([[row.get(name, 0.0) for name in LEARNED] for row in file.rows])
+                features = np.asarray([[row.get(name, 0.0) for name in FEATURES] for row in file.rows])
                 share = np.asarray(held, dtype=np.float64) / sum(held)
                 groups.append(ChunkGroup(features, share, np.asarray(file.tokens), repository))
     return groups
@@ -65,8 +64,8 @@ def fit_chunks(
     groups: Sequence[ChunkGroup], *, l2: float = 3.0, without: Sequence[str] = ()
 ) -> dict[str, float]:
     """Return weights by feature; every repository weighs the same however many changed files it has."""
-    names = [name for name in LEARNED if name not in BY_HAND and name not in without]
-    columns = [LEARNED.index(name) for name in names]
+    names = [name for name in FEATURES if name not in BY_HAND and name not in without]
+    columns = [[*FEATURES].index(name) for name in names]
     stacked = np.concatenate([group.features[:, columns] for group in groups])
     scale = stacked.std(axis=0) + 1e-9
     stacked = stacked / scale
@@ -117,7 +116,7 @@ def ablation(train: Sequence[ChunkGroup], test: Sequence[ChunkGroup]) -> str:
         "|---|---|---|",
         f"| nothing | {everything[0]:.3f} | {everything[1]:.3f} |",
     ]
-    for label, left_out in (("all touches", list(TOUCH_FEATURES)), *((name, [name]) for name in LEARNED)):
+    for label, left_out in (("all touches", TOUCHES), *((name, [name]) for name in FEATURES)):
         loss, shown = chunk_quality(test, fit_chunks(train, without=left_out))
         lines.append(f"| {label} | {loss:.3f} | {shown:.3f} |")
     return "\n".join(lines)
@@ -142,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
                 tasks_of(
                     options.repos,
                     name,
-                    "commits",
+                    "ages",
                     options.tasks,
                     cache=options.cache,
                     ranking=ranking,
@@ -151,13 +150,13 @@ def main(arguments: list[str] | None = None) -> int:
             )
         ]
 
-    train = groups(split.TRAIN)
+    train = groups(split.CHUNKS_TRAIN)
     weights = fit_chunks(train)
     worth = Shares()
     document = {
         "model_id": CHUNK_MODEL,
         "model_kind": "linear",
-        "trained_on": list(split.TRAIN),
+        "trained_on": list(split.CHUNKS_TRAIN),
         "weights": {name: weights[name] for name in FEATURES},
         "worth": {"path": worth.path, "outline": worth.outline, "depth": worth.depth},
     }

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import cast
 
 from bench.collect import Row
-from bench.patches import CommitPatch, log_patches
 from bench.ranking import order_row
 from bench.tasks import age_of
 from bench.timeline import Timeline
-from bench.touches import add_touches, collect_edits, find_touches
 from store.git_diff import diff_hunks
 from store.git_objects import BlobReader, read_tree
+from store.git_patches import log_patches
 from workbench.errors import GitError
 from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import RankingModel, log_odds, raise_chances
 from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.snippets import FileText, chunk_features, read_file
-from workbench.plan.view import RankingView
+from workbench.plan.touches import add_touches, find_touches, task_numbers
 from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
 from workbench.project.symbols import extract_symbols
 from workbench.records.project import Symbol
+from workbench.records.worktree import CommitPatch
 from workbench.replay.packs import changed_lines
+from workbench.sessions.edits import collect_edits
 from workbench.text.tokens import TokenCounter
 
 READ = 20
@@ -123,11 +122,10 @@ def _featured(
     """Add chunk features, with the touches that were known when the task began."""
     intent = parse_intent(row.task.text)
     past, history = timeline.history(row.task.revision)
-    numbers = {sha: number for number, sha in enumerate(past)}
-    edits = collect_edits((patches[sha] for sha in past if sha in patches), numbers)
-    view = cast(RankingView, SimpleNamespace(history=history))
-    likeness = task_weights(view.history, prepare_query(intent).terms)[0].tolist()
-    touches = {path: find_touches(edits.get(path, ()), likeness) for path in found}
+    edits = collect_edits(patches[sha] for sha in past if sha in patches)
+    likeness = task_weights(history, prepare_query(intent).terms)[0].tolist()
+    tasks = task_numbers(history.times.tolist())
+    touches = {path: find_touches(edits.get(path, ()), tasks, likeness) for path in found}
     rows = chunk_features(intent, [text for text, _, _ in found.values()])
     for (path, (text, _, _)), features in zip(found.items(), rows, strict=True):
         add_touches(text, features, touches[path])

@@ -8,7 +8,7 @@ files that the commit did change. Tasks are from four ages of each history.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -164,10 +164,7 @@ def report(
     """Print the tables for every budget. Without any of the named repositories, `folder` itself is used."""
     if not repositories(folder, names):
         folder, names = folder.parent, (folder.name,)
-    learned, worth = load_chunk_model()
-    # Plans do not yet read which lines past commits changed: the features that need it are left out here too.
-    weights = {name: value for name, value in learned.weights.items() if not name.startswith("touched")}
-    packer = Packer(replace(learned, weights=weights), worth, token_counter())
+    packer = Packer(*load_chunk_model(), token_counter())
     ranking = load_model(LEXICAL_MODEL)
     outcomes: dict[tuple[int, str], dict[str, list[tuple[int, Outcome]]]] = {}
     for name in names:

@@ -45,6 +45,24 @@ TEST = (
     "BurntSushi+ripgrep",
     "vitejs+vite",
 )
+CHUNKS_TRAIN = (
+    "encode+httpx",
+    "fastify+fastify",
+    "spf13+cobra",
+    "sinatra+sinatra",
+    "expressjs+express",
+    "tokio-rs+axum",
+    "libuv+libuv",
+    "guzzle+guzzle",
+    "axios+axios",
+    "fmtlib+fmt",
+    "clap-rs+clap",
+    "gin-gonic+gin",
+    "orhun+git-cliff",
+    "elixir-plug+plug",
+    "jqlang+jq",
+    "urllib3+urllib3",
+)
 PACKS_CHOSEN = ("encode+httpx", "fastify+fastify", "BurntSushi+ripgrep", "gin-gonic+gin")
 """Where the parameters of packing were chosen; `python -m bench packs` reports on those of PACKS_TEST."""
 PACKS_TEST = (

@@ -98,6 +98,16 @@ def count_commits(repository: Repository, *, since_sha: str | None = None, until
     return int(git_process.run(repository.root, ["rev-list", "--count", "--no-merges", *wanted, "--"]))
 
 
+def count_after(repository: Repository, since_sha: str) -> int | None:
+    """Return how many commits HEAD has that a commit before it has not; None if it is not before HEAD.
+
+    Raises GitError.
+    """
+    wanted = ["rev-list", "--left-right", "--count", f"{since_sha}...HEAD", "--"]
+    before, after = git_process.run(repository.root, wanted).split()
+    return None if int(before) else int(after)
+
+
 def lost_commits(repository: Repository, ids: Collection[str]) -> frozenset[str]:
     """Return which of some commits neither HEAD nor any reference holds any more, pruned ones included.
 

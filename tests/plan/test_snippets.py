@@ -115,7 +115,7 @@ def test_the_shipped_model_is_complete() -> None:
         ),
         (
             '{"model_id": "x", "weights": {"size": NaN}, "worth": {"path": 0, "outline": 0, "depth": 1}}',
-            "not a number",
+            "malformed",
         ),
         ('{"model_id": "x", "weights": {}, "worth": {"path": 0.5, "outline": 0.1, "depth": 1}}', "outside"),
     ],

@@ -19,6 +19,7 @@ from workbench.entry.project import open_workspace
 from workbench.errors import StaleProject, StoreError
 from workbench.plan.workspace import Synced, Workspace
 from workbench.records.project import Freshness
+from workbench.records.worktree import Hunk
 from workbench.sessions.episodes_fold import STREAM
 
 Open = Callable[..., Workspace]
@@ -726,3 +727,31 @@ def test_a_file_that_vanishes_while_it_is_mended(project: Any, opened: Open) -> 
     assert synced(workspace).cache == "hit"
     path.write_text(AUTH, encoding="utf-8")
     assert synced(workspace).added == ("pkg/auth.py",)
+
+
+def test_the_lines_that_commits_changed_come_with_an_index(project: Work, opened: Open) -> None:
+    """A plan reads none at first; an index does, and from then on plans add what is new."""
+    workspace = opened(project.root)
+    synced(workspace)
+    assert workspace.edits() is None
+    synced(workspace, settle=True)
+    found = workspace.edits()
+    assert found is not None
+    (first, second) = found.of("pkg/store.py")
+    assert ([tuple_of(hunk) for hunk in first.hunks], first.whole, second.whole) == (
+        [(1, 1, 1, 1)],
+        False,
+        True,
+    )
+    project.write("pkg/store.py", "VALUE = 2\nOTHER = 3\n")
+    project.commit("feat: other")
+    synced(workspace)
+    after = workspace.edits()
+    assert after is not None
+    assert len(after.of("pkg/store.py")) == 3
+    assert after.tip != found.tip
+
+
+def tuple_of(hunk: Hunk) -> tuple[int, int, int, int]:
+    """Return a hunk as four numbers."""
+    return hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines

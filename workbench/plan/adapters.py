@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import field
 from functools import partial
@@ -13,8 +13,10 @@ from workbench.ports import Damaged, Journal, StashSearch
 from workbench.project.scan import Lister
 from workbench.project.upkeep import IndexStore
 from workbench.records.dataclass import dataclass
-from workbench.records.worktree import HeadState
+from workbench.records.worktree import CommitPatch, HeadState
 from workbench.rules.curation.rulestore import RuleStore
+from workbench.sessions.edits import GENERATION as EDITS
+from workbench.sessions.edits import EditStore
 from workbench.sessions.episodes_fold import HOUR, RECORDING_LOCK
 from workbench.sessions.history import Trust
 from workbench.sessions.past import GENERATION as HISTORY
@@ -26,13 +28,16 @@ class VersionControl:
     """What a repository answers.
 
     `head()` is what is checked out. `inputs()` are files outside the project that
-    decide which names are listed. `touched()` are paths with uncommitted changes. All may raise GitError.
+    decide which names are listed. `touched()` are paths with uncommitted changes. `patches` and `distance`
+    are those of an `EditStore`. All may raise GitError.
     """
 
     head: Callable[[], HeadState]
     inputs: Callable[[], tuple[str, ...]]
     touched: Callable[[], tuple[str, ...]]
     commits: Commits
+    patches: Callable[[int | None, str | None], Iterator[CommitPatch]]
+    distance: Callable[[str], int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,19 @@ class Adapters:
             latest=self.latest,
             publish=self.publish,
             lock=partial(self.lock, "index"),
+        )
+
+    def edit_store(self) -> EditStore | None:
+        """Return where the lines that commits changed come from and go to; None outside a repository."""
+        control = self.control
+        if control is None:
+            return None
+        return EditStore(
+            open=partial(self.latest, EDITS),
+            publish=partial(self.publish, EDITS),
+            lock=partial(self.lock, EDITS),
+            patches=control.patches,
+            distance=control.distance,
         )
 
     def past_store(self, limits: WorkspaceLimits) -> PastStore:

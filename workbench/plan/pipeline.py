@@ -18,7 +18,7 @@ from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
 from workbench.plan.representations import Content, digests_of, file_offers, name_offer
 from workbench.plan.response import plan_response
 from workbench.plan.segments import stashed_passages
-from workbench.plan.snippets import chunk_features, expected_shares
+from workbench.plan.snippets import FileText, chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
 from workbench.records.answers.plan import PlanConfidence, PlanResponse
@@ -223,6 +223,12 @@ def _candidates(
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     digests = digests_of(workspace.snapshot)
     read = partial(planner.contents.read, index=workspace.index, digests=digests)
+    edits = workspace.edits()
+    touch = None
+    if edits is not None:
+        from workbench.plan.touches import task_touches  # a project that was never indexed by itself has none
+
+        touch = task_touches(edits, workspace.history, ranking.intent)
     return file_candidates(
         planner,
         ranking.intent,
@@ -232,6 +238,7 @@ def _candidates(
         style,
         pinned=ranking.overrides.pinned,
         least=least,
+        touch=touch,
     )
 
 
@@ -250,7 +257,7 @@ def _without(offers: Sequence[ViewOffer], unwanted: Representation) -> Iterator[
     return (offer for offer in offers if offer.view.representation is not unwanted)
 
 
-def file_candidates(
+def file_candidates(  # noqa: PLR0913 - what a pack is made of
     planner: Planner,
     intent: Intent,
     files: Sequence[RankedFile],
@@ -260,11 +267,13 @@ def file_candidates(
     *,
     pinned: Collection[str] = (),
     least: float = LEAST_CHANCE,
+    touch: Callable[[FileText, Sequence[dict[str, float]]], None] | None = None,
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     """Return the candidates a pack is made of, and the files that are not candidates with the reason.
 
     `read` returns a file's content; it is called for the first files and the pinned ones only, which come
     first and count as certainly needed. What is less likely to be needed than `least` is no candidate.
+    `touch` adds to the features of a file's chunks which of them past tasks changed.
     """
     shown: list[tuple[RankedFile, Content]] = []
     named: list[RankedFile] = []
@@ -284,6 +293,9 @@ def file_candidates(
         else:
             shown.append((found, content))
     rows = chunk_features(intent, [content.text for _, content in shown])
+    if touch is not None:
+        for (_, content), chunk_rows in zip(shown, rows, strict=True):
+            touch(content.text, chunk_rows)
     candidates = [
         FileCandidate(
             path=found.path,

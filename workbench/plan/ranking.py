@@ -210,7 +210,7 @@ def specify_features(
         "f_affinity_score": share("affinity", "affinity_head"),
         "f_recency_score": share("recency_12"),
         "f_risk_score": share("risk", "fix_share"),
-        "f_test_proximity": share("tests_seed", "tested_by_seed"),
+        "f_test_proximity": share("tests_seed", "tested_by_seed", "test_activity"),
         "f_token_cost": np.ceil(view.index.size[candidates.positions] / 4.0),
     }
     return tuple(table), np.stack([*table.values()], axis=1)
@@ -262,7 +262,7 @@ def _probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 DEFAULT_MODEL: Final = "files-v2"
 LEXICAL_MODEL: Final = "files-v2-lexical"  # for where no embedding model is at hand
-CHUNK_MODEL: Final = "chunks-v1"
+CHUNK_MODEL: Final = "chunks-v2"
 _HINT: Final = "reinstall, or name another model"
 
 Model = TypeVar("Model")

@@ -52,7 +52,7 @@ class Shares:
 
     path: float = 0.02
     outline: float = 0.17
-    depth: float = 0.75
+    depth: float = 0.6
 
 
 def file_offers(  # noqa: PLR0913 - all that a file offers

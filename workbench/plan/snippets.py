@@ -2,7 +2,7 @@
 
 A chunk's score is a weighted sum of named features (`FEATURES`); a softmax over the chunks of one file turns
 scores into the share of that file's change each chunk is expected to hold. The weights come from a model file
-learned from public histories (`bench/packing_study.py`).
+learned from public histories (`bench/chunk_training.py`).
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ FEATURES: Mapping[str, str] = {
     "changelog_top": "how near the top of a changelog",
     "prose_top": "how near the top of other documentation",
     "test_last": "the end of a test file",
+    "touched": "how lately the file's past changes touched it, summed",
+    "touched_alike": "likeness of the most similar past task that changed it",
+    "touched_lately": "how lately in the project's history it was changed",
 }
 
 _WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*|_*[^\W_]+")

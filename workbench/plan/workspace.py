@@ -28,6 +28,7 @@ from workbench.records.worktree import Listing
 from workbench.rules.curation.rulestore import CONFLICTS, RuleStore
 from workbench.rules.reading.discovery import MAX_FILES
 from workbench.rules.rulebook import Rulebook, load_rulebook, rule_candidates, stored_rulebook
+from workbench.sessions.edits import EditKeeper, Edits
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import Past, PastKeeper, PastSync
 
@@ -87,12 +88,14 @@ class Workspace:
         self.limits = limits
         self._indexed = IndexKeeper(adapters.index_store())
         self._past = PastKeeper(adapters.past_store(limits), limits.workers)
+        self._edits = EditKeeper(adapters.edit_store())
         self._rule_store: RuleStore | None = None
         self._rulebook: Rulebook | None = None
         self._learnings: Kept | None = None
         self._view: RankingView | None = None
         self._last_view: RankingView | None = None  # of before the last change: paths are mostly the same
         self._touched: tuple[str, ...] = ()
+        self._synced_head: str | None = None
         self._candidates: tuple[Snapshot, tuple[str, ...]] | None = None
 
     @property
@@ -175,7 +178,7 @@ class Workspace:
         """
         notes: list[str] = []
         stages: dict[str, float] = {}
-        head = self._head(notes)
+        head = self._synced_head = self._head(notes)
         started = time.perf_counter()
         keeper, index_before = self._indexed, self._indexed.held
         keeper.notes = notes
@@ -189,6 +192,8 @@ class Workspace:
             head, limit=max(self.limits.history_commits, 0), progress=progress, rebuild=rebuild
         )
         notes += past.notes
+        if settle:
+            notes += self._sync_edits(head, rebuild)
         stages["history"] = _since(started)
         started = time.perf_counter()
         known = self._rulebook
@@ -294,6 +299,17 @@ class Workspace:
         except GitError as error:
             notes.append(f"history is left out: {error.message}")
             return None
+
+    def edits(self) -> Edits | None:
+        """Return the lines that commits changed, None before `workbench index` read any."""
+        return self._edits.at(self._synced_head, self.limits.history_commits)
+
+    def _sync_edits(self, head: str | None, rebuild: bool) -> list[str]:
+        try:
+            self._edits.sync(head, self.limits.history_commits, rebuild=rebuild)
+        except (GitError, StoreError) as error:
+            return [f"which lines commits changed is not known: {error.message}"]
+        return []
 
     def _find_uncommitted(self, head: str | None, notes: list[str]) -> tuple[str, ...]:
         control = self.adapters.control

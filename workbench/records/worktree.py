@@ -41,6 +41,31 @@ class Hunk(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
+class FilePatch:
+    """One file of a commit: its hunks in line order; `old_path` is the name before a rename, else empty.
+
+    `whole` is whether the commit created or removed the file.
+    """
+
+    path: str
+    hunks: tuple[Hunk, ...]
+    old_path: str = ""
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPatch:
+    """The files of a commit whose lines changed, and its time in seconds.
+
+    Binary files and changes of mode only are absent.
+    """
+
+    sha: str
+    at: int
+    files: tuple[FilePatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WorkChanges:
     """Everything that differs between a revision and the files on disk.
 

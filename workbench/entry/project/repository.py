@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from workbench.plan.adapters import VersionControl
     from workbench.records.answers.project import Delta
     from workbench.records.episodes import Commit
+    from workbench.records.worktree import CommitPatch
 
 DELTA_COMMITS: Final = 10  # how far back a delta looks unless it is given a revision
 
@@ -31,6 +32,14 @@ def version_control(repository: Repository) -> VersionControl:
     def newest(limit: int | None, since: str | None) -> Iterator[Commit]:
         return git_log.log_commits(repository, limit=limit, since_sha=present(since), line_counts=False)
 
+    def patches(limit: int | None, since: str | None) -> Iterator[CommitPatch]:
+        from store.git_patches import log_patches  # most plans read none
+
+        return log_patches(repository, limit=limit, since_sha=since)
+
+    def distance(since: str) -> int | None:
+        return None if present(since) is None else git_log.count_after(repository, since)
+
     return VersionControl(
         head=partial(git_repository.head_state, repository),
         inputs=lambda: git_repository.listing_inputs(repository),
@@ -41,6 +50,8 @@ def version_control(repository: Repository) -> VersionControl:
             lost=partial(git_log.lost_commits, repository),
             edge=partial(git_log.shallow_edge, repository),
         ),
+        patches=patches,
+        distance=distance,
     )
 
 

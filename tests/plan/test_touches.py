@@ -7,20 +7,11 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.patches import CommitPatch, FilePatch
-from bench.touches import (
-    MAX_EDITS,
-    FileEdit,
-    Touch,
-    add_touches,
-    collect_edits,
-    find_touches,
-    move_spans,
-    new_lines,
-)
 from workbench.plan.snippets import FileText, read_file
+from workbench.plan.touches import LineTouch, add_touches, find_touches, move_spans, new_lines, task_numbers
 from workbench.records.project import Role
 from workbench.records.worktree import Hunk
+from workbench.sessions.edits import FileEdit
 
 TEXTS = st.lists(st.sampled_from("abcdef"), max_size=12)
 
@@ -64,41 +55,19 @@ def test_rewritten_lines_give_way_to_what_replaced_them() -> None:
 
 def test_touches_are_in_todays_numbers_newest_first() -> None:
     """Ages, task numbers and likeness come with ranges that later edits moved."""
-    edits = (FileEdit(2, (Hunk(0, 0, 1, 3),)), FileEdit(7, (Hunk(10, 1, 10, 2),)))
-    first, second = find_touches(edits, [0.0, 0.0, 0.5])
+    edits = (FileEdit(20, (Hunk(0, 0, 1, 3),)), FileEdit(15, ()), FileEdit(7, (Hunk(10, 1, 10, 2),)))
+    tasks = task_numbers([30, 25, 20, 12, 11, 10, 9, 7])
+    first, second, third = find_touches(edits, tasks, [0.0, 0.0, 0.5])
     assert (first.spans, first.age, first.task, first.likeness) == (((1, 3),), 0, 2, 0.5)
-    assert (second.spans, second.age, second.task, second.likeness) == (((13, 14),), 1, 7, 0.0)
+    assert (second.task, second.likeness) == (2, 0.0)  # no task that is known: as new as the one before
+    assert (third.spans, third.age, third.task, third.likeness) == (((13, 14),), 2, 7, 0.0)
 
 
 def test_the_edit_that_created_a_file_is_no_touch() -> None:
     """All lines of a new file were written together, which says nothing about any of them."""
-    edits = (
-        FileEdit(0, (Hunk(1, 1, 1, 1),)),
-        FileEdit(1, (Hunk(0, 0, 1, 50),), created=True),
-        FileEdit(2, ()),
-    )
-    assert [touch.task for touch in find_touches(edits)] == [0]
-    assert find_touches(()) == ()
-
-
-def test_edits_follow_renames_and_number_tasks() -> None:
-    """A file keeps what was done to it under its old name; commits are numbered by the tasks they are."""
-    hunk = (Hunk(1, 1, 1, 1),)
-    patches = [
-        CommitPatch("c", (FilePatch("new.py", hunk, old_path="old.py"),)),
-        CommitPatch("b", (FilePatch("other.py", hunk),)),
-        CommitPatch("a", (FilePatch("old.py", hunk, created=True),)),
-    ]
-    edits = collect_edits(patches)
-    assert [(edit.task, edit.created) for edit in edits["new.py"]] == [(0, False), (2, True)]
-    assert "old.py" not in edits
-    assert [edit.task for edit in collect_edits(patches, {"c": 4, "a": 9})["new.py"]] == [4, 9]
-
-
-def test_only_the_latest_edits_are_kept() -> None:
-    """Memory stays bounded for files that change all the time."""
-    patches = [CommitPatch(str(number), (FilePatch("a", (Hunk(1, 1, 1, 1),)),)) for number in range(50)]
-    assert len(collect_edits(patches)["a"]) == MAX_EDITS
+    edits = (FileEdit(3, (Hunk(1, 1, 1, 1),)), FileEdit(2, (), whole=True), FileEdit(1, ()))
+    assert [touch.task for touch in find_touches(edits, {3: 0, 2: 1, 1: 2})] == [0]
+    assert find_touches((), {}) == ()
 
 
 def read() -> FileText:
@@ -113,7 +82,7 @@ def test_lines_a_similar_task_changed_count() -> None:
     """The chunk that a similar task changed, and no other, has the features of it."""
     file = read()
     rows: list[dict[str, float]] = [{} for _ in file.chunks]
-    touch = Touch(((file.chunks[1].start, file.chunks[1].end),), age=0, task=4, likeness=0.9)
+    touch = LineTouch(((file.chunks[1].start, file.chunks[1].end),), age=0, task=4, likeness=0.9)
     add_touches(file, rows, [touch])
     assert rows[1] == {"touched": 1.0, "touched_lately": 1 / 1.4, "touched_alike": 0.9}
     assert not any(row for index, row in enumerate(rows) if index != 1)
@@ -123,5 +92,5 @@ def test_touches_outside_the_file_are_harmless() -> None:
     """Ranges beyond the end (a working copy shorter than the last commit) touch nothing."""
     file = read()
     rows: list[dict[str, float]] = [{} for _ in file.chunks]
-    add_touches(file, rows, [Touch(((10_000, 10_010),), age=0, task=0)])
+    add_touches(file, rows, [LineTouch(((10_000, 10_010),), age=0, task=0)])
     assert not any(rows)

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from store import git_process
 from store.git_diff import HUNK, PATCH_FLAGS, unquoted
 from store.git_process import name
 from store.git_repository import Repository, resolve
 from workbench.errors import GitError
-from workbench.records.worktree import Hunk
+from workbench.records.worktree import CommitPatch, FilePatch, Hunk
 
 _MARK = b"\0commit "
-
-
-@dataclass(frozen=True, slots=True)
-class FilePatch:
-    """One file of a commit: its hunks in line order; `old_path` is the name before a rename, else empty."""
-
-    path: str
-    hunks: tuple[Hunk, ...]
-    old_path: str = ""
-    created: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CommitPatch:
-    """The files of a commit whose lines changed. Binary files and changes of mode only are absent."""
-
-    sha: str
-    files: tuple[FilePatch, ...]
 
 
 def log_patches(
@@ -49,7 +30,7 @@ def log_patches(
     options += [f"--max-count={limit}"] if limit is not None else []
     try:
         with git_process.running(
-            repository.root, ["log", "--format=tformat:%x00commit %H", *options, *wanted, "--"]
+            repository.root, ["log", "--format=tformat:%x00commit %H %ct", *options, *wanted, "--"]
         ) as child:
             assert child.stdout is not None
             yield from parse_patches(child.stdout)
@@ -64,7 +45,7 @@ def parse_patches(lines: Iterable[bytes]) -> Iterator[CommitPatch]:
     Content lines are counted off by each hunk's header, so content that looks like a header is harmless.
     Raises GitError if a line range is no range of a patch.
     """
-    sha = ""
+    sha, at = "", 0
     files: list[FilePatch] = []
     old = new = b""
     created = False
@@ -90,17 +71,18 @@ def parse_patches(lines: Iterable[bytes]) -> Iterator[CommitPatch]:
             created, hunks = False, []
             if line.startswith(_MARK):
                 if sha:
-                    yield CommitPatch(sha, tuple(files))
-                sha, files = line[len(_MARK) :].strip().decode("ascii", "replace"), []
+                    yield CommitPatch(sha, at, tuple(files))
+                sha, _, time = line[len(_MARK) :].strip().decode("ascii", "replace").partition(" ")
+                at, files = int(time), []
         elif line.startswith(b"new file mode "):
             created = True
     if hunks:
         files.append(_file(old, new, created, hunks))
     if sha:
-        yield CommitPatch(sha, tuple(files))
+        yield CommitPatch(sha, at, tuple(files))
 
 
 def _file(old: bytes, new: bytes, created: bool, hunks: list[Hunk]) -> FilePatch:
     path = name((new if new != b"/dev/null" else old)[2:])
     before = name(old[2:]) if old != b"/dev/null" else path
-    return FilePatch(path, tuple(hunks), "" if before == path else before, created)
+    return FilePatch(path, tuple(hunks), "" if before == path else before, created or new == b"/dev/null")

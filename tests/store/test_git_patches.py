@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.patches import CommitPatch, FilePatch, log_patches, parse_patches
+from store.git_patches import log_patches, parse_patches
 from store.git_repository import find_repository
 from workbench.errors import GitError
-from workbench.records.worktree import Hunk
+from workbench.records.worktree import CommitPatch, FilePatch, Hunk
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -48,12 +48,12 @@ def test_hunks_of_every_commit_newest_first(root: Path) -> None:
     assert repository is not None
     four, three, two, one = log_patches(repository)
     assert four.files == (
-        FilePatch("b ü.txt", (Hunk(1, 20, 0, 0),)),
-        FilePatch("c.txt", (Hunk(0, 0, 1, 1),), created=True),
+        FilePatch("b ü.txt", (Hunk(1, 20, 0, 0),), whole=True),
+        FilePatch("c.txt", (Hunk(0, 0, 1, 1),), whole=True),
     )
     assert three.files == ()
     assert two.files == (FilePatch("a.txt", (Hunk(5, 1, 4, 0), Hunk(20, 0, 20, 1))),)
-    assert one.files == (FilePatch("a.txt", (Hunk(0, 0, 1, 20),), created=True),)
+    assert one.files == (FilePatch("a.txt", (Hunk(0, 0, 1, 20),), whole=True),)
 
 
 def test_since_and_limit_bound_the_log(root: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_repository_without_commits_has_none(tmp_path: Path) -> None:
 def test_renames_carry_both_names() -> None:
     """A rename with changed lines names the file before and after."""
     stream = [
-        b"\0commit abc\n",
+        b"\0commit abc 12\n",
         b"\n",
         b"diff --git a/x b/y\n",
         b"similarity index 90%\n",
@@ -88,10 +88,11 @@ def test_renames_carry_both_names() -> None:
         b"+c\n",
         b"\\ No newline at end of file\n",
     ]
-    assert list(parse_patches(stream)) == [CommitPatch("abc", (FilePatch("y", (Hunk(3, 2, 3, 1),), "x"),))]
+    patched = FilePatch("y", (Hunk(3, 2, 3, 1),), "x")
+    assert list(parse_patches(stream)) == [CommitPatch("abc", 12, (patched,))]
 
 
 def test_a_patch_that_is_none_is_an_error() -> None:
     """A range that cannot be read says where to look."""
     with pytest.raises(GitError, match="cannot be read"):
-        list(parse_patches([b"\0commit abc\n", b"@@ nonsense @@\n"]))
+        list(parse_patches([b"\0commit abc 12\n", b"@@ nonsense @@\n"]))

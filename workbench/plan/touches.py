@@ -2,43 +2,27 @@
 
 A commit numbers lines as they were right after it. Following each range through the hunks of the later
 commits of the same file brings it up to date; of lines that were rewritten since, what
-replaced them counts. Chunk weights are learned beside these features; plans do without them.
+replaced them counts. Uncommitted lines above a range move it by as many.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
-from bench.patches import CommitPatch
+from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.snippets import FileText
+from workbench.records.dataclass import dataclass
+from workbench.records.plan import Intent
 from workbench.records.worktree import Hunk
-
-TOUCH_FEATURES: Mapping[str, str] = {
-    "touched": "how lately the file's past changes touched it, summed",
-    "touched_alike": "likeness of the most similar past task that changed it",
-    "touched_lately": "how lately in the project's history it was changed",
-}
-MAX_EDITS = 12  # older changes of a file say little, and their lines have moved too often
+from workbench.sessions.edits import Edits, FileEdit
+from workbench.sessions.history import History
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class FileEdit:
-    """What one past task did to one file. `task` is its number, 0 for the latest of the project.
-
-    `hunks` are in line order, as `git diff --unified=0` gives them.
-    """
-
-    task: int
-    hunks: tuple[Hunk, ...]
-    created: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Touch:
+class LineTouch:
     """Lines that a past task changed, as line ranges of the file as it is now.
 
     `age` counts the changes of this file since, 0 for the latest; `task` the tasks of the whole project;
@@ -51,39 +35,32 @@ class Touch:
     likeness: float = 0.0
 
 
-def collect_edits(
-    patches: Iterable[CommitPatch], numbers: Mapping[str, int] | None = None
-) -> dict[str, tuple[FileEdit, ...]]:
-    """Return the latest edits of each file, newest first, under the name the file has now.
-
-    patches: newest first. numbers: the task number of each commit; other commits still move lines and count
-    as the task after the one before them. Without numbers every commit is a task.
-    """
-    edits: dict[str, list[FileEdit]] = {}
-    today: dict[str, str] = {}
-    task = -1
-    for patch in patches:
-        task = task + 1 if numbers is None else numbers.get(patch.sha, max(task, 0))
-        for file in patch.files:
-            path = today.get(file.path, file.path)
-            if file.old_path:
-                today[file.old_path] = path
-            held = edits.setdefault(path, [])
-            if len(held) < MAX_EDITS:
-                held.append(FileEdit(task, file.hunks, file.created))
-    return {path: tuple(found) for path, found in edits.items()}
+def task_touches(
+    edits: Edits, history: History, intent: Intent
+) -> Callable[[FileText, Sequence[dict[str, float]]], None]:
+    """Return what adds to the features of a file's chunks which of them past tasks changed."""
+    likeness = task_weights(history, prepare_query(intent).terms)[0].tolist()
+    tasks = task_numbers(history.times.tolist())
+    return lambda file, rows: add_touches(file, rows, find_touches(edits.of(file.path), tasks, likeness))
 
 
-def find_touches(edits: Sequence[FileEdit], likeness: Sequence[float] = ()) -> tuple[Touch, ...]:
+def task_numbers(times: Sequence[int]) -> dict[int, int]:
+    """Return the number of the past task that began at each second, of several the newest's."""
+    return {at: number for number, at in reversed([*enumerate(times)])}
+
+
+def find_touches(
+    edits: Sequence[FileEdit], tasks: Mapping[int, int], likeness: Sequence[float] = ()
+) -> tuple[LineTouch, ...]:
     """Return the touches of one file from its edits, newest first in both.
 
-    likeness: of each past task to the present one, in [0, 1], by task number; tasks beyond its end are not
-    alike. Looks at the latest `MAX_EDITS` edits; the one that created the file ends the search, for it
-    touches nothing in particular.
+    tasks: the number of the past task of each second, 0 for the latest; an edit of none of them
+    counts as one of the task of the edit before. likeness: of each past task to the present one, in [0, 1].
+    The edit that created the file ends the search, for it touches nothing in particular.
     """
     recent: list[FileEdit] = []
-    for edit in edits[:MAX_EDITS]:
-        if edit.created:
+    for edit in edits:
+        if edit.whole:
             break
         recent.append(edit)
     spans: list[list[Span]] = [[] for _ in recent]
@@ -92,15 +69,12 @@ def find_touches(edits: Sequence[FileEdit], likeness: Sequence[float] = ()) -> t
         for older in range(age + 1, len(recent)):
             spans[older] = move_spans(spans[older], hunks)
         spans[age] = [new_lines(hunk) for hunk in hunks]
-    return tuple(
-        Touch(
-            tuple(spans[age]),
-            age,
-            edit.task,
-            float(likeness[edit.task]) if edit.task < len(likeness) else 0.0,
-        )
-        for age, edit in enumerate(recent)
-    )
+    found, last = [], 0
+    for age, edit in enumerate(recent):
+        last = tasks.get(edit.at, last)
+        alike = float(likeness[last]) if edit.at in tasks and last < len(likeness) else 0.0
+        found.append(LineTouch(tuple(spans[age]), age, last, alike))
+    return tuple(found)
 
 
 def new_lines(hunk: Hunk) -> Span:
@@ -137,7 +111,7 @@ def _move(line: int, hunks: Sequence[Hunk], *, last: bool) -> int:
     return line + shift
 
 
-def add_touches(file: FileText, rows: Sequence[dict[str, float]], touches: Sequence[Touch]) -> None:
+def add_touches(file: FileText, rows: Sequence[dict[str, float]], touches: Sequence[LineTouch]) -> None:
     """Add how lately, and by how similar tasks, the lines of each chunk were changed."""
     starts = [chunk.start for chunk in file.chunks]
     for touch in touches:
