@@ -25,10 +25,10 @@ from screens.jobs import Failure, Job, Jobs, interrupt_children
 from screens.safe_text import toast
 from screens.sitting import ActionLog, AppPlace, PlaceKeeper, Sitting, read_place
 from screens.themes import ANSI, DARK, MANY_COLORS, THEMES, readable_variables
-from screens.widgets.dialogs import CopyRequested
 from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
+    from screens.widgets.dialogs import CopyRequested
     from workbench.curation.steps import BuiltUpon
     from workbench.entry.os.clipboard import Copied
     from workbench.lists.tables import TableRebuild

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,6 @@ from textual.notifications import SeverityLevel
 
 from screens.jobs import Job, Jobs, interrupt_children
 from screens.typed_keys import TypedKeys
-from screens.widgets.dialogs import Confirm
 from workbench.errors import WorkbenchError
 from workbench.records.conversion import decode_json
 from workbench.text.counts import counted
@@ -196,13 +195,6 @@ class Unsaved(Protocol):
         ...
 
 
-class LeaveQuestion(Confirm):
-    """Asks whether to leave anyway; no is what enter answers."""
-
-    def __init__(self, lost: Sequence[str]) -> None:
-        super().__init__("Leave?", "\n".join(lost), yes="Leave", no="Stay", danger=True)
-
-
 def find_losses(screens: Iterable[object], jobs: Iterable[Job]) -> list[str]:
     """Return what would be lost by leaving now, as sentences."""
     lost = []
@@ -268,6 +260,8 @@ class Sitting(TypedKeys):
 
     async def action_quit(self) -> None:
         """Leave; where something would be lost by it, ask. Asked for again, that is the answer."""
+        from screens.widgets.dialogs import LeaveQuestion
+
         lost = find_losses(self.screen_stack, self.jobs.running)
         if not lost or isinstance(self.screen, LeaveQuestion):
             self.exit()

@@ -11,7 +11,7 @@ Where a key starts work at whose end something opens, keys are held until then, 
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import App
@@ -19,13 +19,21 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 
-from screens.widgets.dialogs import Confirm
-
 PATIENCE: Final = 10.0
 """Seconds for which keys are held for what an earlier one leads to."""
 
 HELD: Final = 2.0
 """Seconds for which keys are held for what opens at the end of work; later ones are for what shows."""
+
+
+@runtime_checkable
+class Question(Protocol):
+    """A screen that is answered: by what was typed once it was on the terminal."""
+
+    def was_seen(self, at: float) -> bool:
+        """Whether it was drawn at a time (of the clock of events, seconds)."""
+        ...
+
 
 Where = tuple[Screen[object], Widget | None]
 """A screen and what has the focus there."""
@@ -102,7 +110,7 @@ class TypedKeys(App[int]):
                 if self._typed[0].time - self._held <= HELD:
                     return
             event = self._typed.popleft()
-            if isinstance(self.screen, Confirm) and not self.screen.was_seen(event.time):
+            if isinstance(self.screen, Question) and not self.screen.was_seen(event.time):
                 self.drop_keys(1, "typed before the question was on the screen")
                 continue
             self.before_event(event)

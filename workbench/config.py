@@ -10,7 +10,6 @@ is wrong in it is ignored with a warning, where the user's own mistakes are erro
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields, replace
 from functools import cache
@@ -509,15 +508,19 @@ def project_text(project: Path) -> str | None:
 
 def given_by(text: str | None, path: Path, layer: Layer) -> Iterator[Given]:
     """Yield what the text of a file gives. Raises ConfigError if it is no TOML."""
+    if not text:
+        return
+    import tomllib
+
     try:
-        document = tomllib.loads(text or "")
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}", hint="Correct or move the file.") from error
     for section, table in document.items():
         items = table.items() if isinstance(table, dict) else [("", table)]
         for name, value in items:
             key = f"{section}.{name}" if name else section
-            yield Given(key, value, Origin(layer, f"{path}:{key_line(text or '', section, name)}"))
+            yield Given(key, value, Origin(layer, f"{path}:{key_line(text, section, name)}"))
 
 
 def read_environment(env: Mapping[str, str]) -> Iterator[Given]:

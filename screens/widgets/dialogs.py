@@ -125,6 +125,13 @@ class Confirm(ModalScreen[bool]):
         self.query_one(".dialog-body", VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
+class LeaveQuestion(Confirm):
+    """Asks whether to leave anyway; no is what enter answers."""
+
+    def __init__(self, lost: Sequence[str]) -> None:
+        super().__init__("Leave?", "\n".join(lost), yes="Leave", no="Stay", danger=True)
+
+
 class Ask(ModalScreen[str | None]):
     """One line of text; enter gives it if nothing is wrong with it, escape gives None."""
 

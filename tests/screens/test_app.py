@@ -17,7 +17,7 @@ from screens.curation.record_form import RecordForm
 from screens.jobs import Job
 from screens.overlays import HelpScreen, JumpScreen
 from screens.plan.screen import PlanScreen
-from screens.sitting import LeaveQuestion
+from screens.widgets.dialogs import LeaveQuestion
 from screens.widgets.form import FormField
 from tests.conftest import Connections
 from tests.processes import LONG
