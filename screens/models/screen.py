@@ -1,0 +1,255 @@
+"""The models of the project: a table beside the story of one, and the commands that train and switch them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Static
+
+from screens.base import SectionScreen
+from screens.commands import bindings
+from screens.engine import BY
+from screens.headless import CommandOutput, run_command
+from screens.jobs import Job
+from screens.models.lines import (
+    PACKAGED,
+    ModelLine,
+    headline,
+    model_cells,
+    model_lines,
+    progress_line,
+    story,
+)
+from screens.safe_text import shown, shown_lines
+from screens.themes import style_of
+from screens.widgets.dialogs import Ask, Confirm
+from screens.widgets.table import Column, ListRows, VirtualTable
+
+if TYPE_CHECKING:
+    from workbench.entry.project import OpenedProject
+    from workbench.records.answers.models import ModelStatus
+
+_COLUMNS: Final = (
+    Column("state", "", 1, priority=9),
+    Column("id", "Model", 24, priority=8),
+    Column("kind", "Kind", 11, priority=4),
+    Column("made", "Made", 11, priority=2),
+    Column("tasks", "Tasks", 6, "right", priority=5),
+    Column("gain", "Gain", 6, "right", priority=7),
+    Column("remark", "", priority=6, least=10, share=1),
+)
+_SHARE: Final = 20
+_OWN: Final = frozenset({"activate", "canary", "replay", "copy"})
+
+
+class ModelsScreen(SectionScreen):
+    """Lists models, shows one, trains and switches them."""
+
+    section: ClassVar[str] = "models"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("models")]
+    DEFAULT_CSS = style_of("ModelsScreen")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: ModelStatus | None = None
+        self._told = ""
+
+    def compose_body(self) -> ComposeResult:
+        """Put what is used above the table and the story of a model."""
+        with Vertical(classes="body"):
+            yield Static(id="models-headline", markup=False)
+            yield Static(id="models-progress", markup=False)
+            with Horizontal(id="models-parts"):
+                yield VirtualTable(_COLUMNS, id="models-table", empty="Reading the models.")
+                with VerticalScroll(id="models-story"):
+                    yield Static(id="models-text", markup=False)
+
+    def stores(self) -> Iterable[str]:
+        """The journal of the models."""
+        return ("models",)
+
+    def remember(self) -> Mapping[str, Any]:
+        """Keep the model under the cursor."""
+        return {"model": self.query_one(VirtualTable).cursor_key or ""}
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """Take it back."""
+        self._told = str(kept.get("model") or "")
+
+    def available(self, command_id: str) -> bool | None:
+        """Commands about a model of the project need one."""
+        name = command_id.partition(".")[2]
+        if name not in _OWN or not self.is_mounted:
+            return True
+        line = self.line
+        return True if line is not None and (line.kind != PACKAGED or name == "copy") else None
+
+    @property
+    def line(self) -> ModelLine | None:
+        """The model under the cursor."""
+        key = self.query_one(VirtualTable).cursor_key
+        lines = () if self.found is None else model_lines(self.found)
+        return next((one for one in lines if one.id == key), None)
+
+    def load(self) -> None:
+        """Ask what is registered and used."""
+        self.ask("Reading models", self._read, self._show, quiet=True)
+
+    def _read(self, job: Job) -> tuple[ModelStatus, bool]:
+        from workbench.entry.services.model_training import is_training
+        from workbench.entry.services.models import model_status
+
+        with self.engine.opened(job.progress) as project:
+            return model_status(project), is_training(project)
+
+    def _show(self, read: tuple[ModelStatus, bool]) -> None:
+        self.found, training = read
+        lines = model_lines(self.found)
+        table = self.query_one(VirtualTable)
+        keep = table.cursor_key or self._told or None
+        table.set_rows(ListRows(lines, key=lambda one: one.id, cells=model_cells), keep=keep)
+        self.query_one("#models-headline", Static).update(shown(headline(self.found), "bold"))
+        line = progress_line(self.found, training=training)
+        notes = "".join(f"\nnote: {note}" for note in self.found.notes)
+        self.query_one("#models-progress", Static).update(shown_lines(f"{line}{notes}"))
+        self._glance()
+
+    @on(VirtualTable.Highlighted)
+    def _glance(self) -> None:
+        self.refresh_bindings()
+        line = self.line
+        if line is not None:
+            self.ask(
+                "Model", partial(self._story, line), partial(self._tell, line.id), group="story", quiet=True
+            )
+
+    def _story(self, line: ModelLine, job: Job) -> str:
+        from workbench.entry.services.models import find_model, largest_weights
+
+        if line.entry is None:
+            return story(line, {})
+        with self.engine.opened(job.progress) as project:
+            return story(line, largest_weights(find_model(project.own_models.registry(), line.id)))
+
+    def _tell(self, key: str, text: str) -> None:
+        if self.query_one(VirtualTable).cursor_key == key:
+            self.query_one("#models-text", Static).update(shown_lines(text))
+
+    # Deciding.
+
+    def _change(self, name: str, arguments: list[str], change: Callable[[OpenedProject], str]) -> None:
+        """Do what a command line does, here, and say what came of it."""
+
+        def work(job: Job) -> str:
+            with self.engine.opened(job.progress) as project:
+                return change(project)
+
+        self.ask(name, work, partial(self._done, arguments))
+
+    def _run(self, name: str, arguments: list[str], after: str = "") -> None:
+        """Run a command that takes long in a process of its own, and say what came of it."""
+
+        def work(job: Job) -> CommandOutput:
+            return run_command(job, self.engine.root, arguments)
+
+        def then(result: CommandOutput) -> None:
+            last = result.output.strip().splitlines()[-1:]
+            self._done(arguments, after or " ".join(last))
+
+        self.ask(name, work, then)
+
+    def _done(self, arguments: list[str], outcome: str) -> None:
+        self.bench.log_action(arguments, outcome)
+        self.say(outcome)
+        self.load()
+
+    def _activate(self, model_id: str, share: int, project: OpenedProject) -> str:
+        from workbench.entry.services.models import activate_model
+
+        activate_model(project, model_id, share=share / 100, by=BY)
+        return f"{model_id} is active" if share == 100 else f"{model_id} is tried on {share} % of plans"
+
+    def action_activate(self) -> None:
+        """Let plans rank with the model under the cursor."""
+        line = self.line
+        if line is not None and line.entry is not None:
+            change = partial(self._activate, line.id, 100)
+            self._change("Activating", ["model", "activate", line.id], change)
+
+    def action_canary(self) -> None:
+        """Ask on which share of plans the model is tried first."""
+        line = self.line
+        if line is None or line.entry is None:
+            return
+
+        def answered(text: str | None) -> None:
+            if text is not None:
+                share = text.strip() or str(_SHARE)
+                command = ["model", "activate", line.id, "--canary", share]
+                self._change("Starting the canary", command, partial(self._activate, line.id, int(share)))
+
+        body = f"On how many per cent of plans is {line.id} tried? It becomes active, or is rolled back."
+        self.app.push_screen(
+            Ask("Canary", body=body, placeholder=str(_SHARE), validate=_share_problem), answered
+        )
+
+    def action_rollback(self) -> None:
+        """Stop the canary, or go back to the model before, once that is agreed to."""
+
+        def answered(agreed: bool | None) -> None:
+            if agreed:
+                self._change("Rolling back", ["model", "rollback"], _roll_back)
+
+        found = self.found
+        what = "the canary stops" if found and found.canary else "the model before the active one comes back"
+        self.app.push_screen(Confirm("Roll back", f"Plans change: {what}.", yes="Roll back"), answered)
+
+    def action_train(self) -> None:
+        """Ask how many tasks it takes at least, then train in a process of its own."""
+
+        def answered(text: str | None) -> None:
+            if text is not None:
+                least = text.strip() or "500"
+                self._run("Training", ["model", "train", "--min-samples", least])
+
+        body = "Fits a ranking to this project's past and tests it on the newest tasks. Tasks at least:"
+        self.app.push_screen(Ask("Train", body=body, placeholder="500", validate=_least_problem), answered)
+
+    def action_replay(self) -> None:
+        """Replay the newest tasks with the model under the cursor and with another that is in use."""
+        line = self.line
+        if line is None or line.entry is None or self.found is None:
+            return
+        other = next((one.id for one in model_lines(self.found) if one.used and one.id != line.id), "")
+        systems = f"hybrid+{line.id},hybrid+{other or self.found.packaged}"
+        command = ["replay", "--tasks", "60", "--no-packs", "--systems", systems]
+        self._run("Replaying", command, "replayed: the run is in Replay")
+
+    def action_copy(self) -> None:
+        """Put the id of the model on the clipboard."""
+        line = self.line
+        if line is not None:
+            self.bench.copy(line.id, "Id of the model")
+
+
+def _roll_back(project: OpenedProject) -> str:
+    from workbench.entry.services.models import packaged_ranking, roll_back
+
+    left, now = roll_back(project, by=BY)
+    return f"{left} is no longer used; plans rank with {now or packaged_ranking(project)}"
+
+
+def _share_problem(text: str) -> str:
+    value = text.strip() or str(_SHARE)
+    return "" if value.isdigit() and 1 <= int(value) <= 99 else "A number from 1 to 99."
+
+
+def _least_problem(text: str) -> str:
+    value = text.strip() or "500"
+    return "" if value.isdigit() and int(value) >= 50 else "A number from 50 on."

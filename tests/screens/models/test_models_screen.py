@@ -1,0 +1,107 @@
+"""The section of models: what ranks, how it was trained, and the keys that switch it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.widgets import Static
+
+from screens.app import WorkbenchApp
+from screens.models.lines import headline, model_cells, model_lines, progress_line, story
+from screens.models.screen import ModelsScreen
+from screens.widgets.table import VirtualTable
+from store.clock import SystemClock
+from tests.conftest import Work
+from tests.screens.conftest import settle
+from tests.screens.golden import SIZES, check_every_size
+from workbench.entry.project import find_state
+from workbench.entry.services.models import register_model
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
+from workbench.records.answers.models import CanaryState, ModelEntry, ModelProvenance, ModelStatus
+
+MADE = ModelProvenance(
+    base=LEXICAL_MODEL,
+    since=1_600_000_000,
+    until=1_700_000_000,
+    samples=560,
+    sessions=12,
+    metrics={"before": 0.71, "after": 0.73, "p": 0.004},
+    code_version="0.1",
+    seed=7,
+)
+
+
+def entry(name: str, **more: Any) -> ModelEntry:
+    """A model of the project."""
+    given = {"active": False, "canary": 0.0, "provenance": MADE, **more}
+    return ModelEntry(model_id=name, model_kind="linear", version="1", created_at=1_790_000_000, **given)
+
+
+def status(*models: ModelEntry, **more: Any) -> ModelStatus:
+    """What the project's models are."""
+    active = {one.model_kind: one.model_id for one in models if one.active}
+    given = {"canary": None, "ranking": {"files-v2": "files-v2"}, "training": "", "notes": (), **more}
+    return ModelStatus(packaged="files-v2", active=active, models=models, **given)
+
+
+def test_rows_say_which_model_ranks_and_which_cannot() -> None:
+    """Active, tried, faulty and unused models have signs of their own; the packaged one is always there."""
+    found = status(
+        entry("a", active=True), entry("b", canary=0.2), entry("c", fault="its schema is 9"), entry("d")
+    )
+    cells = [[cell.plain for cell in model_cells(line)] for line in model_lines(found)]
+    assert [row[0] for row in cells] == ["●", "◐", "✗", "", ""]
+    assert [row[-1] for row in cells] == [
+        "in use",
+        "tried on 20% of plans",
+        "cannot be used: its schema is 9",
+        "",
+        "",
+    ]
+    assert cells[0][4:6] == ["560", "+0.020"]
+    assert [model_cells(one)[0].plain for one in model_lines(status())] == ["●"]
+    assert story(model_lines(found)[0], {"files-v2": {"bm25_body": 0.4}}).endswith("  +0.400 bm25_body")
+
+
+def test_the_lines_above_say_what_happens() -> None:
+    """A running training comes first, then a canary, then what came of the last training."""
+    canary = CanaryState("b", 0.2, 9, 4, 20, -0.012)
+    tried = status(entry("b", canary=0.2), canary=canary, training="2026-01-01: no gain")
+    assert progress_line(tried, training=True) == "a training goes on"
+    assert "4 of 20 sessions scored, nDCG@10 -0.012" in progress_line(tried, training=False)
+    assert progress_line(status(training="x: no gain"), training=False) == "last training, x: no gain"
+    assert headline(tried) == "plans rank with files-v2"
+
+
+async def test_a_model_is_activated_and_rolled_back(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys do what the command line does; the log has it; the screen fits at every size."""
+    work.write("a.py", "x = 1\n")
+    work.commit("Add a file")
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.setattr(SystemClock, "now", lambda self: 1_790_000_000.0)
+    weights = {one: {"bm25_body": 0.5, "cochange": -0.25} for one in (DEFAULT_MODEL, LEXICAL_MODEL)}
+    params = {"schema": 1, "weights": weights}
+    name = register_model(find_state(work.root), "linear", params, MADE, by="cli")
+    app = WorkbenchApp(Path(work.root), watch=False, section="models")
+    async with app.run_test(size=SIZES[1]) as pilot:
+        await settle(pilot)
+        screen = app.screen
+        assert isinstance(screen, ModelsScreen)
+        await pilot.press("a")
+        await settle(pilot)
+        assert find_state(work.root).own_models.registry().active == {"linear": name}
+        assert f"files-v2+{name}" in str(screen.query_one("#models-headline", Static).render())
+        await check_every_size(pilot, "models")
+        await pilot.resize_terminal(*SIZES[1])
+        await pilot.press("b")
+        await settle(pilot)
+        await pilot.press("y")
+        await settle(pilot)
+        assert find_state(work.root).own_models.registry().active == {}
+        assert screen.query_one(VirtualTable).cursor_key == name
+        done = [one.command for one in app.log_of_actions.actions]
+        assert done[-2:] == [f"workbench model activate {name}", "workbench model rollback"]
