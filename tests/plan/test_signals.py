@@ -118,3 +118,11 @@ def test_a_view_that_takes_over_equals_a_fresh_one() -> None:
         assert list(ours) == list(theirs)
         for name, signal in ours.items():
             np.testing.assert_array_equal(signal, theirs[name], err_msg=name)
+
+
+def test_tests_that_changed_lately_count_for_what_they_test() -> None:
+    """And the other way about, for a test whose file was changed."""
+    for changed, other in (("tests/test_auth.py", "pkg/auth.py"), ("pkg/auth.py", "tests/test_auth.py")):
+        view = view_project(indexed(TREE), past(("x", changed)))
+        found = {path for path, row in view.index.positions.items() if view.test_activity[row] > 0}
+        assert found == {other}

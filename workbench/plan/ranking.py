@@ -191,6 +191,7 @@ def specify_features(
     """Return the names of the seven features of [img 7.3], and their values float64 [c, 7].
 
     Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens.
+    `f_test_proximity` is of tests of likely files, and to one half of how lately a file's tests were changed.
     `f_semantic_score` compares past tasks by meaning, or without embeddings the content by its terms.
     """
     columns = {name: column for column, name in enumerate(candidates.names)}
@@ -210,7 +211,9 @@ def specify_features(
         "f_affinity_score": share("affinity", "affinity_head"),
         "f_recency_score": share("recency_12"),
         "f_risk_score": share("risk", "fix_share"),
-        "f_test_proximity": share("tests_seed", "tested_by_seed", "test_activity"),
+        "f_test_proximity": np.maximum(
+            share("tests_seed", "tested_by_seed"), np.round(view.test_activity[candidates.positions] / 2.0, 4)
+        ),
         "f_token_cost": np.ceil(view.index.size[candidates.positions] / 4.0),
     }
     return tuple(table), np.stack([*table.values()], axis=1)

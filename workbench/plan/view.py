@@ -52,6 +52,7 @@ class RankingView:
     fan_in: Float32
     fan_out: Float32
     size: Float32
+    test_activity: Float32
     layers: dict[str, Float32]
     places: Places
 
@@ -121,6 +122,7 @@ def view_project(
         fan_in=np.log1p(np.bincount(edges[:, 1], minlength=count)).astype(np.float32),
         fan_out=np.log1p(np.bincount(edges[:, 0], minlength=count)).astype(np.float32),
         size=(np.log1p(index.size) / 16.0).astype(np.float32),
+        test_activity=_test_activity(index, rows[3]),
         layers=_layer_membership(index, places, rows[2], edges),
         places=places,
     )
@@ -166,6 +168,13 @@ def _layer_membership(
         "L5": tested,
         "L6": (recent / max(float(recent.max(initial=0.0)), 1e-9)).astype(np.float32),
     }
+
+
+def _test_activity(index: ProjectIndex, recent: Float32) -> Float32:
+    """Return float32 [n] in [0, 1]: how lately the tests of each file were changed, or what a test tests."""
+    tests, count = index.tests, index.count
+    near = total(tests[:, 1], recent[tests[:, 0]], count) + total(tests[:, 0], recent[tests[:, 1]], count)
+    return np.asarray(near / np.maximum(near.max(initial=0.0), 1e-9), dtype=np.float32)
 
 
 def total(positions: Int64 | NDArray[np.int32], weights: NDArray[np.floating], count: int) -> Float32:
