@@ -27,11 +27,12 @@ from workbench.entry.project import open_workspace
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.ruletype import to_body
 from workbench.rules.fetching.facets import column_rules
+from workbench.rules.fetching.queries import rule_filter
 from workbench.rules.matching.context import make_context
 from workbench.rules.matching.lexical import index_words, words_arrays, words_from
 from workbench.rules.matching.match import MatchParams, RuleQuery
 from workbench.rules.matching.relevance import RuleTexts, rule_texts, rule_vectors
-from workbench.rules.matching.search import RuleIndex, index_rules, match_message, search_rules
+from workbench.rules.matching.search import RuleIndex, index_rules, match_message, search_selected
 
 Float32 = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Float32]
@@ -138,7 +139,7 @@ def _actions(
 
     def search(number: int) -> object:
         text = messages[number % MESSAGES]
-        return search_rules(index, text, vector(number), project_id="p1", scope=("git",))
+        return search_selected(index, text, rule_filter(project_id="p1", scope=("git",)), vector(number))
 
     def embedded(number: int) -> object:
         asked = query(number)

@@ -17,7 +17,6 @@ from workbench.rules.matching.match import (
     MatchParams,
     RuleQuery,
     match_report,
-    match_rules,
 )
 from workbench.rules.matching.relevance import relevance_of
 
@@ -26,7 +25,7 @@ Make = Callable[..., Rule]
 
 def test_the_formula(rule: Make) -> None:
     """hybrid = 0.7 vector + 0.3 bm25; final = 0.6 hybrid + 0.3 priority + 0.1 scope weight."""
-    found = match_rules([rule("a", priority=80, level=Level.STEP)], RuleQuery(), [0.9], [0.5])
+    found = match_report([rule("a", priority=80, level=Level.STEP)], RuleQuery(), [0.9], [0.5]).matches
     assert found[0].relevance == pytest.approx(0.78)
     assert found[0].final == pytest.approx(0.6 * 0.78 + 0.3 * 0.8 + 0.1 * 1.2)
     assert (found[0].vector, found[0].bm25) == (0.9, 0.5)
@@ -42,16 +41,16 @@ def test_priority_without_relevance_does_not_match(rule: Make) -> None:
 
 def test_no_message_no_match(rule: Make) -> None:
     """Without scores nothing matches; one kind of score alone counts whole."""
-    assert match_rules([rule("a")], RuleQuery()) == []
-    assert match_rules([rule("a")], RuleQuery(), None, [0.6])[0].relevance == pytest.approx(0.6)
+    assert match_report([rule("a")], RuleQuery()).matches == ()
+    assert match_report([rule("a")], RuleQuery(), None, [0.6]).matches[0].relevance == pytest.approx(0.6)
 
 
 def test_scores_are_clipped_and_checked(rule: Make) -> None:
     """NaN is nothing, more than one is one, a wrong length is an error."""
-    found = match_rules([rule("a"), rule("b")], RuleQuery(), relevance=np.array([np.nan, 7.0]))
+    found = match_report([rule("a"), rule("b")], RuleQuery(), relevance=np.array([np.nan, 7.0])).matches
     assert [(match.rule.id, match.relevance) for match in found] == [("b", 1.0)]
     with pytest.raises(ValueError, match="2 rules"):
-        match_rules([rule("a"), rule("b")], RuleQuery(), relevance=[1.0])
+        match_report([rule("a"), rule("b")], RuleQuery(), relevance=[1.0])
 
 
 def test_ties_and_limits(rule: Make) -> None:
@@ -96,7 +95,7 @@ def test_business_filters(rule: Make) -> None:
     }
     for reason, item in bad.items():
         assert reason in reject(item, query)
-    assert match_rules(list(bad.values()), query, relevance=[1.0] * len(bad)) == []
+    assert match_report(list(bad.values()), query, relevance=[1.0] * len(bad)).matches == ()
     report = match_report(list(bad.values()), query, relevance=[0.9, 0.1, *[0.9] * 6])
     assert [item.id for item in report.barred] == ["a", "c", "d", "e", "f", "g", "h"]
 
@@ -147,7 +146,9 @@ def test_words_alone_find_and_abstain(rule: Make) -> None:
         "query customers table": "sql",
     }
     for text, expected in best.items():
-        found = match_rules(rules, RuleQuery(text), relevance=relevance_of(words, text).relevance)
+        found = match_report(rules, RuleQuery(text), relevance=relevance_of(words, text).relevance).matches
         assert [match.rule.id for match in found] == [expected]
     for text in ("recipe for pancakes", "", "what is the weather in Paris", "the and of"):
-        assert match_rules(rules, RuleQuery(text), relevance=relevance_of(words, text).relevance) == []
+        assert (
+            match_report(rules, RuleQuery(text), relevance=relevance_of(words, text).relevance).matches == ()
+        )

@@ -15,7 +15,7 @@ from tests.adapters import ScriptedModel
 from tests.processes import LONG
 from workbench.errors import ModelError
 from workbench.records.rules import Authority, Rule
-from workbench.rules.matching.match import RuleMatch, RuleQuery, match_rules
+from workbench.rules.matching.match import RuleMatch, RuleQuery, match_report
 from workbench.rules.matching.recheck import (
     DEGRADED,
     MAX_MESSAGE,
@@ -40,7 +40,7 @@ def matches(rule: MakeRule) -> list[RuleMatch]:
 def matched(rules: Sequence[Rule]) -> list[RuleMatch]:
     """Match all of the rules, in their order."""
     scores = [0.9 - number / 100 for number in range(len(rules))]
-    return match_rules(rules, RuleQuery(text=MESSAGE), relevance=scores)
+    return list(match_report(rules, RuleQuery(text=MESSAGE), relevance=scores).matches)
 
 
 def yes(why: str = "forms") -> dict[str, str]:

@@ -20,12 +20,11 @@ from workbench.rules.fetching.facets import column_rules
 from workbench.rules.fetching.queries import get_rules, rule_filter
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.matching.match import MatchParams, RuleQuery
-from workbench.rules.matching.relevance import WITHOUT_VECTORS, rule_texts, rule_vectors
+from workbench.rules.matching.relevance import WITHOUT_VECTORS, Mode, rule_texts, rule_vectors
 from workbench.rules.matching.search import (
     RuleIndex,
     index_rules,
     match_message,
-    search_rules,
     search_selected,
     with_vectors,
 )
@@ -126,10 +125,10 @@ def test_the_gate_is_monotone(index: RuleIndex) -> None:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
-def test_each_mode_finds_and_gives_numbers(index: RuleIndex, mode: str) -> None:
+def test_each_mode_finds_and_gives_numbers(index: RuleIndex, mode: Mode) -> None:
     """Every mode finds the rule about the query first, as pairs and with numbers."""
     query = "run the integration tests when the parser changes"
-    found = search_rules(index, query, embed([query])[0], search_mode=mode)
+    found = search_selected(index, query, rule_filter(), embed([query])[0], mode=mode)
     assert found.mode == mode
     assert found.notes == ()
     rule, score = found.pairs()[0]
@@ -141,17 +140,17 @@ def test_each_mode_finds_and_gives_numbers(index: RuleIndex, mode: str) -> None:
 def test_dense_without_vectors_answers_by_words(rules: list[Rule], index: RuleIndex) -> None:
     """Without an embedder the same search answers by words and says so."""
     bare = with_vectors(index, None)
-    expected = search_rules(bare, "refresh the session token", search_mode="sparse")
-    found = search_rules(bare, "refresh the session token", search_mode="dense")
+    expected = search_selected(bare, "refresh the session token", rule_filter(), mode="sparse")
+    found = search_selected(bare, "refresh the session token", rule_filter(), mode="dense")
     assert found.pairs() == expected.pairs() != []
     assert (found.mode, found.notes) == ("sparse", (WITHOUT_VECTORS,))
 
 
 def test_search_refuses_what_it_does_not_know(index: RuleIndex) -> None:
-    """An unknown mode, category or authority is an error with a hint."""
-    for wrong in ({"search_mode": "magic"}, {"category": "mood"}, {"authority": "royal"}):
+    """An unknown category or authority is an error with a hint."""
+    for wrong in ({"category": "mood"}, {"authority": "royal"}):
         with pytest.raises(UsageError) as caught:
-            search_rules(index, "x", **wrong)  # type: ignore[arg-type]
+            search_selected(index, "x", rule_filter(**wrong))  # type: ignore[arg-type]
         assert caught.value.hint
 
 
@@ -162,7 +161,7 @@ def test_search_filters_before_it_searches(rules: list[Rule]) -> None:
         for n in range(20)
     ]
     index = index_rules([*rules, *many])
-    found = search_rules(index, "refresh the session token on 401", scope=("git",), limit=3)
+    found = search_selected(index, "refresh the session token on 401", rule_filter(scope=("git",)), limit=3)
     assert [one.rule.id for one in found.found][:1] == ["token-refresh"]
     assert all(one.rule.scope != ("docs",) for one in found.found)
 
@@ -207,7 +206,7 @@ def test_filters_are_those_of_fetching(rule: Make) -> None:
     index = index_rules(rules, index_words(rules))
 
     def ids(**filters: str) -> list[str]:
-        found = search_rules(index, "use tabs", score_threshold=0.05, **filters)  # type: ignore[arg-type]
+        found = search_selected(index, "use tabs", rule_filter(**filters), least=0.05)  # type: ignore[arg-type]
         return [one.rule.id for one in found.found]
 
     assert ids() == ["a", "b", "c"]

@@ -257,11 +257,6 @@ def write_part(
         index.save(directory / _VECTORS, RECORDS, state.setting)
 
 
-def read_state(directory: Path) -> SegmentIndexState:
-    """Return what a generation says of itself. Raises: OSError, ValueError, KeyError if it is damaged."""
-    return _state(open_arrays(directory / _ARRAYS))
-
-
 def read_part(
     directory: Path, load: Callable[[Path], VectorIndex]
 ) -> tuple[SegmentPart, SegmentColumns, SegmentIndexState]:

@@ -12,14 +12,14 @@ from workbench.config import Config, ModelsConfig, RulesConfig
 from workbench.entry.project import language_model, open_project
 from workbench.errors import ModelError
 from workbench.records.rules import Rule
-from workbench.rules.matching.match import RuleMatch, RuleQuery, match_rules
+from workbench.rules.matching.match import RuleMatch, RuleQuery, match_report
 from workbench.rules.matching.recheck import Rechecked, recheck_as_set
 
 
 def matches() -> list[RuleMatch]:
     """Three matches."""
     rules = [Rule(id=name, name=name, rule=name) for name in ("a", "b", "c")]
-    return match_rules(rules, RuleQuery(text="m"), relevance=[0.9, 0.8, 0.7])
+    return list(match_report(rules, RuleQuery(text="m"), relevance=[0.9, 0.8, 0.7]).matches)
 
 
 def configured(url: str, **rules: Any) -> Config:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,11 +10,9 @@ from workbench.lists.learnings import LearningRow
 from workbench.lists.segments import SegmentRow
 from workbench.records.answers.base import Answer, Count, Share, Text, Texts
 from workbench.records.episodes import Outcome, SessionRow
-from workbench.records.learnings import FeatureLearning
 from workbench.records.plan import Detail, QueryType
 from workbench.records.project import Layer
 from workbench.records.rules import Rule
-from workbench.records.segments import ContextSegment
 
 Cursor = Annotated[str | None, Meta(description="Where the next page begins; null on the last.")]
 Total = Annotated[Count, Meta(description="Rows of all pages.")]
@@ -160,7 +158,3 @@ class StepReceipt(Answer, frozen=True):
     """The step that was undone, or done again."""
 
     title: str
-
-
-RECORDS: Final[tuple[Any, ...]] = (Rule, FeatureLearning, ContextSegment)
-"""Records that are answered as they are."""

@@ -35,7 +35,6 @@ MASK: Final = "[secret:purged]"
 SHORTEST: Final = 4
 """Characters of a text that is looked for: shorter ones are in everything."""
 
-_SESSIONS: Final = "sessions"
 _COMMITS: Final = "import:git"
 _EVENTS: Final = ("handovers", "rule-usage")
 _PASSING: Final = frozenset({"iteration", "correction.said", "learning.hit"})

@@ -18,7 +18,6 @@ from workbench.errors import UsageError
 from workbench.records.answers.stash import ImportedFile, ImportResponse, MalformedLine
 from workbench.records.ids import new_id
 from workbench.records.segments import ContextSegment, text_digest
-from workbench.sessions.importers import claude_code, codex
 from workbench.sessions.importers.lines import open_transcript, read_trimmed
 from workbench.sessions.importers.readers import format_of
 from workbench.sessions.importers.transcripts import TranscriptRecord, find_transcripts
@@ -32,7 +31,6 @@ from workbench.text.redact import redact_values
 
 JSONL: Final = "jsonl"
 AUTO: Final = "auto"
-FORMATS: Final = (AUTO, claude_code.SOURCE, claude_code.STREAM_SOURCE, codex.SOURCE, JSONL)
 _TOGETHER: Final = 256  # segments that are written at once
 _HELD: Final = 4 << 20  # characters of their texts
 _PEEKED: Final = 50  # lines that show a file's format

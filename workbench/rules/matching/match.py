@@ -24,7 +24,6 @@ __all__ = [
     "Scored",
     "match_columns",
     "match_report",
-    "match_rules",
 ]
 
 Scores = NDArray[np.float32] | NDArray[np.float64] | Sequence[float]
@@ -119,20 +118,6 @@ class MatchReport:
         if self._rejected is None:
             self._rejected = self._explain()
         return self._rejected
-
-
-def match_rules(
-    rules: Sequence[Rule],
-    query: RuleQuery,
-    vector_scores: Scores | None = None,
-    bm25_scores: Scores | None = None,
-    params: MatchParams | None = None,
-    *,
-    relevance: Scores | None = None,
-) -> list[RuleMatch]:
-    """Return the matching rules, best first. `match_report` also says what was left out and why."""
-    report = match_report(rules, query, vector_scores, bm25_scores, params, relevance=relevance)
-    return list(report.matches)
 
 
 def match_report(

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import UsageError
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.fetching.facets import RuleColumns, RuleFilter, allowed_positions, column_rules
-from workbench.rules.fetching.queries import rule_filter
 from workbench.rules.matching.calibration import MatchModel
 from workbench.rules.matching.filters import MatchColumns, RuleQuery, match_columns_of
 from workbench.rules.matching.lexical import RuleWords, index_words, shared_words
@@ -126,36 +123,6 @@ def match_message(
         return _scored(index, scores, row, text, vector)
 
     return match_columns(index.columns, query, scores.relevance, params, scored, scores.notes)
-
-
-def search_rules(  # noqa: PLR0913 - the filters of [rules]
-    index: RuleIndex,
-    query: str,
-    vector: Float32 | None = None,
-    *,
-    scope: Sequence[str] = (),
-    project_id: str | None = None,
-    category: str | None = None,
-    authority: str | None = None,
-    search_mode: str = "hybrid",
-    limit: int = 10,
-    score_threshold: float = 0.5,
-    weights: tuple[float, float] = (0.7, 0.3),
-) -> RuleSearch:
-    """Return the rules a query finds [rules, Semantic Search]; `vector` float32 [d] is its unit vector.
-
-    Filters mean what they mean to `fetching.get_rules`: a rule without scope is global and always considered,
-    another one if its scope and the one asked for have an entry in common; an empty scope asks for all.
-
-    Raises: UsageError for an unknown category, authority or mode.
-    """
-    selected = rule_filter(scope=scope, project_id=project_id, category=category, authority=authority)
-    if search_mode not in get_args(Mode):
-        raise UsageError(f"unknown search mode {search_mode!r}", hint=f"One of {', '.join(get_args(Mode))}.")
-    mode: Mode = search_mode  # type: ignore[assignment]
-    return search_selected(
-        index, query, selected, vector, mode=mode, limit=limit, least=score_threshold, weights=weights
-    )
 
 
 def search_selected(  # noqa: PLR0913 - the filters of [rules]
