@@ -1,9 +1,10 @@
-"""How fast and how steady `workbench serve` is: `python -m bench.http [--minutes 5] [--files 1000]`.
+"""How fast and how steady `workbench serve` is: `python -m bench.http [--mixed] [--minutes 5]`.
 
 A server runs in a process of its own, on a project made here (`bench.speed`), and is asked over its unix
 socket by eight clients of one loop, which cost little. Plans are of different tasks, so that none is answered
 twice; paced clients wait about a second between plans, as agents do at least. `health` is what the server can
-do at all; the mixed load shows whether memory and descriptors grow; the overhead of MCP is what a tool takes
+do at all; the mixed load shows whether memory and descriptors grow, and `--mixed` measures it alone, for an
+hour say, with a line at its start, in its middle and at its end; the overhead of MCP is what a tool takes
 beyond the same question without it.
 """
 
@@ -67,6 +68,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.http", description=__doc__)
     parser.add_argument("--files", type=int, default=1_000)
     parser.add_argument("--minutes", type=float, default=5.0, help="of mixed load (default: 5)")
+    parser.add_argument("--mixed", action="store_true", help="measure the mixed load alone")
     parser.add_argument("--pace", type=float, default=1.0, help="plans a second of each paced client")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
@@ -90,9 +92,17 @@ async def _measure(path: Path, options: argparse.Namespace) -> None:
     print("| figure | value |\n|---|--:|")
     connections = [Connection(path) for _ in range(CLIENTS)]
     await asyncio.gather(*(_plans(one, 2, f"warm {number}") for number, one in enumerate(connections)))
+    if not options.mixed:
+        await _measure_requests(connections, options.pace)
+    await _mixed(connections, options.minutes * 60)
+    for one in connections:
+        one.close()
+
+
+async def _measure_requests(connections: list[Connection], pace: float) -> None:
     alone = await _plans(connections[0], PLANS, "alone")
     _row("plan-context, 1 client, p50 / p95", f"{_share(alone, 50):.1f} / {_share(alone, 95):.1f} ms")
-    for name, pause in (("paced", 1 / options.pace), ("asking at once", 0.0)):
+    for name, pause in (("paced", 1 / pace), ("asking at once", 0.0)):
         runs = (_plans(one, PLANS, f"{name} {number}", pause) for number, one in enumerate(connections))
         times = [ms for run in await asyncio.gather(*runs) for ms in run]
         _row(
@@ -104,10 +114,6 @@ async def _measure(path: Path, options: argparse.Namespace) -> None:
     _row("health, requests a second", f"{HEALTHS / (time.perf_counter() - began):,.0f}")
     direct, tool = await _checks(connections[0])
     _row("a check of a tool call by HTTP / by MCP, medians", f"{direct:.1f} / {tool:.1f} ms")
-    for line in await _mixed(connections, options.minutes * 60):
-        _row(*line)
-    for one in connections:
-        one.close()
 
 
 async def _plans(connection: Connection, number: int, salt: str, pause: float = 0.0) -> list[float]:
@@ -152,8 +158,8 @@ async def _repeat(connection: Connection, number: int) -> None:
         await connection.ask("/v1/health")
 
 
-async def _mixed(connections: list[Connection], seconds: float) -> list[tuple[str, str]]:
-    """Ask everything for so long; return memory and descriptors after the first tenth and at the end."""
+async def _mixed(connections: list[Connection], seconds: float) -> None:
+    """Ask everything for so long, and print memory and descriptors meanwhile; the first failure ends it."""
     until, counts = time.monotonic() + seconds, [0]
 
     async def client(connection: Connection, number: int) -> None:
@@ -177,17 +183,21 @@ async def _mixed(connections: list[Connection], seconds: float) -> list[tuple[st
     loads = [asyncio.create_task(client(one, number)) for number, one in enumerate(connections)]
     watcher = Connection(connections[0]._path)
     samples = []
-    for _ in range(11):
+    for tenth in range(11):
         samples.append(await _resources(watcher))
-        await asyncio.sleep(seconds / 10)
+        if tenth in (0, 5, 10):
+            name = {0: "start", 5: "middle", 10: "end"}[tenth]
+            held, descriptors = samples[-1]
+            value = f"{counts[0]:,} requests, {held / 1e6:.0f} MB, {descriptors} descriptors"
+            _row(f"mixed load, {name}", value)
+        if tenth < 10:
+            await asyncio.wait(loads, timeout=seconds / 10, return_when=asyncio.FIRST_EXCEPTION)
     await asyncio.gather(*loads)
     watcher.close()
     memory, open_files = zip(*samples, strict=True)
-    return [
-        ("mixed load", f"{seconds / 60:.0f} min, {counts[0]:,} requests, none failed"),
-        ("memory after each tenth", ", ".join(f"{one / 1e6:.0f}" for one in memory) + " MB"),
-        ("open descriptors after each tenth", ", ".join(map(str, open_files))),
-    ]
+    _row("mixed load", f"{seconds / 60:.0f} min, {counts[0]:,} requests, none failed")
+    _row("memory after each tenth", ", ".join(f"{one / 1e6:.0f}" for one in memory) + " MB")
+    _row("open descriptors after each tenth", ", ".join(map(str, open_files)))
 
 
 async def _resources(connection: Connection) -> tuple[int, int]:
