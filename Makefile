@@ -102,7 +102,7 @@ chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether 
 	@$(PYTHON_) -m bench.chaos
 
 fuzz: $(VENV)/.dev ## ask the HTTP server what its document allows and what it does not, at length
-	@WORKBENCH_FUZZ=100 $(PYTHON_) -m pytest -q tests/entry/http/test_fuzz.py
+	@FUZZ_EXAMPLES=100 $(PYTHON_) -m pytest -q -n 0 -o faulthandler_timeout=0 tests/entry/http/test_fuzz.py
 
 format: $(VENV)/.dev ## format the code
 	@$(PYTHON_) -m ruff format .

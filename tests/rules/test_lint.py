@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.rules.test_precedence import tree_of
-from workbench.records.conflicts import Action, Conflict, ConflictKind, Suggestion
+from workbench.records.conflicts import Action, Conflict, ConflictKind, Evidence, Suggestion
 from workbench.records.rules import Provenance, Rule
 from workbench.rules.lint.checks import lint_rules
 from workbench.rules.lint.findings import KINDS, LintFinding, LintKind, LintProject, Severity
@@ -218,6 +218,33 @@ def test_only_pairs_that_one_agent_loads_count(rule: Callable[..., Rule]) -> Non
     assert (one.file, one.line, one.message) == ("a/AGENTS.md", 1, "repeats 7 rules of AGENTS.md")
     within = (pair("1", "2", ConflictKind.NEAR), pair("1", "2", ConflictKind.CONTRADICTORY))
     assert look(files, rules=rules, conflicts=within) == ()
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "test", "section", "kinds"),
+    [
+        ("Never use `any`.", "Use `any` for rows.", "negation", (), ["contradiction"]),
+        ("Never use `any` unless it is necessary.", "Use `any`.", "negation", (), []),
+        ("Prefer static imports. Only use `import()` when", "No `import()`.", "negation", (), []),
+        ("Commit keys.", "Never commit keys.", "negation", ("Guide", "Do NOT:"), []),
+        ("Commit keys.", "Never commit keys.", "negation", ("Do NOT", "Keys"), ["contradiction"]),
+        ("Use 2 spaces except in Go.", "Use 4 spaces.", "number", (), ["contradiction"]),
+    ],
+)
+def test_a_negation_contradicts_where_nothing_qualifies_it(
+    rule: Callable[..., Rule], left: str, right: str, test: str, section: tuple[str, ...], kinds: list[str]
+) -> None:
+    """An exception, or a heading over what is forbidden, makes both rules one; other evidence holds."""
+    files = {"AGENTS.md": f"- {left}", ".github/copilot-instructions.md": f"- {right}"}
+    here, there = files
+    rules = (
+        rule(left, rule=left, provenance=Provenance(here, 1, 1, "agents", section=section)),
+        rule(right, rule=right, provenance=Provenance(there, 1, 1, "copilot")),
+    )
+    way = Suggestion(Action.KEEP_LEFT, "")
+    evidence = (Evidence(test, 1.0, ""),)
+    pair = Conflict("conflict-1", ConflictKind.CONTRADICTORY, left, right, 1.0, evidence, (), (), "", way)
+    assert [str(one.kind) for one in look(files, rules=rules, conflicts=(pair,))] == kinds
 
 
 def test_a_sarif_log_says_what_findings_say() -> None:

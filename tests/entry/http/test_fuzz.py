@@ -16,7 +16,7 @@ from hypothesis.strategies import one_of
 from tests.conftest import Work
 from tests.entry.http.conftest import TOKEN, service_of
 
-EXAMPLES = int(os.environ.get("WORKBENCH_FUZZ", "2"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
 """Requests for each operation."""
 
 OPTIONS = settings(

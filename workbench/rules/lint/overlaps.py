@@ -6,12 +6,14 @@ one of them loads both files.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from workbench.records.conflicts import ConflictKind
+from workbench.records.conflicts import Conflict, ConflictKind
+from workbench.records.rules import Rule
 from workbench.rules.lint.findings import LintFinding, LintKind, LintProject
 from workbench.rules.lint.reach import order_for, sample_path, shown_agents
 from workbench.rules.precedence.agents import PRECEDENCE
@@ -26,6 +28,14 @@ _MOST_SHOWN: Final = 80
 _MOST_SINGLE: Final = 5  # duplicates of a file in another that are listed each
 _OTHERS: Final = frozenset({"CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"})
 """Files of other agents that Copilot reads as well: that they repeat its own is meant."""
+
+_EXCEPTION: Final = re.compile(
+    r"\b(?:unless|except(?:ions?)?|only (?:use|when|if|where)|(?:when|where|if) (?:\w+ )?necessary)\b", re.I
+)
+_FORBIDDEN: Final = re.compile(
+    r"\W*(?:do not|don['’]?ts?|never|avoid|forbidden|prohibited|not allowed|anti-?patterns?)\W*", re.I
+)
+"""Headings over what must not be done: `Do NOT`."""
 
 
 def overlaps(project: LintProject) -> Iterator[LintFinding]:
@@ -47,6 +57,8 @@ def overlaps(project: LintProject) -> Iterator[LintFinding]:
             zip(places, (rule.rule for rule in pair if rule is not None), strict=True),
             key=lambda item: (item[0].file, item[0].line),
         )
+        if kind is LintKind.CONTRADICTION and _is_weak(conflict, rules):
+            continue
         if conflict.kind is not ConflictKind.EXACT and first.file == second.file:
             continue  # items of one list: with the words that introduce it, or each for a case of its own
         agents = readers(first.file, second.file)
@@ -60,6 +72,17 @@ def overlaps(project: LintProject) -> Iterator[LintFinding]:
             (first.file, LintFinding(kind, second.file, second.line, message, step, conflict.id, conflict.id))
         )
     yield from _summed_up(found)
+
+
+def _is_weak(conflict: Conflict, rules: Mapping[str, Rule]) -> bool:
+    """Whether a negation alone speaks for a contradiction, and a heading or an exception against it."""
+    if not any(one.test == "negation" for one in conflict.evidence):
+        return False
+    for rule in (rules[conflict.left], rules[conflict.right]):
+        section = rule.provenance.section if rule.provenance is not None else ()
+        if _EXCEPTION.search(rule.rule) or (section and _FORBIDDEN.fullmatch(section[-1])):
+            return True
+    return False
 
 
 def _summed_up(found: Sequence[tuple[str, LintFinding]]) -> Iterator[LintFinding]:
