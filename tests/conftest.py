@@ -53,8 +53,10 @@ def pytest_configure() -> None:
     for name in [name for name in os.environ if name.startswith(_FOREIGN) or name in _TERMINALS]:
         del os.environ[name]
     os.environ.update(_SETTINGS)
-    if os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)  # what tests write is synced in no time
+    if os.access(_MEMORY, os.W_OK):
+        room = os.statvfs(_MEMORY)
+        if room.f_bavail * room.f_frsize > _ROOM and not room.f_flag & os.ST_NOEXEC:
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)  # what tests write is synced in no time
     gc.disable()  # until all is collected: nothing of it is garbage
 
 
