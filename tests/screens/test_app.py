@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual._xterm_parser import XTermParser
@@ -14,7 +15,7 @@ from screens.app import WorkbenchApp
 from screens.chrome import CommandFooter, FooterEntry, TooSmall, fit_entries, labels
 from screens.commands import SECTIONS, read_alt_digits
 from screens.curation.record_form import RecordForm
-from screens.jobs import Job
+from screens.jobs import Ahead, Job
 from screens.overlays import HelpScreen, JumpScreen
 from screens.plan.screen import PlanScreen
 from screens.widgets.dialogs import LeaveQuestion
@@ -41,6 +42,36 @@ async def test_a_job_hands_its_result_to_the_loop(tmp_path: Path) -> None:
         app.section.ask("Count", lambda job: 42, lambda n: arrived.append((n, threading.current_thread())))
         await settle(pilot)
         assert [(42, threading.main_thread())] == arrived
+
+
+def test_what_was_asked_ahead_answers_its_own_question_alone() -> None:
+    """Another question, and one whose answer failed, are to be asked again."""
+    job: Any = None
+
+    def refuse(job: Job) -> int:
+        raise UsageError("no", hint="")
+
+    asked, failed = Ahead("all", lambda job: 42), Ahead("all", refuse)
+    asked.run(job)
+    with pytest.raises(UsageError):
+        failed.run(job)
+
+    assert (asked.answer("all"), asked.answer("some"), failed.answer("all")) == (42, None, None)
+
+
+async def test_a_section_that_opens_leaves_the_styles_of_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Textual would read all styles again for each new screen, which takes longer than the rest of it."""
+    app = make(tmp_path)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        refreshed: list[bool] = []
+        monkeypatch.setattr(app, "refresh_css", lambda animate=True: refreshed.append(animate))
+        await app.go_to("rules")
+        await settle(pilot)
+        assert app.screen.classes >= {"-narrow", "-short"}
+    assert refreshed == []
 
 
 async def test_no_connection_outlives_the_app(roastery: Path, connections: Connections) -> None:
