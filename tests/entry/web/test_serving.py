@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -63,7 +64,18 @@ class Running:
     """A server in a process of its own."""
 
     process: subprocess.Popen[str]
-    url: str
+    address: str
+
+    @property
+    def url(self) -> str:
+        """The address without the token."""
+        return self.address.partition("?")[0]
+
+    def session(self) -> aiohttp.ClientSession:
+        """Return a client that opened the printed address."""
+        name = f"workbench-{urlsplit(self.address).port}"
+        token = self.address.partition("?token=")[2]
+        return aiohttp.ClientSession(headers={"Cookie": f"{name}={token}"})
 
     @property
     def websocket(self) -> str:
@@ -128,7 +140,7 @@ def ended(pid: int) -> bool:
 async def test_the_page_comes_from_this_server_alone(start: Start) -> None:
     """It is whole, its title is text, and everything it names is served by this server."""
     running = start()
-    async with aiohttp.ClientSession() as session:
+    async with running.session() as session:
         async with session.get(running.url) as answer:
             page = await answer.text()
             assert (answer.status, answer.content_type) == (200, "text/html")
@@ -151,7 +163,7 @@ async def test_a_visit_runs_the_app(start: Start) -> None:
     """It draws, takes keys and sizes, knows no tmux around the server, and ends with its page."""
     running = start()
     address = running.websocket + "?width=60&height=nonsense"
-    async with aiohttp.ClientSession() as session, session.ws_connect(address) as visit:
+    async with running.session() as session, session.ws_connect(address) as visit:
         shown = await seen(visit, "pid=")
         assert "hello browser" in shown
         pid = int(re.findall(r"pid=(\d+)\.", shown)[0])
@@ -167,7 +179,7 @@ async def test_a_visit_runs_the_app(start: Start) -> None:
 async def test_an_app_that_ends_ends_the_visit(start: Start) -> None:
     """Leaving the app closes the websocket, by which the page says so."""
     running = start()
-    async with aiohttp.ClientSession() as session, session.ws_connect(running.websocket) as visit:
+    async with running.session() as session, session.ws_connect(running.websocket) as visit:
         await seen(visit, "pid=")
         await visit.send_json(["stdin", "x"])
         async with asyncio.timeout(LONG):
@@ -179,7 +191,7 @@ async def test_an_app_that_ends_ends_the_visit(start: Start) -> None:
 async def test_an_app_that_cannot_start_says_why_on_stderr(start: Start) -> None:
     """The visit ends, the server goes on, and stdout has the URL only."""
     running = start(command=(sys.executable, "-c", "raise SystemExit('no such project')"))
-    async with aiohttp.ClientSession() as session, session.ws_connect(running.websocket) as visit:
+    async with running.session() as session, session.ws_connect(running.websocket) as visit:
         async with asyncio.timeout(LONG):
             assert (await visit.receive()).type == aiohttp.WSMsgType.CLOSE
         async with session.get(running.url) as answer:
@@ -219,7 +231,7 @@ async def test_an_app_that_ended_before_it_is_read_ends_the_visit(capsys: pytest
 async def test_ctrl_c_ends_open_visits(start: Start) -> None:
     """Stopping the server closes a page that is open, and its process is gone when the server is."""
     running = start()
-    async with aiohttp.ClientSession() as session, session.ws_connect(running.websocket) as visit:
+    async with running.session() as session, session.ws_connect(running.websocket) as visit:
         pid = int(re.findall(r"pid=(\d+)\.", await seen(visit, "pid="))[0])
         running.process.send_signal(signal.SIGINT)
         async with asyncio.timeout(LONG):
@@ -234,7 +246,7 @@ async def test_ctrl_c_ends_open_visits(start: Start) -> None:
 async def test_an_app_does_not_outlive_a_killed_server(start: Start) -> None:
     """Without anyone to show itself to it ends by itself."""
     running = start()
-    async with aiohttp.ClientSession() as session, session.ws_connect(running.websocket) as visit:
+    async with running.session() as session, session.ws_connect(running.websocket) as visit:
         pid = int(re.findall(r"pid=(\d+)\.", await seen(visit, "pid="))[0])
         app = os.pidfd_open(pid)
         try:
@@ -262,6 +274,27 @@ async def test_other_pages_get_nothing(start: Start, headers: dict[str, str]) ->
         with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
             await session.ws_connect(running.websocket)
         assert caught.value.status == 403
+
+
+async def test_nobody_gets_in_without_the_printed_address(start: Start) -> None:
+    """Another user of the machine gets neither page nor app; the token becomes a cookie of this port."""
+    running = start()
+    async with aiohttp.ClientSession() as session:
+        for path in ("", "ws", "static/js/textual.js", "?token=guess", "?token=%C3%A9"):
+            async with session.get(running.url + path) as answer:
+                assert answer.status == 401
+                assert "serve-web printed" in await answer.text()
+        with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
+            await session.ws_connect(f"{running.websocket}?{running.address.partition('?')[2]}")
+        assert caught.value.status == 401
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+        async with session.get(running.address) as answer:
+            assert (answer.status, str(answer.url)) == (200, running.url)
+            kept = answer.history[0].headers["Set-Cookie"]
+        assert "HttpOnly" in kept
+        assert "SameSite=Strict" in kept
+        async with session.ws_connect(running.websocket) as visit:
+            await seen(visit, "hello browser")
 
 
 def test_a_port_that_is_taken_is_told() -> None:
@@ -299,7 +332,7 @@ async def test_the_program_serves_its_own_app(work: Any, tmp_path: Path) -> None
     try:
         assert process.stdout is not None
         running = Running(process, json.loads("".join(process.stdout.readline() for _ in range(3)))["url"])
-        async with aiohttp.ClientSession() as session:
+        async with running.session() as session:
             async with session.get(running.url) as answer:
                 assert answer.status == 200
                 assert work.root.name in await answer.text()
@@ -314,7 +347,7 @@ async def test_the_program_serves_its_own_app(work: Any, tmp_path: Path) -> None
 async def test_a_browser_shows_the_app(start: Start, tmp_path: Path) -> None:
     """Chromium loads nothing from elsewhere, draws the app, passes on keys, and says when it ended."""
     running = start()
-    async with page_of(running.url, tmp_path / "profile") as page:
+    async with page_of(running.address, tmp_path / "profile") as page:
         await page.until("document.body.classList.contains('-first-byte')")
         await page.grant("clipboardReadWrite", "clipboardSanitizedWrite")
         await page.type("c")
@@ -323,7 +356,7 @@ async def test_a_browser_shows_the_app(start: Start, tmp_path: Path) -> None:
         await page.until("document.body.classList.contains('-closed')")
         await page.until("document.querySelector('.ended').checkVisibility()")
         asked = [url for url in page.requested if not url.startswith(("data:", "blob:"))]
-        assert running.url in asked
+        assert running.address in asked
         assert any(url.startswith(running.websocket) for url in asked)
         assert all(url.startswith((running.url, running.websocket)) for url in asked)
         assert [text for text in page.complaints if "WebGL" not in text] == []

@@ -1,8 +1,9 @@
 """Who may reach the app in a browser: this machine alone, unless the user says otherwise, and no other page.
 
-There is no login, so the address it listens at is the lock. A page of another site can still make a browser
-on this machine connect to it, by a form, a websocket, or a name it lets point here (DNS rebinding); every
-request therefore has to name this server as the one it was sent to, and as the page it comes from.
+Other users of this machine lack the token of the printed address. A page of another site can still make a
+browser on this machine connect to it, with its cookie, by a form, a websocket, or a name it lets point here
+(DNS rebinding); every request therefore has to name this server as the one it was sent to, and as the page
+it comes from.
 """
 
 from __future__ import annotations

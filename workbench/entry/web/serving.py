@@ -1,13 +1,15 @@
 """Serves the app to browsers: a page, a websocket for each visit, a process of the app behind it.
 
 textual-serve brings the page's script, the fonts and the protocol. What it leaves open is decided here: who
-may connect (`access`), that nothing comes from another server, that a port in use is reported, and that
-every process ends with its visit, at the latest with the server.
+may connect (`access`, and a token that only the printed address has), that nothing comes from another
+server, that a port in use is reported, and that every process ends with its visit, at the latest with the
+server.
 """
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import signal
 import socket
 import sys
@@ -83,16 +85,15 @@ async def _serve(serving: Serving, ready: Callable[[str], object]) -> None:
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stopped.set)
-    runner = web.AppRunner(
-        AppServer(serving).application(), access_log=None, shutdown_timeout=3 * _QUIT_SECONDS
-    )
+    server = AppServer(serving)
+    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=3 * _QUIT_SECONDS)
     await runner.setup()
     try:
         try:
             await web.TCPSite(runner, serving.host, serving.port).start()
         except (OSError, OverflowError) as error:
             raise _address_error(serving, error) from error
-        ready(url_of(serving.host, runner.addresses[0][1]))
+        ready(f"{url_of(serving.host, runner.addresses[0][1])}?token={server.token}")
         await stopped.wait()
     finally:
         await runner.cleanup()
@@ -115,6 +116,7 @@ class AppServer(Server):
 
     def __init__(self, serving: Serving) -> None:
         super().__init__(" ".join(serving.command), serving.host, serving.port, serving.title)
+        self.token = secrets.token_urlsafe(24)
         self._serving = serving
         self._machine = socket.gethostname()
         self._visits: set[web.WebSocketResponse] = set()
@@ -138,14 +140,27 @@ class AppServer(Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse what another page or another name for this machine brings here."""
+        """Refuse what another page or another name for this machine brings here, and other users of it.
+
+        The token of the printed address becomes a cookie, so that it stays in no history.
+        """
         headers = request.headers
         reason = refusal(
             headers.get("Host", ""), headers.get("Origin"), self._serving.host, machine=self._machine
         )
         if reason:
             return web.Response(status=403, text=f"Refused: {reason}.\n")
+        cookie = f"workbench-{request.url.port}"  # browsers give a name's cookies to all of its ports
+        if request.path == "/" and self._knows(request.query.get("token", "")):
+            found = web.Response(status=303, headers={"Location": "/"})
+            found.set_cookie(cookie, self.token, httponly=True, samesite="Strict")
+            return found
+        if not self._knows(request.cookies.get(cookie, "")):
+            return web.Response(status=401, text="Refused: open the address that serve-web printed.\n")
         return await handler(request)
+
+    def _knows(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
         """Answer with the page."""
