@@ -92,7 +92,7 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
         Binding("m,left", "choose('mine')", "Mine", id="overtaken.mine", tooltip="Keep what you wrote"),
         Binding("t,right", "choose('theirs')", "Theirs", id="overtaken.theirs", tooltip="Keep what is there"),
         Binding("e", "merge", "Merge", id="overtaken.merge", tooltip="Merge the two texts"),
-        Binding("f2", "save", "Save", id="overtaken.save", tooltip="Save what was chosen"),
+        Binding("ctrl+s,f2", "save", "Save", id="overtaken.save", tooltip="Save what was chosen"),
         Binding("escape", "leave", "Back", id="overtaken.leave", tooltip="Back to what you wrote"),
     ]
 
@@ -117,7 +117,7 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
             yield WordDiff()
             yield Static(classes="dialog-error")
             yield Static(
-                shown("m mine · t theirs · e merge · f2 saves · escape goes back to what you wrote"),
+                shown("m mine · t theirs · e merge · ctrl+s saves · escape goes back to what you wrote"),
                 classes="dialog-hint",
             )
 

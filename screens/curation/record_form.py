@@ -55,11 +55,11 @@ class RecordForm(Dialog[bool]):
         & .dialog-error {{ max-height: 4; }}
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "save", "Save", id="edit.save", tooltip="Save as one step"),
+        Binding("ctrl+s,f2", "save", "Save", id="edit.save", tooltip="Save as one step"),
         Binding("escape", "leave", "Leave", id="edit.leave", tooltip="Leave without saving"),
     ]
 
-    HINT: ClassVar = "f2 saves · tab and arrows move · escape leaves"
+    HINT: ClassVar = "ctrl+s saves · tab and arrows move · escape leaves"
 
     def __init__(
         self,

@@ -102,10 +102,10 @@ class BulkEditForm(RecordForm):
         & FieldForm #field-0 { height: 1; }
     }"""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "save", "Save", id="bulk.save", tooltip="Change all of them in one step"),
+        Binding("ctrl+s,f2", "save", "Save", id="bulk.save", tooltip="Change all of them in one step"),
         Binding("escape", "leave", "Leave", id="bulk.leave", tooltip="Change nothing"),
     ]
-    HINT: ClassVar = "what is empty stays as it is · f2 saves all as one step · escape leaves"
+    HINT: ClassVar = "what is empty stays as it is · ctrl+s saves all as one step · escape leaves"
 
     def __init__(self, rules: Sequence[Rule], save: SaveForm, *, extra_tags: Sequence[str] = ()) -> None:
         tags = tuple(extra_tags)

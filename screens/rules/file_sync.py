@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -135,6 +136,49 @@ def preview_text(outcome: SyncOutcome) -> str:
         ]
         lines += [f"  ! {reason}" for reason in written.refused]
     return "\n".join(lines)
+
+
+def write_files(engine: AppEngine, files: Sequence[str], dry_run: bool, job: Job) -> SyncOutcome:
+    """Write what the store changed into some files, or say what would be written. Raises: StoreError."""
+    with engine.workspace(job.progress) as opened:
+        workspace = opened.workspace
+        store = workspace.rule_store()
+        return write_pending(store, workspace.rule_files(), files=files, dry_run=dry_run)
+
+
+def offer_files(section: RulesScreen, files: Sequence[str]) -> None:
+    """Show the one change of the files that a step made out of date, and write it when that is confirmed."""
+    engine = section.engine
+
+    def written(outcome: SyncOutcome) -> None:
+        refused = _refusals(outcome)
+        names = ", ".join(one.file for one in outcome.written if one.changed)
+        text = f"wrote {names}" if names else "no file was written"
+        section.bench.report("\n".join([text, *refused]), severity="warning" if refused else "information")
+        for file in files:
+            section.bench.log_action(["rules", "drift", "--merge", "--file", file], text)
+        section.mark_stale()
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            work = partial(write_files, engine, files, False)
+            section.ask("Writing", work, written, group="drift", writes=True)
+        else:
+            section.bench.report(
+                "\n".join(f"{file} is out of date: D shows what is to be written" for file in files)
+            )
+
+    def seen(outcome: SyncOutcome) -> None:
+        names = [one.file for one in outcome.written if one.changed]
+        if names:
+            body = preview_text(outcome)
+            section.app.push_screen(
+                Confirm(f"Write {', '.join(names)}, too?", body, yes="Write", no="Later"), answered
+            )
+        else:
+            answered(False)
+
+    section.ask("Comparing", partial(write_files, engine, files, True), seen, group="drift", quiet=True)
 
 
 class SyncFiles(ListDialog[RuleDifference, bool]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -81,6 +82,16 @@ class RuleChanges(RecordChanges[Rule]):
     def edit_ended(self, seen: Rule) -> None:
         """Forget the draft of a rule."""
         self._unsaved.pop(seen.id, None)
+
+    def report(self, text: str, commands: Sequence[Sequence[str]], saved: Saved[Rule] | None = None) -> None:
+        """Say what was done, then offer to write the files that it made out of date."""
+        if saved is None or not saved.outdated:
+            super().report(text, commands, saved)
+            return
+        from screens.rules.file_sync import offer_files
+
+        super().report(text, commands, replace(saved, outdated=()))
+        offer_files(self._screen, saved.outdated)
 
     @property
     def _tags(self) -> tuple[str, ...]:

@@ -197,9 +197,12 @@ class FieldForm(VerticalScroll):
             self._show_problem(place, problems.get(field.name, ""))
 
     def focus_field(self, name: str) -> None:
-        """Focus a field by its name."""
+        """Focus a field by its name, with the cursor at the end of a text."""
         place = next(place for place, field in enumerate(self._record) if field.name == name)
-        self.query_one(f"#field-{place}").focus()
+        widget = self.query_one(f"#field-{place}")
+        if isinstance(widget, TextArea):
+            widget.move_cursor(widget.document.end)
+        widget.focus()
 
     @on(Input.Changed)
     @on(TextArea.Changed)

@@ -151,11 +151,18 @@ def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
     terminal.press("2")
     terminal.see("20 rules")
     terminal.press("e")
-    terminal.see("Edit rule-", "f2 saves")
-    terminal.type("Always: ")
-    terminal.see("Always: Amounts")
-    terminal.press("F2")
-    terminal.see("Always: Amounts", gone="f2 saves")
+    terminal.see("Edit rule-", "ctrl+s saves")
+    terminal.type(" Always!")
+    terminal.see(" Always!")
+    terminal.press("C-s")
+    terminal.see(" Always!", "Write ", "too?", gone="ctrl+s saves")
+
+    def is_later() -> bool:
+        terminal.press("Escape")  # no answer before the question is painted
+        return "too?" not in terminal.screen()
+
+    terminal.until(is_later)
+    terminal.see("not written yet: D")
 
     terminal.press("1")
     terminal.see("Welcome", "173", "enter  index this project and go")
@@ -178,7 +185,7 @@ def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
 
     terminal.press("q")
     assert "Traceback" not in terminal.see("left with 0")
-    assert "Always: Amounts" in workbench(roastery, "rules", "list", "--json")
+    assert "money. Always!" in workbench(roastery, "rules", "list", "--json")
     assert "settle" in workbench(roastery, "rules", "history")
     assert "hybrid" in workbench(roastery, "runs", "list", "--json")
 

@@ -198,7 +198,9 @@ async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened) -> None:
         assert desk.dialog(RecordForm) is form
         assert "from 0 to 100" in screen_text(desk.app)
         form.query_one("#field-2", SafeInput).value = "81"
-        await desk.press("f2")
+        await desk.press("ctrl+s")
+        assert "Write .cursor/rules/python.mdc, too?" in screen_text(desk.app)
+        await desk.press("n")
         assert desk.app.screen is desk.screen
         after = desk.current
         assert (after.rule, after.priority, after.version) == ("Keep amounts as integers of cents.", 81, 2)
@@ -304,6 +306,8 @@ async def test_removing_says_how_many_and_is_undone(opened: Opened) -> None:
         assert len(desk.rules) == RULES
         gone = set(desk.screen.table.marks)
         await desk.press("d", "y")
+        desk.dialog(Confirm)  # whether their files are written, too
+        await desk.press("n")
         assert len(desk.rules) == RULES - 2
         assert not gone & {rule.id for rule in desk.rules}
         assert desk.screen.table.mark_count == 0

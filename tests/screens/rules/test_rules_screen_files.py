@@ -86,6 +86,8 @@ async def test_what_only_the_store_changed_is_written_into_the_file(opened: Open
         await desk.filter("file:CLAUDE.md suite")
         desk.screen.changes.save(desk.current, {"rule": "Run `make test` before a commit."})
         await desk.settle()
+        assert "+ - Run `make test` before a commit." in screen_text(desk.app)
+        await desk.press("n")
         assert "CLAUDE.md is out of date: D shows" in desk.told[-1]
         assert "1 not written yet: D" in screen_text(desk.app)
         before = file.read_text()
@@ -111,6 +113,13 @@ async def test_what_only_the_store_changed_is_written_into_the_file(opened: Open
         await desk.press("u")
         assert "also in CLAUDE.md" in desk.told[-1]
         assert file.read_text() == before
+        await desk.press("u")
+        desk.screen.changes.save(desk.current, {"rule": "Run `make test` before a push."})
+        await desk.settle()
+        await desk.press("y")
+        assert "- Run `make test` before a push." in file.read_text()
+        assert desk.told[-1] == "wrote CLAUDE.md"
+        assert desk.commands[-1] == "workbench rules drift --merge --file CLAUDE.md"
 
 
 async def test_words_that_a_file_cannot_hold_are_refused_at_once(opened: Opened, roastery: Path) -> None:

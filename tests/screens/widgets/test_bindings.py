@@ -12,7 +12,9 @@ from textual.dom import DOMNode
 
 import screens.widgets
 
-SWALLOWED = {f"ctrl+{key}" for key in ("enter", "j", "i", "m", "h", "a", "b", "s", "o")}
+SWALLOWED = {
+    f"ctrl+{key}" for key in ("enter", "j", "i", "m", "h", "a", "b", "o")
+}  # ctrl+s arrives: the app reads without flow control
 """What terminals, tmux and screen keep for themselves or cannot tell from other keys."""
 
 
