@@ -76,10 +76,8 @@ def headline(found: ModelStatus) -> str:
     return f"plans rank with {', without embeddings with '.join(dict.fromkeys(found.ranking.values()))}"
 
 
-def progress_line(found: ModelStatus, *, training: bool) -> str:
+def progress_line(found: ModelStatus) -> str:
     """Return in a line how a canary does, else what came of the last training."""
-    if training:
-        return "a training goes on"
     one = found.canary
     if one is not None:
         return (

@@ -101,21 +101,20 @@ class ModelsScreen(SectionScreen):
         """Ask what is registered and used."""
         self.ask("Reading models", self._read, self._show, quiet=True)
 
-    def _read(self, job: Job) -> tuple[ModelStatus, bool]:
-        from workbench.entry.services.model_training import is_training
+    def _read(self, job: Job) -> ModelStatus:
         from workbench.entry.services.models import model_status
 
         with self.engine.opened(job.progress) as project:
-            return model_status(project), is_training(project)
+            return model_status(project)
 
-    def _show(self, read: tuple[ModelStatus, bool]) -> None:
-        self.found, training = read
+    def _show(self, found: ModelStatus) -> None:
+        self.found = found
         lines = model_lines(self.found)
         table = self.query_one(VirtualTable)
         keep = table.cursor_key or self._told or None
         table.set_rows(ListRows(lines, key=lambda one: one.id, cells=model_cells), keep=keep)
         self.query_one("#models-headline", Static).update(shown(headline(self.found), "bold"))
-        line = progress_line(self.found, training=training)
+        line = progress_line(self.found)
         notes = "".join(f"\nnote: {note}" for note in self.found.notes)
         self.query_one("#models-progress", Static).update(shown_lines(f"{line}{notes}"))
         self._glance()

@@ -67,12 +67,11 @@ def test_rows_say_which_model_ranks_and_which_cannot() -> None:
 
 
 def test_the_lines_above_say_what_happens() -> None:
-    """A running training comes first, then a canary, then what came of the last training."""
+    """How a canary does comes before what came of the last training."""
     canary = CanaryState("b", 0.2, 9, 4, 20, -0.012)
     tried = status(entry("b", canary=0.2), canary=canary, training="2026-01-01: no gain")
-    assert progress_line(tried, training=True) == "a training goes on"
-    assert "4 of 20 sessions scored, nDCG@10 -0.012" in progress_line(tried, training=False)
-    assert progress_line(status(training="x: no gain"), training=False) == "last training, x: no gain"
+    assert "4 of 20 sessions scored, nDCG@10 -0.012" in progress_line(tried)
+    assert progress_line(status(training="x: no gain")) == "last training, x: no gain"
     assert headline(tried) == "plans rank with files-v2"
 
 

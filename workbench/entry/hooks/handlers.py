@@ -125,6 +125,10 @@ def _record_given(project: OpenedProject, given: HookContext) -> None:
         plan = given.plan
         more = ({}, ()) if plan is None else (plan.learnings, plan.segments)
         note = record_given(project, given.request, given.rules, *more, by="hook")
+        if plan is not None and project.has_models:
+            from workbench.entry.services.model_canary import record_served  # where a model was registered
+
+            record_served(project, plan.ranking, given.handover.session, by="hook")
         if note:
             raise StoreError(note)
 

@@ -146,8 +146,10 @@ def score_canary(canary: RunningCanary, sessions: Iterable[Entry]) -> CanaryScor
         plans.setdefault(plan.session, []).append(plan)
     edited: dict[str, set[str]] = {name: set() for name in plans}
     for entry in sessions:
-        name = entry.body.get("session_id")
-        if isinstance(name, str) and name in plans:
+        name = str(entry.body.get("session_id", ""))
+        if name not in plans:
+            name = name.rpartition("/")[0]  # a prompt of a session is an episode of its own, `session/1`
+        if name in plans:
             edited[name].update(_edits(entry, plans[name][0].at))
     pairs = [
         (_mean([one.canary for one in plans[name]], files), _mean([one.active for one in plans[name]], files))

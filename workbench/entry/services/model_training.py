@@ -17,7 +17,12 @@ import numpy as np
 from msgspec import structs, to_builtins
 
 from workbench.entry.parameters import trust
-from workbench.entry.services.models import activate_model, packaged_ranking, register_model
+from workbench.entry.services.models import (
+    TRAINING_LOCK,
+    activate_model,
+    packaged_ranking,
+    register_model,
+)
 from workbench.entry.services.replay import (
     ReplayOptions,
     engine_spec,
@@ -56,7 +61,6 @@ if TYPE_CHECKING:
 MOST: Final = 10_000  # tasks, the newest ones
 LEAST: Final = 500
 SHARE: Final = 0.2  # of plans that a new model is tried on
-_LOCK: Final = "training"
 
 Progress = Callable[[int, int, str], None]
 
@@ -88,10 +92,14 @@ def train_model(
     Raises: UsageError where there are too few tasks; ProjectError, GitError, StoreError; StoreBusy while
     another training goes on.
     """
-    with project.lock(_LOCK, 0):
+    with project.lock(TRAINING_LOCK, 0):
         base, samples = collect_samples(project, wanted, progress)
         started = time.perf_counter()
-        found = fit_weights(samples, least=wanted.min_samples, seed=wanted.seed)
+        try:
+            found = fit_weights(samples, least=wanted.min_samples, seed=wanted.seed)
+        except UsageError as error:  # whoever asked for it may look at the status alone
+            project.journal.append(STREAM, TRAINED, [{"reason": error.message}], by=by)
+            raise
         seconds = time.perf_counter() - started
         report = _finish(project, wanted, base, found, samples, seconds, by)
         project.journal.append(STREAM, TRAINED, [to_builtins(structs.replace(report, seconds=0.0))], by=by)
@@ -124,7 +132,7 @@ def start_training(project: OpenedProject, wanted: TrainingOptions) -> TrainingR
 
 def is_training(project: OpenedProject) -> bool:
     """Whether a process trains a model of the project now."""
-    return any(name == _LOCK for name, _ in project.held_locks())
+    return any(name == TRAINING_LOCK for name, _ in project.held_locks())
 
 
 def collect_samples(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "context-workbench-model"
 MOST_BYTES: Final = 16 << 20
 _LOCK: Final = "models"
+TRAINING_LOCK: Final = "training"
 _LIST: Final = "See `workbench model list`."
 
 
@@ -135,11 +136,7 @@ def find_model(registry: ModelRegistry, name: str) -> RegisteredParams:
     """Return the model with an id, or the only one whose id holds it. Raises: UsageError."""
     if name in registry.models:
         return registry.models[name]
-    found = [
-        one
-        for key, one in sorted(registry.models.items())
-        if name and (key.startswith(name) or key.endswith(name))
-    ]
+    found = [one for key, one in sorted(registry.models.items()) if name and name in key]
     if len(found) == 1:
         return found[0]
     if found:
@@ -172,11 +169,16 @@ def _fault(model: RegisteredParams) -> str:
     return ""
 
 
+def _running(project: OpenedProject) -> tuple[str, ...]:
+    going = any(name == TRAINING_LOCK for name, _ in project.held_locks())
+    return ("a training goes on",) if going else ()
+
+
 def model_status(project: OpenedProject) -> ModelStatus:
     """Return what plans rank with, how the canary does, and all models. Raises: StoreError."""
     if not project.has_models:
         packaged = packaged_ranking(project)
-        return ModelStatus(packaged, {}, None, {packaged: packaged}, "", (), ())
+        return ModelStatus(packaged, {}, None, {packaged: packaged}, "", (), _running(project))
     from workbench.entry.services.model_canary import review_canary
 
     canary, notes = review_canary(project)
@@ -187,7 +189,7 @@ def model_status(project: OpenedProject) -> ModelStatus:
         for name in dict.fromkeys((base.model_id, LEXICAL_MODEL))
     }
     faults = dict.fromkeys(fault for _, fault in applied.values() if fault)
-    notes = [*found.notes, *faults, *notes]
+    notes = [*found.notes, *faults, *notes, *_running(project)]
     if found.active and base.model_id not in BASES:
         notes.append(f"models.ranking is {base.model_id}: the project's own models are not applied to it")
     return ModelStatus(

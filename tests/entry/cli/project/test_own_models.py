@@ -143,9 +143,9 @@ def test_a_canary_trained_on_poisoned_feedback_is_rolled_back(
     for number in range(8):
         session = f"session-{number}"
         monkeypatch.setenv(SESSION_VARIABLE, session)
-        recording.start(TASK, session_id=session)
+        recording.start(TASK, session_id=f"{session}/1")
         assert run("plan", f"{TASK} {number}").code == exits.OK
-        recording.event(session, "edit", files=["pkg/auth.py"])
+        recording.event(f"{session}/1", "edit", files=["pkg/auth.py"])
         verdicts.append(run("model", "status", "--json").json())
     assert verdicts[0]["canary"]["scored"] == 1
     assert verdicts[0]["canary"]["gain"] < 0
