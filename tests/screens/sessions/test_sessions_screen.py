@@ -407,28 +407,26 @@ async def test_a_damaged_copy_is_told(fresh: Path) -> None:
 # Judging.
 
 
-@pytest.mark.parametrize(
-    ("key", "outcome"), [("s", "success"), ("x", "failed"), ("p", "partial"), ("c", "unknown")]
-)
-async def test_a_session_is_judged_with_a_reason(fresh: Path, key: str, outcome: str) -> None:
+async def test_a_session_is_judged_with_a_reason(fresh: Path) -> None:
     """It is what `workbench feedback` does; `u` says again what was known, `U` the verdict."""
     app = app_on(fresh)
     async with app.run_test(size=(120, 40)) as pilot:
         await go(pilot, "claude_code:u3")
-        before = desk_of(fresh).trace("claude_code:u3").episode.outcome
-        await press(pilot, key)
-        assert isinstance(app.screen, Ask)
-        await answer(pilot, "it [/] logs out")
-        judged = desk_of(fresh).trace("claude_code:u3").episode
-        assert (judged.judged, judged.rationale) == (Outcome(outcome), "it [/] logs out")
-        assert commands(app)[-1] == (
-            f"workbench feedback claude_code:u3 --outcome {outcome} --why 'it [/] logs out'"
-        )
+        known = desk_of(fresh).trace("claude_code:u3").episode.outcome
+        for key, outcome in (("s", "success"), ("x", "failed"), ("p", "partial"), ("c", "unknown")):
+            before, known = known, Outcome(outcome)
+            await press(pilot, key)
+            assert isinstance(app.screen, Ask)
+            await answer(pilot, f"it [/] logs out {key}")
+            judged = desk_of(fresh).trace("claude_code:u3").episode
+            assert (judged.judged, judged.rationale) == (known, f"it [/] logs out {key}")
+            told = f"workbench feedback claude_code:u3 --outcome {outcome} --why 'it [/] logs out {key}'"
+            assert commands(app)[-1] == told
         await press(pilot, "u")
         assert desk_of(fresh).trace("claude_code:u3").episode.outcome is before
-        assert commands(app)[-1] == f"workbench feedback claude_code:u3 --outcome {before.value}"
+        assert commands(app)[-1].startswith(f"workbench feedback claude_code:u3 --outcome {before.value}")
         await press(pilot, "U")
-        assert desk_of(fresh).trace("claude_code:u3").episode.outcome is Outcome(outcome)
+        assert desk_of(fresh).trace("claude_code:u3").episode.outcome is known
 
 
 async def test_marked_sessions_are_judged_together_and_undone_after_a_restart(fresh: Path) -> None:
