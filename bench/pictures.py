@@ -25,7 +25,7 @@ from screens.themes import DARK
 SIZE: Final = (120, 34)
 TASK: Final = "a customer cancelled an order that was paid with a gift card and the balance is not back"
 SHOTS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
-    ("plan", "plan", (f"type {TASK}", "enter", *["j"] * 11)),
+    ("plan", "plan", (f"type {TASK}", "enter", "j")),
     ("rules", "rules", ("j", "j", "j", "j", "j")),
     ("conflicts", "conflicts", ()),
     ("learnings", "learnings", ("j",)),
