@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from store.files import private_dir, translated
+from store.files import PRIVATE_FILE, private_dir, translated
 from store.locks import exclusive
 from workbench.errors import StoreError
 
@@ -181,8 +181,9 @@ class EmbeddingCache:
         with translated(f"making the embedding cache {directory}"):
             shutil.rmtree(scratch, ignore_errors=True)
             private_dir(scratch)
-            (scratch / "vectors").write_bytes(vectors)
-            (scratch / "keys").write_bytes(keys)
+            for name, data in (("vectors", vectors), ("keys", keys)):
+                (scratch / name).touch(PRIVATE_FILE)
+                (scratch / name).write_bytes(data)
             os.replace(scratch, directory)
         return directory
 

@@ -19,7 +19,16 @@ from typing import Final
 import msgspec
 
 from store import locks
-from store.files import PRIVATE_FILE, private_dir, read_state, sync_data, sync_dir, translated, write_atomic
+from store.files import (
+    PRIVATE_DIR,
+    PRIVATE_FILE,
+    private_dir,
+    read_state,
+    sync_data,
+    sync_dir,
+    translated,
+    write_atomic,
+)
 from workbench.errors import StoreBusy, StoreError
 from workbench.ports import Clock
 from workbench.records.conversion import decode_json
@@ -200,6 +209,7 @@ def _settle(building: Path) -> dict[str, _File]:
     files: dict[str, _File] = {}
     for path in sorted(building.rglob("*")):
         if path.is_dir():
+            path.chmod(PRIVATE_DIR)
             sync_dir(path)
         elif path != building / _LOCK:
             path.chmod(PRIVATE_FILE)  # whatever the umask

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from store.files import private_dir, sync_dir
+from store.files import PRIVATE_FILE, private_dir, sync_dir
 from store.locks import exclusive
 from workbench.errors import ModelError
 from workbench.records.dataclass import dataclass
@@ -133,6 +133,7 @@ def _build(weights: Path, directory: Path) -> None:
         agreement = check(scratch)
         _write_json(scratch / PROVENANCE, _provenance(scratch, agreement))
         for path in sorted(scratch.iterdir()):
+            path.chmod(PRIVATE_FILE)  # whatever the umask
             with path.open("rb") as file:
                 os.fsync(file.fileno())
         if directory.exists():

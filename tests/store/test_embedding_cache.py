@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from subprocess import Popen
@@ -64,6 +65,18 @@ def test_nothing_is_embedded_twice(tmp_path: Path) -> None:
     assert other.asked == []
     assert vectors.tobytes() == again.tobytes()
     assert (first.hits, first.misses, second.hits, second.misses) == (1, 2, 3, 0)
+
+
+def test_what_is_kept_is_its_owners_alone(tmp_path: Path) -> None:
+    """Keys, vectors and their directories, whatever the umask."""
+    before = os.umask(0)
+    try:
+        cached(tmp_path / "cache")[0].embed(["a"])
+    finally:
+        os.umask(before)
+    kept = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert {path.name for path in kept} >= {"keys", "vectors"}
+    assert [path for path in kept if path.stat().st_mode & 0o077] == []
 
 
 def test_hits_and_misses_agree_to_the_byte(tmp_path: Path) -> None:

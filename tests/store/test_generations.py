@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,18 @@ def test_what_is_published_is_found(tmp_path: Path, clock: ManualClock) -> None:
     assert published.created_at == clock.now()
     assert (published.path / "vectors.npy").read_bytes() == b"one"
     assert check(published) == []
+
+
+def test_all_of_it_is_its_owners_alone(tmp_path: Path, clock: ManualClock) -> None:
+    """Directories inside, too, whatever the umask."""
+    before = os.umask(0)
+    try:
+        published = publish(tmp_path, "vectors", filled(b"one"), clock=clock)
+    finally:
+        os.umask(before)
+    kept = [published.path, *published.path.rglob("*")]
+    assert len(kept) == 5
+    assert [path for path in kept if path.stat().st_mode & 0o077] == []
 
 
 def test_the_one_before_stays(tmp_path: Path, clock: ManualClock) -> None:

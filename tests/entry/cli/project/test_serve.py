@@ -12,10 +12,10 @@ from workbench.entry.cli import exits, main
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "desk.example"])
 def test_other_machines_are_let_in_only_if_asked(work: Any, run: Any, host: str) -> None:
-    """There is no login: a host that others reach is refused, with what to do instead."""
+    """Nothing is encrypted: a host that others reach is refused, with what to do instead."""
     done = run("--serve-web", "--host", host)
     assert (done.code, done.out) == (exits.USAGE, "")
-    assert "there is no login" in done.err
+    assert "nothing is encrypted" in done.err
     assert "--allow-remote" in done.err
 
 
@@ -23,7 +23,7 @@ def test_letting_them_in_is_warned_of(work: Any, run: Any) -> None:
     """Who allows it is told what that means; an address of another machine cannot be listened at."""
     done = run("serve-web", "--host", "192.0.2.1", "--port", "0", "--allow-remote")
     assert (done.code, done.out) == (exits.USAGE, "")
-    assert "warning: whoever reaches http://192.0.2.1:0/ uses the app as you" in done.err
+    assert "warning: whoever reads the address of http://192.0.2.1:0/ uses the app as you" in done.err
     assert "cannot be listened at" in done.err
 
 

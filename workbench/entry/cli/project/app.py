@@ -80,14 +80,15 @@ def open_app(section: str) -> NoReturn:
 @click.option(
     "--allow-remote",
     is_flag=True,
-    help="Let other machines in, with a --host they reach. There is no login: "
-    "who reaches it uses the app as you.",
+    help="Let other machines in, with a --host they reach: "
+    "who reads the address uses the app as you, unencrypted.",
 )
 def serve_web(port: int, host: str, allow_remote: bool) -> int:
     """Serve the app to browsers of this machine (also `--serve-web`).
 
-    Ctrl-C ends it. The URL goes to stdout once it can be visited. Every visit is an app of its own, which
-    ends with the page. Nothing is loaded from other servers, and requests of other pages are refused.
+    Ctrl-C ends it. The URL goes to stdout once it can be visited, with a token: nobody is served without
+    it. Every visit is an app of its own, which ends with the page. Nothing is loaded from other servers, and
+    requests of other pages are refused.
     """
     from workbench.entry.project import require_consent
     from workbench.entry.web.access import is_loopback, url_of
@@ -97,11 +98,11 @@ def serve_web(port: int, host: str, allow_remote: bool) -> int:
     require_consent(here.project)
     if not is_loopback(host) and not allow_remote:
         raise UsageError(
-            f"{host} may be reached from other machines, and there is no login",
+            f"{host} may be reached from other machines, and nothing is encrypted",
             hint="Leave --host out and use a tunnel (ssh -L 8000:localhost:8000), or say --allow-remote.",
         )
     if not is_loopback(host):
-        here.out.warn(f"whoever reaches {url_of(host, port)} uses the app as you: there is no login")
+        here.out.warn(f"whoever reads the address of {url_of(host, port)} uses the app as you")
 
     def ready(url: str) -> None:
         if here.flags.json:
