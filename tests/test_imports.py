@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.memory.made import lines_of, run_of
+from workbench.entry import start
 
 HEAVY = frozenset(
     {
@@ -167,6 +169,22 @@ FOR_CURATORS = (
     "workbench.memory.learnings.review",
     "workbench.rules.curation.curator",
 )
+
+
+@pytest.mark.parametrize(("command", "threads"), [("plan", "1"), ("serve", None)])
+def test_short_commands_start_no_threads_of_numpy(
+    monkeypatch: pytest.MonkeyPatch, command: str, threads: str | None
+) -> None:
+    """A plan multiplies small matrices once; who says otherwise in the environment is believed."""
+    monkeypatch.setattr(os, "environ", {})
+    monkeypatch.setattr(sys, "argv", ["workbench", command])
+    monkeypatch.setattr("gc.set_threshold", lambda _: None)
+    monkeypatch.setattr("workbench.entry.cli.main.main", lambda: None)
+    start.main()
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == threads
+    monkeypatch.setattr(os, "environ", {"OPENBLAS_NUM_THREADS": "4"})
+    start.main()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "4"
 
 
 def test_a_plan_on_an_indexed_project_imports_what_it_uses(
