@@ -171,7 +171,7 @@ FOR_CURATORS = (
 )
 
 
-@pytest.mark.parametrize(("command", "threads"), [("plan", "1"), ("serve", None)])
+@pytest.mark.parametrize(("command", "threads"), [("plan", "1"), ("gain", "1"), ("serve", None)])
 def test_short_commands_start_no_threads_of_numpy(
     monkeypatch: pytest.MonkeyPatch, command: str, threads: str | None
 ) -> None:

@@ -14,7 +14,7 @@ YOUNG_OBJECTS: Final = 70_000
 """How many are made before cycles are looked for, 700 in Python: commands live for moments."""
 
 _OF_A_PLAN: Final = 300_000  # one is over before it has made so many
-_SHORT: Final = frozenset({"plan", "rank", "hook"})
+_SHORT: Final = frozenset({"plan", "rank", "hook", "stats", "gain"})
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
 
