@@ -217,21 +217,26 @@ def _key(line: bytes) -> bytes:
     return entry.id.encode(errors="surrogatepass") if isinstance(entry, Entry) else line
 
 
+def _after_id(line: bytes) -> bytes:
+    return line[line.find(b'"at":') :]
+
+
 def _merge(journal: list[bytes], copy: list[bytes]) -> list[bytes]:
     """Return the lines of a copy, with those that only the journal has before what they precede there.
 
-    What was appended to the journal follows all. Lines that no entry can be read from are left out: they
-    are in the files that were set aside.
+    What was appended to the journal follows all. Lines that no entry can be read from are left out, and
+    those that are one of the copy's with another id: they are in the files that were set aside.
     """
     kept = [line for line in copy if isinstance(decode_line(line), Entry)]
     known = {_key(line) for line in kept}
+    bodies = {_after_id(line) for line in kept}
     waiting: list[bytes] = []
     preceding: dict[bytes, list[bytes]] = {}
     for line in journal:
         if (key := _key(line)) in known:
             preceding.setdefault(key, []).extend(waiting)
             waiting = []
-        elif isinstance(decode_line(line), Entry):
+        elif isinstance(decode_line(line), Entry) and _after_id(line) not in bodies:
             waiting.append(line)
     return [*(one for line in kept for one in (*preceding.pop(_key(line), []), line)), *waiting]
 
