@@ -41,7 +41,14 @@ def task_touches(
     """Return what adds to the features of a file's chunks which of them past tasks changed."""
     likeness = task_weights(history, prepare_query(intent).terms)[0].tolist()
     tasks = task_numbers(history.times.tolist())
-    return lambda file, rows: add_touches(file, rows, find_touches(edits.of(file.path), tasks, likeness))
+
+    def add(file: FileText, rows: Sequence[dict[str, float]]) -> None:
+        moved = edits.moved.get(file.path)
+        if moved is None:
+            moved = edits.moved[file.path] = line_spans(edits.of(file.path))
+        add_touches(file, rows, _touches(moved, tasks, likeness))
+
+    return add
 
 
 def task_numbers(times: Sequence[int]) -> dict[int, int]:
@@ -58,6 +65,11 @@ def find_touches(
     counts as one of the task of the edit before. likeness: of each past task to the present one, in [0, 1].
     The edit that created the file ends the search, for it touches nothing in particular.
     """
+    return _touches(line_spans(edits), tasks, likeness)
+
+
+def line_spans(edits: Sequence[FileEdit]) -> tuple[tuple[int, tuple[Span, ...]], ...]:
+    """Return the time of each edit of a file that touches lines, and where those lines are now."""
     recent: list[FileEdit] = []
     for edit in edits:
         if edit.whole:
@@ -69,11 +81,17 @@ def find_touches(
         for older in range(age + 1, len(recent)):
             spans[older] = move_spans(spans[older], hunks)
         spans[age] = [new_lines(hunk) for hunk in hunks]
+    return tuple((edit.at, tuple(spans[age])) for age, edit in enumerate(recent))
+
+
+def _touches(
+    moved: Sequence[tuple[int, tuple[Span, ...]]], tasks: Mapping[int, int], likeness: Sequence[float]
+) -> tuple[LineTouch, ...]:
     found, last = [], 0
-    for age, edit in enumerate(recent):
-        last = tasks.get(edit.at, last)
-        alike = float(likeness[last]) if edit.at in tasks and last < len(likeness) else 0.0
-        found.append(LineTouch(tuple(spans[age]), age, last, alike))
+    for age, (at, spans) in enumerate(moved):
+        last = tasks.get(at, last)
+        alike = float(likeness[last]) if at in tasks and last < len(likeness) else 0.0
+        found.append(LineTouch(spans, age, last, alike))
     return tuple(found)
 
 

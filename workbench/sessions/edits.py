@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +47,7 @@ class Edits:
     """The latest edits of each file as of the commit `tip`, read from the newest `depth` commits.
 
     starts: int64 [p + 1] of p paths into at, whole [e] and bounds int64 [e + 1]; bounds into hunks int32
-    [h, 4].
+    [h, 4]. `moved` holds the lines of edits where they are now, by path, once somebody asked for them.
     """
 
     tip: str
@@ -57,6 +58,9 @@ class Edits:
     whole: NDArray[np.bool_]
     bounds: NDArray[np.int64]
     hunks: NDArray[np.int32]
+    moved: dict[str, tuple[tuple[int, tuple[tuple[int, int], ...]], ...]] = field(
+        default_factory=dict, init=False
+    )
 
     def of(self, path: str) -> tuple[FileEdit, ...]:
         """Return the latest edits of a file, newest first."""
@@ -127,7 +131,8 @@ def load_edits(directory: Path) -> Edits | None:
         arrays = open_arrays(directory / _FILE)
         document = msgspec.msgpack.decode(arrays.pop("document").data)
         places = {bytes(raw): place for place, raw in enumerate(document["paths"])}
-        found = Edits(str(document["tip"]), int(document["depth"]), places, **arrays)
+        columns = [arrays[name] for name in ("starts", "at", "whole", "bounds", "hunks")]
+        found = Edits(str(document["tip"]), int(document["depth"]), places, *columns)
         sound = len(found.starts) == len(places) + 1 and len(found.bounds) == len(found.at) + 1
     except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
         return None
