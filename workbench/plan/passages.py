@@ -23,6 +23,7 @@ from workbench.plan.workspace import Progress, Workspace
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, PlanRequest, TaskText
 from workbench.records.rules import Authority
+from workbench.rules.descriptions import instruction
 from workbench.rules.matching.context import AT_HAND, RuleContext, make_context
 from workbench.rules.matching.match import MatchReport, RuleQuery
 from workbench.rules.matching.search import match_message
@@ -140,7 +141,7 @@ def rule_passages(selection: RuleSelection) -> list[Passage]:
             Passage(
                 id=rule.id,
                 section="Rules",
-                text=rule.rule,
+                text=instruction(rule),
                 origin=where,
                 authority=rule.authority.value,
                 why=chosen.why,

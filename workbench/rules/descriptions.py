@@ -3,10 +3,39 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import Any, Final
 
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import to_body
+
+_FORBIDDING: Final = (
+    r"\W*(?:(?:things|what) (?:to|you must) )?(?:do not|don['’]?ts?|never|not do|avoid|forbidden|prohibited"
+    r"|not allowed|anti-?patterns?)(?: do| these| this| the following)?\W*"
+)
+"""A heading over what must not be done: `Do NOT`, `Anti-patterns:`."""
+
+_DENYING: Final = (
+    r"\W*(?:do not|don['’]?t|never|avoid|no|not|must not|mustn['’]?t|cannot|can['’]?t|without)\b"
+)
+
+
+def forbidding_heading(rule: Rule) -> str:
+    """Return the heading right above a rule if it forbids what is listed under it, else nothing."""
+    section = rule.provenance.section if rule.provenance is not None else ()
+    heading = section[-1].strip() if section else ""
+    return heading if re.fullmatch(_FORBIDDING, heading, re.IGNORECASE) else ""
+
+
+def instruction(rule: Rule) -> str:
+    """Return a rule as an agent may be given it without its file: "Do NOT: Commit `.env` files".
+
+    Under a heading that forbids, words that forbid nothing by themselves would say the opposite.
+    """
+    heading = forbidding_heading(rule)
+    if not heading or re.match(_DENYING, rule.rule, re.IGNORECASE):
+        return rule.rule
+    return f"{heading.rstrip(':').rstrip()}: {rule.rule}"
 
 
 def origin(rule: Rule) -> str:

@@ -121,11 +121,13 @@ def session_start_context(
     if call.source == "resume":
         return _nothing(call, "the session goes on with the context it has")
     last = last_session_line(project, call.session)
+    from workbench.rules.descriptions import instruction
+
     report = f"{_one_line(last)}\n" if last and len(last) < most else ""
     rules = absolute_rules(project, config, call)
     lines, kept = "", []
     for rule in rules:
-        line = f"* {_one_line(rule.rule)}\n"
+        line = f"* {_one_line(instruction(rule))}\n"
         if len(RULES_HEAD) + len(lines) + len(line) + len(report) > most:
             break
         lines += line

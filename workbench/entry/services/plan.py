@@ -27,7 +27,7 @@ from workbench.records.answers.rules import MatchedRule, MatchResponse, Rejected
 from workbench.records.plan import MlMode, PlanRequest, QueryType
 from workbench.records.rules import Rule
 from workbench.rules.curation.rulestore import note_use
-from workbench.rules.descriptions import origin
+from workbench.rules.descriptions import instruction, origin
 from workbench.rules.matching.context import agent_name
 from workbench.rules.matching.match import MatchReport, RuleMatch
 
@@ -193,7 +193,7 @@ def _matched(found: RuleMatch) -> MatchedRule:
     return MatchedRule(
         id=found.rule.id,
         origin=origin(found.rule),
-        rule=found.rule.rule,
+        rule=instruction(found.rule),
         final=found.final,
         relevance=found.relevance,
         hybrid=found.hybrid,

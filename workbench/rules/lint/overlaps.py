@@ -14,6 +14,7 @@ from typing import Final
 
 from workbench.records.conflicts import Conflict, ConflictKind
 from workbench.records.rules import Rule
+from workbench.rules.descriptions import forbidding_heading
 from workbench.rules.lint.findings import LintFinding, LintKind, LintProject
 from workbench.rules.lint.reach import order_for, sample_path, shown_agents
 from workbench.rules.precedence.agents import PRECEDENCE
@@ -32,10 +33,6 @@ _OTHERS: Final = frozenset({"CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"})
 _EXCEPTION: Final = re.compile(
     r"\b(?:unless|except(?:ions?)?|only (?:use|when|if|where)|(?:when|where|if) (?:\w+ )?necessary)\b", re.I
 )
-_FORBIDDEN: Final = re.compile(
-    r"\W*(?:do not|don['’]?ts?|never|avoid|forbidden|prohibited|not allowed|anti-?patterns?)\W*", re.I
-)
-"""Headings over what must not be done: `Do NOT`."""
 
 
 def overlaps(project: LintProject) -> Iterator[LintFinding]:
@@ -79,8 +76,7 @@ def _is_weak(conflict: Conflict, rules: Mapping[str, Rule]) -> bool:
     if not any(one.test == "negation" for one in conflict.evidence):
         return False
     for rule in (rules[conflict.left], rules[conflict.right]):
-        section = rule.provenance.section if rule.provenance is not None else ()
-        if _EXCEPTION.search(rule.rule) or (section and _FORBIDDEN.fullmatch(section[-1])):
+        if _EXCEPTION.search(rule.rule) or forbidding_heading(rule):
             return True
     return False
 
