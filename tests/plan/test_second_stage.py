@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from tests.store.test_grepai import make_grepai
 from workbench.config import Config, GrepaiConfig, ModelsConfig, RerankConfig
+from workbench.entry.cli.project.own_models import status_lines
 from workbench.entry.project import OpenedProject, open_project
 from workbench.entry.services.gates import without_models
-from workbench.entry.services.models import activate_model, register_reranker, roll_back
+from workbench.entry.services.models import activate_model, model_status, register_reranker, roll_back
 from workbench.errors import ModelError
 from workbench.plan.own_models import check_params
 from workbench.plan.pipeline import Plan, plan
@@ -265,6 +266,7 @@ def test_a_registered_model_is_the_second_stage(opened: Any, ollama: Any) -> Non
     assert "holds no model.onnx" in made(project).response.decision_trace[-1]
     activate_model(project, name, by="test")
     assert project.registered_reranker() == name
+    assert f"{name} rates the first files again in ml_mode full" in status_lines(model_status(project))
     assert "ollama:tiny rated the first 2 files" in made(project).response.decision_trace[-1]
     assert made(project, MlMode.FAST).response.degraded == ("embeddings",)
     assert register_reranker(project, "tiny", candidates=2, weight=3.0, by="test") == name

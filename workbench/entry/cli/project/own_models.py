@@ -57,6 +57,8 @@ def status_lines(found: ModelStatus) -> list[str]:
     """Return what plans rank with, a line each."""
     used = list(dict.fromkeys(found.ranking.values()))
     lines = [f"plans rank with {', without embeddings with '.join(used)}"]
+    if second := found.active.get("ollama_rerank"):
+        lines.append(f"{second} rates the first files again in ml_mode full")
     if found.canary is not None:
         one = found.canary
         lines.append(
