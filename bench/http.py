@@ -181,10 +181,9 @@ async def _mixed(connections: list[Connection], seconds: float) -> None:
             counts[0] += 8
 
     loads = [asyncio.create_task(client(one, number)) for number, one in enumerate(connections)]
-    watcher = Connection(connections[0]._path)
     samples = []
     for tenth in range(11):
-        samples.append(await _resources(watcher))
+        samples.append(await _resources(connections[0]._path))
         if tenth in (0, 5, 10):
             name = {0: "start", 5: "middle", 10: "end"}[tenth]
             held, descriptors = samples[-1]
@@ -193,15 +192,16 @@ async def _mixed(connections: list[Connection], seconds: float) -> None:
         if tenth < 10:
             await asyncio.wait(loads, timeout=seconds / 10, return_when=asyncio.FIRST_EXCEPTION)
     await asyncio.gather(*loads)
-    watcher.close()
     memory, open_files = zip(*samples, strict=True)
     _row("mixed load", f"{seconds / 60:.0f} min, {counts[0]:,} requests, none failed")
     _row("memory after each tenth", ", ".join(f"{one / 1e6:.0f}" for one in memory) + " MB")
     _row("open descriptors after each tenth", ", ".join(map(str, open_files)))
 
 
-async def _resources(connection: Connection) -> tuple[int, int]:
+async def _resources(path: Path) -> tuple[int, int]:
+    connection = Connection(path)  # one that is kept for minutes without a question is closed
     text = str(await connection.ask("/v1/metrics"))
+    connection.close()
     rows = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     return int(rows["process_resident_memory_bytes"]), int(rows["process_open_fds"])
 

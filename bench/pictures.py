@@ -34,6 +34,7 @@ SHOTS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("replay-task", "replay", ("enter", "t", "j", "enter")),
     ("stash", "stash", ("s", "type gift card balance after a cancelled order", "enter")),
     ("metrics", "metrics", ()),
+    ("models", "models", ()),
     ("log", "plan", (f"type {TASK}", "enter", "i", "x", "plus", "0")),
     ("help", "rules", ("question_mark",)),
 )
@@ -67,6 +68,8 @@ def prepare(place: Path) -> Path:
         ),
         ("stash", "import", str(STASH)),
         ("replay", "--tasks", "30"),
+        ("model", "train", "--min-samples", "50"),
+        ("model", "register", "llama3.2"),
     ):
         subprocess.run(
             [sys.executable, "-P", "-m", "workbench", *arguments], cwd=root, check=False, capture_output=True

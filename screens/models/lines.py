@@ -13,6 +13,8 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from workbench.records.answers.models import ModelEntry, ModelStatus
 
 PACKAGED: Final = "packaged"
@@ -87,8 +89,10 @@ def progress_line(found: ModelStatus) -> str:
     return f"last training, {found.training}" if found.training else "no model was trained here yet: t"
 
 
-def story(line: ModelLine, weights: dict[str, dict[str, float]]) -> str:
-    """Return everything that is known of a model, one fact a line."""
+def story(
+    line: ModelLine, weights: dict[str, dict[str, float]], params: Mapping[str, object] | None = None
+) -> str:
+    """Return everything that is known of a model, one fact a line; of `params` what is a word or a number."""
     entry = line.entry
     if entry is None:
         return (
@@ -97,6 +101,8 @@ def story(line: ModelLine, weights: dict[str, dict[str, float]]) -> str:
         )
     made = entry.provenance
     lines = [entry.model_id, "", f"kind         {entry.model_kind}"]
+    plain = {name: one for name, one in (params or {}).items() if isinstance(one, str | int | float)}
+    lines += [f"{name:<12} {one}" for name, one in sorted(plain.items()) if name != "schema"]
     if entry.fault:
         lines.append(f"not usable   {entry.fault}")
     if made.samples:

@@ -134,7 +134,8 @@ class ModelsScreen(SectionScreen):
         if line.entry is None:
             return story(line, {})
         with self.engine.opened(job.progress) as project:
-            return story(line, largest_weights(find_model(project.own_models.registry(), line.id)))
+            model = find_model(project.own_models.registry(), line.id)
+            return story(line, largest_weights(model), model.params)
 
     def _tell(self, key: str, text: str) -> None:
         if self.query_one(VirtualTable).cursor_key == key:

@@ -64,6 +64,8 @@ def test_rows_say_which_model_ranks_and_which_cannot() -> None:
     assert cells[0][4:6] == ["560", "+0.020"]
     assert [model_cells(one)[0].plain for one in model_lines(status())] == ["●"]
     assert story(model_lines(found)[0], {"files-v2": {"bm25_body": 0.4}}).endswith("  +0.400 bm25_body")
+    told = story(model_lines(found)[0], {}, {"schema": 1, "model": "tiny", "candidates": 20, "weights": {}})
+    assert ("candidates   20" in told, "model        tiny" in told, "schema" in told) == (True, True, False)
 
 
 def test_the_lines_above_say_what_happens() -> None:
