@@ -128,7 +128,7 @@ def _goes_on(root: Path, stream: str) -> bool:
     except StoreBusy:
         return True
     except StoreError:
-        return True  # nothing can be told from a copy that cannot be read
+        return True  # a copy that cannot be read says nothing
 
 
 def _damage(root: Path, stream: str) -> JournalDamage | None:
