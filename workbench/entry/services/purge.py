@@ -25,6 +25,7 @@ from workbench.entry.project import (
     rewrite_journals,
 )
 from workbench.errors import StoreError, UsageError
+from workbench.places import fallback_root
 from workbench.ports import Entry
 from workbench.records.dataclass import dataclass
 
@@ -148,7 +149,7 @@ def purge_project(project: OpenedProject, *, dry: bool) -> PurgeReport:
     size = sum(1 for path in project.state.rglob("*") if path.is_file())
     if not dry:
         try:
-            for path in project.state.iterdir():
+            for path in (path for place in _places(project) for path in place.iterdir()):
                 if path.name not in ("config.toml", ".gitignore"):
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
             with suppress(FileNotFoundError):
@@ -162,14 +163,14 @@ def purge_project(project: OpenedProject, *, dry: bool) -> PurgeReport:
 
 def _run(project: OpenedProject, purge: _Purge, *, dry: bool) -> PurgeReport:
     journals: dict[str, int] = {}
-    roots = tuple(dict.fromkeys((project.state, project.home)))
+    roots = tuple(dict.fromkeys((*_places(project), project.home)))
     for root in roots:
         found = rewrite_journals(root, purge.entry, purge.other, dry=dry)
         journals |= {
             name if root == project.state else f"home: {name}": count for name, count in found.items()
         }
     transcripts = project.archive().rewrite(purge.copy, dry=dry)
-    replays = remove_runs(project.state, purge.other, dry=dry)
+    replays = sum(remove_runs(place, purge.other, dry=dry) for place in _places(project))
     log = hook_log(project.environment)
     homes = (place_file(project.root, project.environment), log, *log.parent.glob(f"{log.name}.*"))
     files = rewrite_files(homes, purge.file, dry=dry)
@@ -180,6 +181,14 @@ def _run(project: OpenedProject, purge: _Purge, *, dry: bool) -> PurgeReport:
         remove_projections(root)
     left = remains(roots, purge.needles) if purge.needles else []
     return replace(report, remaining=tuple(map(str, left)))
+
+
+def _places(project: OpenedProject) -> tuple[Path, ...]:
+    """Return where state of a project is: also in the user's home, from when it could not be written."""
+    elsewhere = fallback_root(project.root, project.home)
+    return (
+        (project.state, elsewhere) if elsewhere.is_dir() and elsewhere != project.state else (project.state,)
+    )
 
 
 def _of_sessions(

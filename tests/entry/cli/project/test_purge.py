@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
+from store.location import MARK
 from store.purge import remains
 from workbench.entry.cli import exits
 from workbench.entry.services.purge import MASK
+from workbench.places import fallback_root
 
 SECRET = 'hunter-"zwei"-äöü'
 
@@ -54,6 +57,21 @@ def test_a_text_is_taken_out_of_everything(project: Any, home: Path, run: Any) -
     texts = [one["rule"] for one in run("rules", "list", "--json").json()["rules"]]
     assert f"Never use {MASK} again." in texts
     assert "is kept of it" in run("purge", "--secret", SECRET, "--yes").out
+
+
+def test_state_that_was_kept_elsewhere_meanwhile_is_purged_too(project: Any, home: Path, run: Any) -> None:
+    """Or it would be brought back: what a read-only project's sessions wrote lies in the user's home."""
+    filled(project, run)
+    elsewhere = fallback_root(project.root, home)
+    shutil.copytree(project.root / ".workbench" / "journal", elsewhere / "journal")
+    (elsewhere / MARK).write_text("{}")
+    assert kept(project, home, "hunter-")
+
+    assert run("purge", "--secret", SECRET, "--yes").code == exits.OK
+
+    assert kept(project, home, "hunter-") == []
+    assert run("status").code == exits.OK
+    assert kept(project, home, "hunter-") == []
 
 
 def test_a_session_goes_with_what_was_stashed_of_it(project: Any, home: Path, run: Any) -> None:
