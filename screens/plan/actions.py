@@ -29,6 +29,7 @@ class PlanActions(SectionScreen):
     asked: PlanQuery
     plan: ShownPlan | None
     indexing: Job | None
+    compares: bool = False
 
     # What the screen gives.
 
@@ -270,10 +271,9 @@ class PlanActions(SectionScreen):
         self.ask("Explaining", job, partial(self._show_text, f"Explain · {one.name}"), group="explain")
 
     def action_compare(self) -> None:
-        """Show baseline and hybrid side by side."""
-        job = partial(work.compare_rankings, self.engine, self.asked, self._text_width)
-        then = partial(self._show_text, "Baseline | hybrid")
-        self.ask("Comparing", job, then, group="compare")
+        """List baseline and hybrid side by side from now on, or the pack again."""
+        self.compares = not self.compares
+        self.replan(self.asked, log=False)
 
     @property
     def _text_width(self) -> int:

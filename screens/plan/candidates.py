@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from textual.content import Content
 
 from screens.filter_matching import Record
+from screens.plan.comparison import RankingComparison, comparison_in_short
 from screens.plan.query import PlanQuery
 from screens.safe_text import shown
 from screens.widgets.bars import Portion
@@ -113,6 +114,7 @@ class ShownPlan:
     rules: tuple[Rule, ...] = ()
     segments: tuple[ChosenSegment, ...] = ()
     stashed: Mapping[str, FoundSegment] = field(default_factory=dict)
+    comparison: RankingComparison | None = None
 
     @property
     def selected(self) -> int:
@@ -294,6 +296,8 @@ def header_parts(asked: PlanQuery, plan: ShownPlan | None, limit: int, *, strict
     parts += [HeaderPart(shown(text, "bold $text-warning"), 1) for is_so, text in chosen if is_so]
     if plan is None:
         return parts
+    if plan.comparison is not None:
+        parts.append(HeaderPart(shown(comparison_in_short(plan.comparison), "bold"), 0))
     if words := confidence_in_short(plan.response):
         parts.append(HeaderPart(shown(words), 2))
     if out := len(plan.candidates) - plan.selected:

@@ -1,74 +1,103 @@
-"""What differs between two plans: baseline and hybrid side by side, and a pack before and after a change."""
+"""Baseline and hybrid for one task: where each has a file, whose pack holds it, and what moved it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from screens.plan.candidates import FILES, IN, ShownPlan
 from workbench.plan.response import top_reasons
-from workbench.text.counts import counted, shorten_middle
-from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.plan.pipeline import Plan
 
-_PLACES: Final = 20
-_NAMES: Final = 2
-_MOVE: Final = 6  # cells of how far a file moved
+_REASONS: Final = 3
 
 
-def pack_difference(before: ShownPlan, after: ShownPlan) -> str:
-    """Return in a few words which files came into a pack and which went out, "" for none."""
-    old, new = (
-        {one.name: one.title for one in plan.candidates if one.kind == FILES and one.state == IN}
-        for plan in (before, after)
+@dataclass(frozen=True, slots=True)
+class RankedPack:
+    """The files of one ranking in their order, the place of each from 1, and which of them it packs."""
+
+    order: tuple[str, ...]
+    places: Mapping[str, int]
+    packed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RankingComparison:
+    """Baseline and hybrid for one task. `reasons` are phrases of what moved a file up in the hybrid most."""
+
+    baseline: RankedPack
+    hybrid: RankedPack
+    reasons: Mapping[str, tuple[str, ...]]
+    kind: str
+
+    def beside(self, path: str) -> str:
+        """Return the baseline's file in the place that a file has in the hybrid, "" where it has none."""
+        place = self.hybrid.places[path]
+        return self.baseline.order[place - 1] if place <= len(self.baseline.order) else ""
+
+    def move(self, path: str) -> str:
+        """Return how far a file is higher (▲) or lower (▼) in the hybrid, = where it is in the same place."""
+        before, now = self.baseline.places.get(path), self.hybrid.places.get(path)
+        if before is None or now is None:
+            return "new" if before is None else "gone"
+        return "=" if before == now else f"▲{before - now:,}" if before > now else f"▼{now - before:,}"
+
+
+def compare_rankings(hybrid: Plan, baseline: Plan) -> RankingComparison:
+    """Return the rankings and packs of two plans of one task."""
+    return RankingComparison(
+        _ranked_pack(baseline),
+        _ranked_pack(hybrid),
+        {
+            found.path: tuple(words for words, _ in top_reasons(found.contributions, _REASONS))
+            for found in hybrid.ranked
+        },
+        str(hybrid.intent.predicted),
     )
-    parts = []
-    for sign, names in (
-        ("+", [title for name, title in new.items() if name not in old]),
-        ("−", [title for name, title in old.items() if name not in new]),
-    ):
-        if names:
-            more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-            parts.append(f"{sign} {', '.join(map(visible_line, names[:_NAMES]))}{more}")
-    return " · ".join(parts)
 
 
-def side_by_side(hybrid: Plan, baseline: Plan, width: int) -> Iterator[str]:
-    """Yield lines of at most `width` cells: the first files of both, what moved how far, and why."""
-    places = {one.path: place for place, one in enumerate(baseline.ranked, 1)}
-    packed, routed = ({one.path for one, _ in plan.pack.files} for plan in (hybrid, baseline))
-    column = max((width - _MOVE - 7) // 3, 12)
-    yield f"    {'baseline':<{column}} {'hybrid':<{column + 2}} {'moved':>{_MOVE}}  why"
-    for place in range(_PLACES):
-        left = right = why = move = ""
-        if place < len(baseline.ranked):
-            path = baseline.ranked[place].path
-            left = _cell(path, path in routed, column)
-        if place < len(hybrid.ranked):
-            found = hybrid.ranked[place]
-            right = _cell(found.path, found.path in packed, column)
-            move = _moved(places.get(found.path), place + 1)
-            why = ", ".join(words for words, _ in top_reasons(found.contributions, 1))
-        if left or right:
-            line = f"{place + 1:>2}  {left:<{column}} {right:<{column + 2}} {move:>{_MOVE}}  "
-            yield (line + shorten_middle(why, max(width - len(line), 1))).rstrip()
-    yield ""
-    kind = baseline.intent.predicted
-    yield f"baseline orders by the layers of the kind of task ({kind}), hybrid by the learned ranking"
-    yield f"✓ in its pack: {counted(len(packed & routed), 'file')} in both"
-    for name, alone in (("hybrid", packed - routed), ("baseline", routed - packed)):
-        yield f"in the pack of {name} alone: {len(alone)}"
-        yield from (f"  {visible_line(path)}" for path in sorted(alone))
+def _ranked_pack(plan: Plan) -> RankedPack:
+    order = tuple(found.path for found in plan.ranked)
+    places = {path: place for place, path in enumerate(order, 1)}
+    return RankedPack(order, places, frozenset(one.path for one, _ in plan.pack.files))
 
 
-def _cell(path: str, inside: bool, width: int) -> str:
-    """Return a path, marked if it is in the pack."""
-    return f"{'✓' if inside else ' '} {shorten_middle(visible_line(path), width - 2)}"
+def comparison_in_short(found: RankingComparison) -> str:
+    """Return which packs have how many files: `14 in both packs, 5 in baseline alone, 3 in hybrid alone`."""
+    hybrid, baseline = found.hybrid.packed, found.baseline.packed
+    return (
+        f"{len(hybrid & baseline):,} in both packs, {len(baseline - hybrid):,} in baseline alone, "
+        f"{len(hybrid - baseline):,} in hybrid alone"
+    )
 
 
-def _moved(before: int | None, now: int) -> str:
-    if before is None:
-        return "new"
-    return "=" if before == now else f"▲{before - now:,}" if before > now else f"▼{now - before:,}"
+def explain_move(found: RankingComparison, path: str) -> list[str]:
+    """Return sentences on a file of the hybrid, and on the one that the baseline has in its place."""
+    place = found.hybrid.places.get(path)
+    if place is None:
+        return []
+    before = found.baseline.places.get(path)
+    there = "not in baseline" if before is None else f"{before:,} in baseline"
+    lines = [f"{found.move(path)}  place {place:,} in hybrid, {there}; {_whose(found, path)}"]
+    if reasons := ", ".join(found.reasons.get(path, ())):
+        passed = before is not None and before < place
+        lines.append(f"files with more evidence passed it; its own: {reasons}" if passed else f"by {reasons}")
+    beside = found.beside(path)
+    if beside and beside != path:
+        now = found.hybrid.places.get(beside)
+        where = "not in hybrid" if now is None else f"{now:,} in hybrid"
+        lines.append(f"beside it {beside}: place {place:,} in baseline, {where}; {_whose(found, beside)}")
+    lines.append(f"baseline goes by the kind of task alone ({found.kind})")
+    return lines
+
+
+def _whose(found: RankingComparison, path: str) -> str:
+    inside = path in found.hybrid.packed, path in found.baseline.packed
+    return {
+        (True, True): "in both packs",
+        (True, False): "in the pack of hybrid alone",
+        (False, True): "in the pack of baseline alone",
+        (False, False): "in no pack",
+    }[inside]

@@ -22,6 +22,7 @@ from textual.widget import Widget
 
 from screens.commands import widget_bindings
 from screens.plan.candidates import FILES, IN, HeaderPart, PackCandidate, ShownPlan, state
+from screens.plan.comparison import explain_move
 from screens.safe_text import shown
 from screens.themes import style_of
 from screens.widgets.bars import Contribution, bar_lines, order_rows
@@ -93,6 +94,8 @@ def why_lines(candidate: PackCandidate, plan: ShownPlan, width: int) -> list[Con
         Content.assemble(state(candidate), " ", shown(title, "bold", limit=_TEXT)),
         shown(headline(candidate, plan), "$text-muted"),
     ]
+    if plan.comparison is not None and candidate.kind == FILES:
+        head += [shown(line, limit=_TEXT) for line in explain_move(plan.comparison, candidate.name)]
     if candidate.kind != FILES and candidate.place:
         head.append(shown(f"from {candidate.place}", "$text-muted", limit=_TEXT))
     if candidate.why:

@@ -32,8 +32,9 @@ from screens.plan.candidates import (
     fold_passages,
     list_rows,
 )
-from screens.plan.comparison import pack_difference
+from screens.plan.comparison_rows import COMPARED, compared_rows
 from screens.plan.first_run import FirstRun
+from screens.plan.pack_difference import pack_difference
 from screens.plan.panels import PlanHeader, PreviewPanel, WhyPanel
 from screens.plan.query import PlanQuery
 from screens.safe_text import shown, shown_lines
@@ -71,6 +72,13 @@ PlanScreen.-wide {
     & #plan-side { width: 3fr; layout: horizontal; }
     & WhyPanel { width: 2fr; height: 1fr; }
     & PreviewPanel { width: 3fr; height: 1fr; }
+}
+PlanScreen.-compared {
+    & #plan-panes { layout: vertical; }
+    & #plan-list, & #plan-side { width: 100%; }
+    & #plan-list { height: 3fr; }
+    & #plan-side { layout: horizontal; height: 2fr; }
+    & WhyPanel, & PreviewPanel { width: 1fr; height: 1fr; }
 }
 PlanScreen.-narrow.-why #plan-side { height: 2fr; }
 PlanScreen.-narrow.-why #plan-list { height: 3fr; }
@@ -145,6 +153,7 @@ class PlanScreen(PlanActions):
             "whole": self.has_class("-whole"),
             "packed": self._packed,
             "opened": sorted(self._opened_kinds),
+            "compared": self.compares,
         }
 
     def recall(self, kept: Mapping[str, Any]) -> None:
@@ -158,6 +167,7 @@ class PlanScreen(PlanActions):
         self.set_class(kept.get("whole") is True, "-whole")
         self._packed = kept.get("packed") is not False
         self._opened_kinds = frozenset(texts_of(kept, "opened"))
+        self.compares = kept.get("compared") is True
         self.editor.text = self.asked.task
         self.editor.recall(self._history)
         self.editor.select_all()  # what is typed first is another task; up brings this one back
@@ -168,7 +178,7 @@ class PlanScreen(PlanActions):
 
     def stores(self) -> Iterable[str]:
         """Name what plans are made of and others may change."""
-        return ("rules", "memory/", "sessions")
+        return ("rules", "memory/", "sessions", "models")
 
     # Asking.
 
@@ -201,7 +211,7 @@ class PlanScreen(PlanActions):
         failed = partial(self._not_planned, asked)
         self.ask(
             "Planning",
-            partial(work.make_plan, self.engine, asked),
+            partial(work.make_plan, self.engine, asked, compared=self.compares),
             then,
             group="plan",
             failed=failed,
@@ -246,8 +256,10 @@ class PlanScreen(PlanActions):
         self._recall_tasks(plan.heads)
         self._show_how()
         status = candidates.plan_status(plan)
-        changed = pack_difference(before, plan) if before is not None and before.task == asked.task else ""
-        self.say(f"{changed} · {status}" if changed else status)
+        if before is not None and before.task == asked.task:
+            changed = pack_difference(before, plan) or ("the same pack" if log else "")
+            status = f"{changed} · {status}" if changed else status
+        self.say(status)
         self._anew = before is None or before.task != asked.task
         self._list()
         self.refresh_bindings()
@@ -298,8 +310,14 @@ class PlanScreen(PlanActions):
         self.table.set_empty(shown_lines(empty, "$text-muted"))
         keep = self._keep or (None if self._anew else self.table.cursor_key)
         self._keep, self._anew = "", False
-        rows = fold_passages(plan, self._opened_kinds) if order is None else plan.candidates
-        self.table.set_rows(list_rows(rows, order), keep=keep)
+        self.set_class(plan.comparison is not None, "-compared")
+        if plan.comparison is not None:
+            self.table.set_columns(COMPARED)
+            self.table.set_rows(compared_rows(plan, plan.comparison, order), keep=keep)
+        else:
+            self.table.set_columns(COLUMNS)
+            rows = fold_passages(plan, self._opened_kinds) if order is None else plan.candidates
+            self.table.set_rows(list_rows(rows, order), keep=keep)
         self.show_candidate()
 
     def _show_nothing(self) -> None:

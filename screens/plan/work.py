@@ -57,8 +57,10 @@ def index(engine: AppEngine, sessions: bool, job: Job) -> None:
     run_command(job, engine.root, ("index", "--json"))
 
 
-def make_plan(engine: AppEngine, asked: PlanQuery, job: Job) -> ShownPlan:
-    """Plan, and return what is shown of it. Overrides of what is gone are dropped and reported.
+def make_plan(engine: AppEngine, asked: PlanQuery, job: Job, *, compared: bool = False) -> ShownPlan:
+    """Plan, and return what is shown of it, `compared` with the other ranking, baseline or hybrid.
+
+    Overrides of what is gone are dropped and reported.
 
     Raises: StaleProject under strict; other errors of the engine.
     """
@@ -81,8 +83,16 @@ def make_plan(engine: AppEngine, asked: PlanQuery, job: Job) -> ShownPlan:
                 raise
             made = _plan(asked.without(gone), style, job, planning)
         job.check()
+        comparison = None
+        if compared:
+            from screens.plan.comparison import compare_rankings
+
+            other = replace(asked.without(gone), baseline=not asked.baseline)
+            both = made, _plan(other, style, job, planning)
+            comparison = compare_rankings(*reversed(both) if asked.baseline else both)
+            job.check()
         kept = opened.workspace.learnings()
-        return present_plan(
+        shown = present_plan(
             made,
             opened.workspace.rulebook.rules,
             {} if kept is None else {one.id: one.text for one in kept.known.live},
@@ -91,6 +101,7 @@ def make_plan(engine: AppEngine, asked: PlanQuery, job: Job) -> ShownPlan:
             gone=gone,
             heads=opened.workspace.task_heads[:_HEADS],
         )
+    return replace(shown, comparison=comparison)
 
 
 def warm_up(engine: AppEngine, job: Job) -> tuple[str, ...]:
@@ -190,18 +201,6 @@ def explain_candidate(engine: AppEngine, asked: PlanQuery, path: str, width: int
         for line in lines
         for part in (wrap(line, width, subsequent_indent="    ") if len(line) > width else [line])
     )
-
-
-def compare_rankings(engine: AppEngine, asked: PlanQuery, width: int, job: Job) -> str:
-    """Return baseline and hybrid side by side for what is asked. Raises: as `make_plan`."""
-    from screens.plan.comparison import side_by_side
-
-    with engine.planning("plan", job.progress) as planning:
-        style = _style(planning.opened.config.plan.format)
-        hybrid = _plan(replace(asked, baseline=False), style, job, planning)
-        job.check()
-        baseline = _plan(replace(asked, baseline=True), style, job, planning)
-    return "\n".join(side_by_side(hybrid, baseline, width))
 
 
 def filter_candidates(candidates: Sequence[PackCandidate], wanted: Filter, job: Job) -> list[int]:

@@ -189,7 +189,7 @@ async def test_a_cancelled_plan_leaves_no_older_one_in_its_place(
     begun = threading.Event()
     real = work.make_plan
 
-    def slow(engine: AppEngine, asked: PlanQuery, job: Job) -> ShownPlan:
+    def slow(engine: AppEngine, asked: PlanQuery, job: Job, **how: object) -> ShownPlan:
         begun.set()
         while True:
             job.progress("Reading files", 3, 10)
@@ -238,6 +238,7 @@ async def test_pins_and_exclusions_change_the_pack_at_once(app: WorkbenchApp) ->
         assert here.candidate.state == IN
         assert left in here.plan.response.context.files
         assert lines(app)[-1] == f"workbench plan --pin {left} '{TASK}'"
+        assert f" +1 file ({here.candidate.title})" in screen_text(app)
         await press(pilot, "x")
         assert (here.asked.pinned, here.asked.excluded) == ((), (left,))
         assert here.candidate.excluded
@@ -250,6 +251,36 @@ async def test_pins_and_exclusions_change_the_pack_at_once(app: WorkbenchApp) ->
         assert rule not in [one.id for one in here.plan.response.rules]
         await press(pilot, "c")
         assert rule in [one.id for one in here.plan.response.rules]
+
+
+async def test_both_rankings_follow_what_is_decided(app: WorkbenchApp, tmp_path: Path) -> None:
+    """M lists both side by side, through pins, filters and other tasks, until it is pressed again."""
+    async with app.run_test(size=(80, 24)) as pilot:
+        here = await write(pilot)
+        packed = here.table.columns
+        await press(pilot, "M")
+        assert here.plan is not None
+        first = here.plan.comparison
+        assert first is not None
+        assert [word in screen_text(app) for word in ("Baseline", "Hybrid", "Moved", "in both packs")] == [
+            True
+        ] * 4
+        assert any("in baseline; in" in line for line in here.query_one(WhyPanel).lines)
+        await press(pilot, "j", "i")
+        assert here.candidate is not None
+        assert here.asked.pinned == (first.hybrid.order[1],) == (here.candidate.name,)
+        assert here.plan.comparison is not None
+        assert here.candidate.name in here.plan.comparison.baseline.packed
+        await press(pilot, "i", "m")
+        assert here.plan.comparison == first
+        await press(pilot, "m", "slash", *"name:coupon", "enter")
+        rows = here.table.rows
+        assert [rows.key(place) for place in range(len(rows))] == [
+            f"files:{path}" for path in first.hybrid.order if "coupon" in path
+        ]
+        await press(pilot, "escape", "M")
+        assert here.table.columns == packed
+        assert here.remember()["compared"] is False
 
 
 async def test_marked_candidates_are_pinned_together(app: WorkbenchApp) -> None:

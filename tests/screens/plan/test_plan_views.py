@@ -25,8 +25,15 @@ from screens.plan.candidates import (
     fold_passages,
     list_rows,
 )
-from screens.plan.comparison import pack_difference
+from screens.plan.comparison import (
+    RankedPack,
+    RankingComparison,
+    comparison_in_short,
+    explain_move,
+)
+from screens.plan.comparison_rows import compared_rows
 from screens.plan.first_run import counts, facts, progress_text
+from screens.plan.pack_difference import pack_difference
 from screens.plan.panels import headline, sections_of
 from screens.plan.query import PlanQuery
 from screens.widgets.bars import Portion
@@ -209,22 +216,72 @@ def test_files_lead_and_passages_fold(plan: ShownPlan) -> None:
     assert replace(rules[0], pinned=True) in fold_passages(pinned, ())
 
 
-def test_what_changed_in_a_pack_is_named(plan: ShownPlan) -> None:
-    """Files that came in and went out, nothing for the same pack."""
-    inside = [one for one in plan.candidates if one.kind == FILES and one.state == "in"]
-    less = replace(plan, candidates=tuple(one for one in plan.candidates if one is not inside[0]))
+def test_what_changed_in_a_pack_is_counted_and_named(plan: ShownPlan) -> None:
+    """What came in, what went out, in which form, and how many tokens that is."""
+    one, two, three, *_ = (
+        one for one in plan.candidates if one.kind == FILES and one.state == IN and one.form != "path"
+    )
+    rule = PackCandidate("rules", "rule-1", "Amounts are cents")
+
+    def packed(*some: PackCandidate) -> ShownPlan:
+        return replace(plan, candidates=some)
+
+    full = structs.replace(plan.response.budget_report, estimated_used=1_000 + _used(plan))
+    dearer = structs.replace(plan.response, budget_report=full)
     assert pack_difference(plan, plan) == ""
-    assert pack_difference(plan, less) == f"− {inside[0].title}"
-    assert pack_difference(less, plan) == f"+ {inside[0].title}"
+    assert pack_difference(packed(one), packed(one, two)) == f"+1 file ({two.title})"
+    assert (
+        pack_difference(packed(one), packed(two, three, rule, replace(one, name="x")))
+        == f"+3 files ({two.title}, {three.title} …), 1 rule · −1 file ({one.title})"
+    )
+    changed = replace(packed(replace(one, form="path")), response=dearer)
+    assert pack_difference(packed(one), changed) == "1 in another form · +1,000 tokens"
+    assert pack_difference(changed, packed(one)) == "1 in another form · −1,000 tokens"
 
 
-def test_baseline_and_hybrid_stand_side_by_side(shop: Path) -> None:
-    """The first files of both, what moved, and whose pack has what; no line is too wide."""
-    lines = work.compare_rankings(AppEngine(shop), PlanQuery(TASK), 76, job()).splitlines()
-    assert lines[0].split() == ["baseline", "hybrid", "moved", "why"]
-    assert max(map(len, lines[:21])) <= 76
-    assert any("▲" in line or "▼" in line or " = " in line for line in lines[1:21])
-    assert any(line.startswith("✓ in its pack") for line in lines)
+def _used(plan: ShownPlan) -> int:
+    return plan.response.budget_report.estimated_used
+
+
+def test_baseline_and_hybrid_are_compared(shop: Path) -> None:
+    """Both rankings by place, how far each file moved, in whose pack it is; either plan gives the same."""
+    engine = AppEngine(shop)
+    plan = work.make_plan(engine, PlanQuery(TASK), job(), compared=True)
+    found = plan.comparison
+    assert found is not None
+    other = work.make_plan(engine, PlanQuery(TASK, baseline=True), job(), compared=True)
+    assert other.comparison == found
+    assert found.hybrid.order == tuple(plan.ranked)
+    assert found.baseline.order == tuple(other.ranked)
+    assert found.hybrid.packed == set(plan.response.context.files)
+    rows = compared_rows(plan, found, None)
+    assert [rows.key(place) for place in range(len(rows))] == [f"files:{path}" for path in plan.ranked]
+    assert len(compared_rows(plan, found, [0])) == (plan.candidates[0].kind == FILES)
+    first = found.hybrid.order[0]
+    before = found.baseline.places[first]
+    move, _, inside = explain_move(found, first)[0].partition("  ")
+    assert move == ("=" if before == 1 else f"▲{before - 1}")
+    assert inside.startswith(f"place 1 in hybrid, {before} in baseline; in ")
+    assert comparison_in_short(found).startswith(
+        f"{len(found.hybrid.packed & found.baseline.packed)} in both"
+    )
+
+
+def test_a_move_is_named_whichever_way_it_goes() -> None:
+    """Up, down, the same, and not in one of them; hostile names are cells."""
+    before = RankedPack(("a", "b", "c"), {"a": 1, "b": 2, "c": 3}, frozenset("ab"))
+    now = RankedPack(("c", "b", "a", HOSTILE), {"c": 1, "b": 2, "a": 3, HOSTILE: 4}, frozenset("bc"))
+    found = RankingComparison(before, now, {"c": ("words of the task",), "a": ("changed lately",)}, "bugfix")
+    assert [found.move(path) for path in ("c", "b", "a", HOSTILE)] == ["▲2", "=", "▼2", "new"]
+    assert explain_move(found, "c") == [
+        "▲2  place 1 in hybrid, 3 in baseline; in the pack of hybrid alone",
+        "by words of the task",
+        "beside it a: place 1 in baseline, 3 in hybrid; in the pack of baseline alone",
+        "baseline goes by the kind of task alone (bugfix)",
+    ]
+    assert explain_move(found, "a")[1] == "files with more evidence passed it; its own: changed lately"
+    assert explain_move(found, HOSTILE)[0] == "new  place 4 in hybrid, not in baseline; in no pack"
+    assert explain_move(found, "elsewhere") == []
 
 
 def test_a_file_is_explained_as_the_command_does(shop: Path) -> None:

@@ -1,0 +1,62 @@
+"""The rows of Plan that list baseline and hybrid side by side, place by place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from textual.content import Content
+
+from screens.plan.candidates import FILES, OUT, PackCandidate, ShownPlan
+from screens.plan.comparison import RankingComparison
+from screens.safe_text import shown
+from screens.widgets.table import Column
+from screens.widgets.table_rows import ListRows
+
+COMPARED: Final = (
+    Column("place", "#", 2, "right", priority=7),
+    Column("baseline", "Baseline", share=4, least=22, priority=9),
+    Column("hybrid", "Hybrid", share=4, least=22, priority=10),
+    Column("moved", "Moved", 5, "right", priority=8),
+    Column("why", "Why", share=4, least=18, priority=1),
+)
+
+
+def compared_rows(
+    plan: ShownPlan, found: RankingComparison, only: Sequence[int] | None
+) -> ListRows[PackCandidate]:
+    """Return the files of the hybrid in their order as rows, the baseline's of the same place beside.
+
+    `only` are places in the candidates of the plan; None for all files.
+    """
+    candidates = plan.candidates if only is None else [plan.candidates[place] for place in only]
+    known = {one.name: one for one in candidates if one.kind == FILES}
+    rows = [
+        known.get(path) or PackCandidate(FILES, path, path.rpartition("/")[2], path.rpartition("/")[0], OUT)
+        for path in found.hybrid.order
+        if only is None or path in known
+    ]
+    return ListRows(rows, key=lambda one: one.key, cells=partial(_cells, found))
+
+
+def _cells(found: RankingComparison, one: PackCandidate) -> tuple[Content, ...]:
+    place = found.hybrid.places[one.name]
+    beside = found.beside(one.name)
+    move = found.move(one.name)
+    tone = "$text-success" if move.startswith("▲") else "$text-error" if move.startswith("▼") else ""
+    return (
+        shown(str(place), "$text-muted"),
+        _file(beside, beside in found.baseline.packed) if beside else Content(""),
+        _file(one.name, one.name in found.hybrid.packed),
+        shown(move, tone),
+        shown(", ".join(found.reasons.get(one.name, ())), "$text-muted"),
+    )
+
+
+def _file(path: str, packed: bool) -> Content:
+    folder, _, last = path.rpartition("/")
+    mark = Content.styled("✓ ", "$text-success") if packed else Content("  ")
+    return Content.assemble(
+        mark, shown(last, "" if packed else "$text-muted"), "  ", shown(folder, "$text-muted")
+    )
