@@ -29,10 +29,11 @@ Refused = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Saved(Generic[RecordT]):
-    """Records as they are after a step, and files of theirs that are out of date."""
+    """Records as they are after a step, files that were written with it, and files that are out of date."""
 
     records: tuple[RecordT, ...]
     outdated: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,8 @@ class RecordChanges(ABC, Generic[RecordT]):
                 refused("It was cancelled.", "")
             returned()
 
-        self.steps.submit(name, work, then, failed=failed, stopped=stopped)
+        leads = refused is not None  # from a form: it closes, or something opens over it
+        self.steps.submit(name, work, then, failed=failed, stopped=stopped, leads=leads)
 
     def report_refused(self, message: str, hint: str = "") -> None:
         """Say over the screen why nothing was done."""

@@ -47,6 +47,7 @@ class StepQueue:
         *,
         failed: Callable[[Failure], None],
         stopped: Callable[[], None] = lambda: None,
+        leads: bool = False,
     ) -> None:
         """Carry a step out after those before it; hand over its result, or why there is none.
 
@@ -60,6 +61,7 @@ class StepQueue:
                 lambda result: self._end(partial(then, result)),
                 group="step",
                 writes=True,
+                leads=leads,
                 failed=lambda failure: self._end(partial(failed, failure)),
                 stopped=lambda: self._end(stopped),
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -22,7 +21,7 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
 from workbench.rules.fields import checked
-from workbench.rules.files.drift import FileDrift, SyncOutcome, find_drift, settle, write_pending
+from workbench.rules.files.drift import FileDrift, SyncOutcome, Written, find_drift, settle, write_pending
 from workbench.rules.files.merge import Incoming
 from workbench.text.counts import counted
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 _MARKS: Final = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
 
-_SHOWN: Final = 12  # lines of a question
+_SHOWN: Final = 120  # lines of a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +122,10 @@ def take_merged(engine: AppEngine, difference: RuleDifference, text: str, job: J
             )
 
 
-def preview_text(outcome: SyncOutcome) -> str:
-    """Return what would be written, as lines for a question."""
+def preview_text(files: Sequence[Written]) -> str:
+    """Return what would be written, as lines for a question; of very many the first ones."""
     lines: list[str] = []
-    for written in outcome.written:
+    for written in files:
         before, after = (data.decode("utf-8", "replace") for data in (written.before, written.after))
         lines.append(written.file if written.changed else f"{written.file}: nothing of it can be written")
         lines += [
@@ -135,50 +134,8 @@ def preview_text(outcome: SyncOutcome) -> str:
             if line.kind in ("old", "new")
         ]
         lines += [f"  ! {reason}" for reason in written.refused]
-    return "\n".join(lines)
-
-
-def write_files(engine: AppEngine, files: Sequence[str], dry_run: bool, job: Job) -> SyncOutcome:
-    """Write what the store changed into some files, or say what would be written. Raises: StoreError."""
-    with engine.workspace(job.progress) as opened:
-        workspace = opened.workspace
-        store = workspace.rule_store()
-        return write_pending(store, workspace.rule_files(), files=files, dry_run=dry_run)
-
-
-def offer_files(section: RulesScreen, files: Sequence[str]) -> None:
-    """Show the one change of the files that a step made out of date, and write it when that is confirmed."""
-    engine = section.engine
-
-    def written(outcome: SyncOutcome) -> None:
-        refused = _refusals(outcome)
-        names = ", ".join(one.file for one in outcome.written if one.changed)
-        text = f"wrote {names}" if names else "no file was written"
-        section.bench.report("\n".join([text, *refused]), severity="warning" if refused else "information")
-        for file in files:
-            section.bench.log_action(["rules", "drift", "--merge", "--file", file], text)
-        section.mark_stale()
-
-    def answered(yes: bool | None) -> None:
-        if yes:
-            work = partial(write_files, engine, files, False)
-            section.ask("Writing", work, written, group="drift", writes=True)
-        else:
-            section.bench.report(
-                "\n".join(f"{file} is out of date: D shows what is to be written" for file in files)
-            )
-
-    def seen(outcome: SyncOutcome) -> None:
-        names = [one.file for one in outcome.written if one.changed]
-        if names:
-            body = preview_text(outcome)
-            section.app.push_screen(
-                Confirm(f"Write {', '.join(names)}, too?", body, yes="Write", no="Later"), answered
-            )
-        else:
-            answered(False)
-
-    section.ask("Comparing", partial(write_files, engine, files, True), seen, group="drift", quiet=True)
+    more = [f"and {counted(len(lines) - _SHOWN, 'more line')}"] if len(lines) > _SHOWN else []
+    return "\n".join([*lines[:_SHOWN], *more])
 
 
 class SyncFiles(ListDialog[RuleDifference, bool]):
@@ -290,7 +247,6 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
 
         def then(outcome: SyncOutcome) -> None:
             self.say("")
-            text = preview_text(outcome)
             incoming = sum(one.side == "file" for one in self.differences)
             taken = [f"{incoming:,} changes of files come into the store."] if incoming else []
             files = sum(written.changed for written in outcome.written)
@@ -298,9 +254,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
                 refused = _refusals(outcome)
                 self.say("\n".join(refused) if refused else "what is left changed on both sides: o, t or m")
                 return
-            lines = text.split("\n")
-            more = [f"and {counted(len(lines) - _SHOWN, 'more line')}"] if len(lines) > 10 * _SHOWN else []
-            body = "\n".join([*taken, *lines[: 10 * _SHOWN], *more])
+            body = "\n".join([*taken, preview_text(outcome.written)])
             title = f"Write {counted(files, 'file')}?" if files else "Take the files' changes in?"
             self.app.push_screen(Confirm(title, body, yes="Write"), self._confirmed)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from screens.curation.changes import Overtaken, RecordChanges, Saved
+from screens.curation.changes import Overtaken, RecordChanges, Refused, Saved
 from screens.curation.record_form import RecordFields, RecordForm
 from screens.rules.bulk_edit import BulkEditForm, each_change
 from screens.rules.rule_form import (
@@ -19,7 +18,7 @@ from screens.rules.rule_form import (
     rule_fields,
     switch_command,
 )
-from screens.rules.rule_service import RuleWriter, place_of
+from screens.rules.rule_service import FileQuestion, RuleWriter, place_of
 from screens.widgets.dialogs import Ask, Choose, Confirm, DialogChoice
 from screens.widgets.external_editor import Edited, Failed, edit_externally, open_externally
 from screens.widgets.form import FormField
@@ -83,15 +82,46 @@ class RuleChanges(RecordChanges[Rule]):
         """Forget the draft of a rule."""
         self._unsaved.pop(seen.id, None)
 
-    def report(self, text: str, commands: Sequence[Sequence[str]], saved: Saved[Rule] | None = None) -> None:
-        """Say what was done, then offer to write the files that it made out of date."""
-        if saved is None or not saved.outdated:
-            super().report(text, commands, saved)
-            return
-        from screens.rules.file_sync import offer_files
+    def step(
+        self,
+        name: str,
+        work: Callable[[Job], Any],
+        then: Callable[[Any], None],
+        *,
+        command: Sequence[str],
+        refused: Refused | None = None,
+        returned: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Carry out a step in a job; what changes files is shown first, and done with them or not at all."""
 
-        super().report(text, commands, replace(saved, outdated=()))
-        offer_files(self._screen, saved.outdated)
+        def look(result: Any) -> None:  # noqa: ANN401 - what the step returns
+            if not isinstance(result, FileQuestion):
+                then(result)
+                return
+            names = ", ".join(one.file for one in result.files)
+
+            def answered(yes: bool | None) -> None:
+                if yes:
+                    self.step(name, result.go_on, then, command=command, refused=refused, returned=returned)
+                    return
+                if refused is None:
+                    self._screen.bench.report("nothing was changed")
+                else:
+                    refused("Nothing was saved yet, and no file was written.", "")
+                returned()
+
+            from screens.rules.file_sync import preview_text  # not for the first paint
+
+            title, body = f"Save, and write {names}?", preview_text(result.files)
+            self._screen.app.push_screen(Confirm(title, body, yes="Write", no="Back"), answered)
+
+        super().step(name, work, look, command=command, refused=refused, returned=returned)
+
+    def report(self, text: str, commands: Sequence[Sequence[str]], saved: Saved[Rule] | None = None) -> None:
+        """Say what was done, and which files were written with it."""
+        files = () if saved is None else saved.written
+        writing = [["rules", "drift", "--merge", "--file", file] for file in files]
+        super().report(f"{text}, wrote {', '.join(files)}" if files else text, [*commands, *writing], saved)
 
     @property
     def _tags(self) -> tuple[str, ...]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from screens.curation.changes import Overtaken, Saved
-from screens.engine import AppEngine, Rules
+from screens.engine import BY, AppEngine
 from screens.jobs import Job
 from workbench.curation.conflicts import RecordChanged
 from workbench.errors import UsageError
@@ -23,40 +22,53 @@ from workbench.rules.fields import new_rule
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
+    from workbench.rules.curation.curator import Curator
+    from workbench.rules.files.drift import Written
     from workbench.rules.lint.findings import LintFinding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileQuestion(Saved[Rule]):
+    """A step that would change rule files, as in `files`: nothing was done yet, `go_on` does all of it."""
+
+    files: tuple[Written, ...]
+    go_on: Callable[[Job], Saved[Rule]]
 
 
 @dataclass(frozen=True, slots=True)
 class RuleWriter:
-    """Changes rules, each call one step that `u` takes back. Raises: WorkbenchError."""
+    """Changes rules, each call one step that `u` takes back. Raises: WorkbenchError.
+
+    What changes lines of files is done with them, once they were shown: until then it is a question.
+    """
 
     engine: AppEngine
 
     def save(self, seen: Rule, changes: Mapping[str, Any], job: Job) -> Saved[Rule] | Overtaken[Rule]:
         """Change fields of a rule as it was seen, or say what others did to it."""
-        with self._held(job) as work:
-            try:
-                after = work.curator.edit(seen.id, seen=seen, **changes)
-            except RecordChanged as error:
-                return Overtaken(seen, error.now, changes)
-            return Saved((after,), _outdated(work, [after]) if after.id != seen.id else ())
+        try:
+            return self._step(lambda curator: [curator.edit(seen.id, seen=seen, **changes)], job)
+        except RecordChanged as error:
+            return Overtaken(seen, error.now, changes)
 
     def add(self, fields: Mapping[str, Any], home: bool, job: Job) -> Saved[Rule]:
         """Add a rule of checked fields, to this project or to the person's own."""
-        with self._held(job) as work:
-            rule = new_rule(fields, None if home else work.store.project_id)
-            return Saved((work.curator.add(rule),))
+
+        def act(curator: Curator) -> list[Rule]:
+            return [curator.add(new_rule(fields, None if home else curator.store.project_id))]
+
+        return self._step(act, job)
 
     def add_again(self, found: Overtaken[Rule], job: Job) -> Saved[Rule]:
         """Add a rule again that somebody removed while it was edited, with what was written."""
-        with self._held(job) as work:
-            rule = replace(found.seen, **{"action_text": "", **found.changes}, id="", replaces=(), version=1)
-            return Saved((work.curator.add(rule),), _outdated(work, [rule]))
+        rule = replace(found.seen, **{"action_text": "", **found.changes}, id="", replaces=(), version=1)
+        return self._step(lambda curator: [curator.add(rule)], job)
 
     def save_each(self, changes: Mapping[str, Mapping[str, Any]], title: str, job: Job) -> Saved[Rule]:
         """Change several rules in one step, each in its way. Raises: UsageError if one of them cannot be."""
-        with self._held(job) as work:
-            current = {rule.id: rule for rule in work.book.rules}
+
+        def act(curator: Curator) -> list[Rule]:
+            current = curator.store.ledger().live
             gone = set(changes) - current.keys()
             if gone:
                 raise UsageError(
@@ -65,30 +77,43 @@ class RuleWriter:
                 )
             differing = {
                 identifier: mine
-                for identifier, rule in current.items()
-                if (mine := changes.get(identifier))
-                and any(getattr(rule, name) != mine[name] for name in mine)
+                for identifier, mine in changes.items()
+                if any(getattr(current[identifier], name) != value for name, value in mine.items())
             }
-            if not differing:
-                return Saved(())
-            return Saved(tuple(work.curator.edit_each(differing, title=title)))
+            return curator.edit_each(differing, title=title) if differing else []
+
+        return self._step(act, job)
 
     def remove(self, identifiers: Sequence[str], job: Job) -> Saved[Rule]:
         """Put rules out of force in one step."""
-        with self._held(job) as work:
-            wanted = set(identifiers)
-            rules = tuple(rule for rule in work.book.rules if rule.id in wanted)
-            work.curator.remove(list(identifiers))
-            return Saved(rules, _outdated(work, rules))
 
-    def _held(self, job: Job) -> AbstractContextManager[Rules]:
-        return self.engine.rules("rules-edit", job.progress)
+        def act(curator: Curator) -> list[Rule]:
+            curator.remove(list(identifiers))
+            return []
 
+        return self._step(act, job)
 
-def _outdated(work: Rules, rules: Sequence[Rule]) -> tuple[str, ...]:
-    from workbench.rules.files.drift import files_behind  # reads and writes files: not for the first paint
+    def _step(
+        self, act: Callable[[Curator], Sequence[Rule]], job: Job, shown: tuple[Written, ...] = ()
+    ) -> Saved[Rule]:
+        """Do a step and write its files, if what changes in them is what was `shown`."""
+        from workbench.rules.curation.curator import StepPreview
+        from workbench.rules.files.drift import write_pending  # reads many modules: not for the first paint
 
-    return files_behind(work.store, work.opened.workspace.rule_files, rules)
+        with self.engine.rules("rules-edit", job.progress) as work:
+            rule_files = work.opened.workspace.rule_files
+            tried = StepPreview(work.store, BY, rule_files)
+            act(tried)
+            files = tuple(one for one in tried.written if one.changed)
+            if files and files != shown:
+                return FileQuestion((), files=files, go_on=lambda job: self._step(act, job, files))
+            rules = tuple(act(work.curator))
+            if not tried.written:
+                return Saved(rules)
+            names = [one.file for one in tried.written]
+            written = write_pending(work.store, rule_files(), files=names).written
+            behind = {*names} - {one.file for one in written if one.changed and not one.refused}
+            return Saved(rules, tuple(sorted(behind)), tuple(one.file for one in written if one.changed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,12 +197,9 @@ class FieldForm(VerticalScroll):
             self._show_problem(place, problems.get(field.name, ""))
 
     def focus_field(self, name: str) -> None:
-        """Focus a field by its name, with the cursor at the end of a text."""
+        """Focus a field by its name."""
         place = next(place for place, field in enumerate(self._record) if field.name == name)
-        widget = self.query_one(f"#field-{place}")
-        if isinstance(widget, TextArea):
-            widget.move_cursor(widget.document.end)
-        widget.focus()
+        self.query_one(f"#field-{place}").focus()
 
     @on(Input.Changed)
     @on(TextArea.Changed)
@@ -260,7 +257,9 @@ def _widget(place: int, field: FormField) -> Widget:
     if field.kind == "flag":
         return Flag(bool(raw), id=name)
     if field.kind == "long":
-        return SafeArea(str(raw), id=name)
+        area = SafeArea(str(raw), id=name)
+        area.move_cursor(area.document.end)
+        return area
     if field.kind == "choice":
         # A value that is no choice any more can be kept.
         options = list(dict.fromkeys([*field.choices, *([str(field.value)] if field.value else [])]))

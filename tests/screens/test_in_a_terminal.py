@@ -155,14 +155,14 @@ def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
     terminal.type(" Always!")
     terminal.see(" Always!")
     terminal.press("C-s")
-    terminal.see(" Always!", "Write ", "too?", gone="ctrl+s saves")
+    terminal.see(" Always!", "Save, and write ", "Back (n)")
 
-    def is_later() -> bool:
-        terminal.press("Escape")  # no answer before the question is painted
-        return "too?" not in terminal.screen()
+    def is_written() -> bool:
+        terminal.press("y")  # no answer before the question is painted
+        return "Back (n)" not in terminal.screen()
 
-    terminal.until(is_later)
-    terminal.see("not written yet: D")
+    terminal.until(is_written)
+    terminal.see("wrote ", gone="ctrl+s saves")
 
     terminal.press("1")
     terminal.see("Welcome", "173", "enter  index this project and go")

@@ -186,8 +186,8 @@ async def test_a_message_shows_which_rules_answer_and_which_do_not(opened: Opene
         assert desk.current.id == off.id
 
 
-async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened) -> None:
-    """New words make a new version the cursor follows; its file is reported as out of date; undo undoes."""
+async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened, roastery: Path) -> None:
+    """The lines of its file are shown and written with it or not at all; undo takes back both."""
     async with opened() as desk:
         before = desk.current
         await desk.press("e")
@@ -199,22 +199,32 @@ async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened) -> None:
         assert "from 0 to 100" in screen_text(desk.app)
         form.query_one("#field-2", SafeInput).value = "81"
         await desk.press("ctrl+s")
-        assert "Write .cursor/rules/python.mdc, too?" in screen_text(desk.app)
+        assert "Save, and write .cursor/rules/python.mdc?" in screen_text(desk.app)
+        assert "+ - Keep amounts as integers of cents." in screen_text(desk.app)
+        file = roastery / ".cursor/rules/python.mdc"
+        said = file.read_text()
         await desk.press("n")
+        assert desk.dialog(RecordForm) is form
+        assert "Nothing was saved yet" in screen_text(desk.app)
+        assert (desk.rule(before.id), file.read_text()) == (before, said)
+        await desk.press("ctrl+s", "y")
         assert desk.app.screen is desk.screen
+        assert "- Keep amounts as integers of cents." in file.read_text()
         after = desk.current
         assert (after.rule, after.priority, after.version) == ("Keep amounts as integers of cents.", 81, 2)
         assert before.id in after.replaces
-        assert ".cursor/rules/python.mdc is out of date: D shows what is to be written" in desk.told[-1]
-        assert desk.commands[-1] == (
-            f"workbench rules edit {before.id} --text 'Keep amounts as integers of cents.' --priority 81"
-        )
+        assert "wrote .cursor/rules/python.mdc" in desk.told[-1]
+        assert desk.commands[-2:] == [
+            f"workbench rules edit {before.id} --text 'Keep amounts as integers of cents.' --priority 81",
+            "workbench rules drift --merge --file .cursor/rules/python.mdc",
+        ]
         await desk.press("V")
         story = desk.screen.query_one(RulePanes).story
         assert [told.what for told in story] == ["reworded", "added"]
         await desk.press("escape", "u")
         assert desk.rule(before.id) is not None
         assert desk.rule(after.id) is None
+        assert file.read_text() == said
         assert desk.commands[-1] == "workbench rules undo"
 
 
@@ -306,8 +316,10 @@ async def test_removing_says_how_many_and_is_undone(opened: Opened) -> None:
         assert len(desk.rules) == RULES
         gone = set(desk.screen.table.marks)
         await desk.press("d", "y")
-        desk.dialog(Confirm)  # whether their files are written, too
+        desk.dialog(Confirm)  # what changes in their files
         await desk.press("n")
+        assert len(desk.rules) == RULES
+        await desk.press("d", "y", "y")
         assert len(desk.rules) == RULES - 2
         assert not gone & {rule.id for rule in desk.rules}
         assert desk.screen.table.mark_count == 0

@@ -76,7 +76,9 @@ async def test_rules_are_exported_after_a_look_at_every_line(opened: Opened, roa
         await desk.press("escape")
 
 
-async def test_what_only_the_store_changed_is_written_into_the_file(opened: Opened, roastery: Path) -> None:
+async def test_what_only_the_store_changed_is_written_into_the_file(
+    opened: Opened, other: Other, roastery: Path
+) -> None:
     """The question names the lines; afterwards both are in step."""
     file = roastery / "CLAUDE.md"
     async with opened() as desk:
@@ -84,11 +86,8 @@ async def test_what_only_the_store_changed_is_written_into_the_file(opened: Open
         assert "in sync" in screen_text(desk.app)
         await desk.press("escape")
         await desk.filter("file:CLAUDE.md suite")
-        desk.screen.changes.save(desk.current, {"rule": "Run `make test` before a commit."})
-        await desk.settle()
-        assert "+ - Run `make test` before a commit." in screen_text(desk.app)
-        await desk.press("n")
-        assert "CLAUDE.md is out of date: D shows" in desk.told[-1]
+        other().edit(desk.current.id, rule="Run `make test` before a commit.")
+        await desk.press("f5")
         assert "1 not written yet: D" in screen_text(desk.app)
         before = file.read_text()
         await desk.press("D")
@@ -116,10 +115,14 @@ async def test_what_only_the_store_changed_is_written_into_the_file(opened: Open
         await desk.press("u")
         desk.screen.changes.save(desk.current, {"rule": "Run `make test` before a push."})
         await desk.settle()
+        file.write_text(f"{before}\nWritten by somebody else meanwhile.\n")
+        await desk.press("y")
+        assert "before a push" not in file.read_text()
+        desk.dialog(Confirm)  # the file is another one now: it is asked again
         await desk.press("y")
         assert "- Run `make test` before a push." in file.read_text()
-        assert desk.told[-1] == "wrote CLAUDE.md"
-        assert desk.commands[-1] == "workbench rules drift --merge --file CLAUDE.md"
+        assert "meanwhile" in file.read_text()
+        assert "wrote CLAUDE.md" in desk.told[-1]
 
 
 async def test_words_that_a_file_cannot_hold_are_refused_at_once(opened: Opened, roastery: Path) -> None:

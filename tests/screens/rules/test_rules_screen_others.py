@@ -85,7 +85,7 @@ async def test_texts_of_both_are_merged_in_three_panes(opened: Opened, other: Ot
         await desk.press("f2")
         assert desk.dialog(OvertakenRecord).merges[0].choice == "merged"
         await desk.press("f2")
-        await desk.press("n")
+        await desk.press("y")
         assert desk.app.screen is desk.screen
         assert desk.current.rule == "Keep amounts in whole cents, always."
         assert desk.current.version == 3
@@ -107,7 +107,7 @@ async def test_a_rule_that_was_removed_meanwhile_can_be_added_again(opened: Open
         await desk.press("f2")
         desk.dialog(Confirm)
         await desk.press("y")
-        await desk.press("n")
+        await desk.press("y")
         assert desk.app.screen is desk.screen
         assert desk.current.rule == "Keep amounts in whole cents."
 

@@ -6,7 +6,7 @@ Words that a rule's file could not hold are refused, and what a step wrote into 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.curation.records import StepDraft, combine
@@ -24,6 +24,7 @@ from workbench.text.prose import plain, short_name
 from workbench.text.redact import redact_values
 
 if TYPE_CHECKING:
+    from workbench.rules.files.drift import Written
     from workbench.rules.files.undo import Walked
 
 
@@ -155,6 +156,27 @@ def lineage(ledger: RuleLedger, identifier: str) -> tuple[str, ...]:
     now = ledger.current(identifier)
     newest = known if now is None or identifier not in past_ids(now) else now
     return (*past_ids(newest), newest.id)
+
+
+@dataclass(frozen=True, slots=True)
+class StepPreview(Curator):
+    """Drafts steps as a curator does and records none; `written` is what they would write into rule files."""
+
+    written: list[Written] = field(default_factory=list)
+
+    def step(self, make: Callable[[RuleLedger], StepDraft[Rule]]) -> StepDraft[Rule]:
+        """Draft a step. Raises: what `make` does."""
+        from workbench.rules.files.undo import preview_step
+
+        def checked(ledger: RuleLedger) -> StepDraft[Rule]:
+            known = frozenset(ledger.versions)
+            drafts = make(ledger)
+            self.check(ledger, drafts, known)
+            return drafts
+
+        drafts, written = preview_step(self.store, self.rule_files, checked, by=self.by)
+        self.written.extend(written)
+        return drafts
 
 
 def standing_in(file: str, form: str, *, home: bool = False) -> Provenance:

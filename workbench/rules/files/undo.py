@@ -83,6 +83,37 @@ def walk_step(
     return Walked(drafts.title, tuple(written))
 
 
+def preview_step(
+    store: RuleStore,
+    candidates: Callable[[], Sequence[str]] | None,
+    make: Callable[[RuleLedger], StepDraft[Rule]],
+    *,
+    by: str,
+) -> tuple[StepDraft[Rule], tuple[Written, ...]]:
+    """Return a step as `make` drafts it, and what it leaves to be written into the files of its rules.
+
+    Nothing is changed; the files are asked for only where rules come or go. Raises: as `make`; StoreError.
+    """
+    with store.lock(LOCK):
+        ledger = store.ledger()
+        drafts = make(ledger)
+        if candidates is None or not _changes_words(ledger, drafts):
+            return drafts, ()
+        sources = rule_sources(store, candidates())
+        preview(store, drafts.entries, by=by, ledger=ledger)
+        rules = [ledger.versions.get(draft.body.get("id", "")) for draft in drafts.entries]
+        mine = {one for rule in rules if rule is not None for one in (rule.id, *past_ids(rule))}
+        return drafts, tuple(
+            write_edits(store, sources[merge.state.file], merge.pending, dry_run=True)
+            for merge in _merged(store, ledger, sources)
+            if merge.state.file in sources and any(_ids(one) & mine for one in merge.pending)
+        )
+
+
+def _ids(pending: Pending) -> set[str]:
+    return {side.id for side in (pending.base, pending.rule) if side is not None}
+
+
 def _undo_wrote(ledger: RuleLedger) -> tuple[str, ...]:
     """Return the files that the undo of the step to be done again was written into."""
     last = ledger.undone[-1] if ledger.undone else ""
