@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -65,6 +65,15 @@ def headline(found: Measurements, span: str) -> str:
         share = totals.tokens_saved / (totals.tokens_saved + totals.tokens)
         parts.append(f"{tokens(totals.tokens_saved)} left out of the files shown ({share:.0%})")
     return " · ".join(parts)
+
+
+def figure_lines(figures: Mapping[str, float], meanings: Mapping[str, str], span: str) -> str:
+    """Return figures by name, each above what it means; a figure without evidence says so."""
+    return "\n\n".join(
+        f"{name}  {f'{figures[name]:,.4g}' if name in figures else 'no evidence yet'}\n  "
+        + meaning.format(span=span)
+        for name, meaning in meanings.items()
+    )
 
 
 def operation_cells(one: OperationStats) -> tuple[Content, ...]:

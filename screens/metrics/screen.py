@@ -23,6 +23,7 @@ from screens.metrics.figures import (
     call_cells,
     call_story,
     chart,
+    figure_lines,
     find_span,
     headline,
     operation_cells,
@@ -221,6 +222,24 @@ class MetricsScreen(SectionScreen):
             "" if self.alone else self.query_one("#metrics-operations", VirtualTable).cursor_key or ""
         )
         self._ask()
+
+    def action_figures(self) -> None:
+        """Show the figures of the span by the names that other programs know."""
+        span = SPANS[self.span]
+
+        def read(job: Job) -> str:
+            from workbench.entry.services.metrics import FIGURES, specified_figures, statistics
+
+            since = time.time() - span.seconds
+            with self.engine.workspace(job.progress) as place:
+                plans = next((one for one in statistics(place, since) if one.operation == "plan"), None)
+                return figure_lines(specified_figures(place, plans, since), FIGURES, span.name)
+
+        def then(text: str) -> None:
+            self.bench.log_action(["stats", "--since", span.name])
+            self.app.push_screen(Details(f"Figures of the last {span.name}", text))
+
+        self.ask("Counting", read, then)
 
     def action_doctor(self) -> None:
         """Check everything and show what was found."""

@@ -94,6 +94,8 @@ def scored(rows: Sequence[TaskRow]) -> tuple[SystemScore, ...]:
             latency_p50_ms=25.0,
             latency_p95_ms=29.5,
             intervals={key: (value * 0.9, value * 1.1) for key, value in means.items()},
+            explored_recall=0.3 if name == "baseline" else None,
+            explored_tokens_median=3000.0 if name == "baseline" else None,
         )
         if found and name != "baseline":
             gaps = {

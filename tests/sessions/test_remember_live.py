@@ -150,7 +150,7 @@ def test_feedback_outlives_another_import() -> None:
 
 
 def test_completeness_counts_sessions() -> None:
-    """Commits and open sessions are left out; a story needs a touched file and a known outcome."""
+    """Commits and open sessions are left out; a whole story has reads, edits and an outcome."""
     journal = journal_of(
         told(STARTED, "open"),
         told(IMPORTED, "commit", source="git", outcome="success"),
@@ -160,5 +160,5 @@ def test_completeness_counts_sessions() -> None:
         told(IMPORTED, "untouched", outcome="success", changes=[]),
     )
     assert ledger_of(journal).stories == Completeness(ended=4, traced=2, full=1, open=1)
-    assert Completeness(4, 2, 1, 1).share == 0.5
+    assert Completeness(4, 2, 1, 1).share == 0.25
     assert Completeness().share is None

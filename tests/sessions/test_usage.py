@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from workbench.records.usage import FileTouch, Handover, RuleBreach, UsageRecords
-from workbench.sessions.usage import KnownRules, door_uses, receipt, rule_uses, session_outcome, session_uses
+from workbench.sessions.usage import (
+    KnownRules,
+    door_uses,
+    first_pass_rate,
+    receipt,
+    rule_uses,
+    session_outcome,
+    session_uses,
+)
 
 FILES = {"pkg/auth.py": "full", "pkg/store.py": "path"}
 GIVEN = Handover("s", "claude", "UserPromptSubmit", FILES, ("rule-a", "rule-b"), tokens=900, at=100.5)
@@ -33,6 +43,19 @@ def test_touches_are_exact_nearby_or_elsewhere() -> None:
     assert receipt(session) == (
         "2 files given, 1 opened, 1 edited; edited and not given: docs/index.md, web/login.py; 900 tokens"
     )
+
+
+def test_a_first_pass_succeeds_without_exploring_on() -> None:
+    """Of sessions with an outcome, those count that succeeded in what they were given and beside it."""
+    names = ("near", "far", "broke", "open")
+    near, far = FileTouch("pkg/other.py", edited_at=120), FileTouch("docs/index.md", read_at=120)
+    records = UsageRecords(
+        tuple(replace(GIVEN, session=name) for name in (*names, "")),
+        {"near": (near,), "far": (near, far), "broke": (near,), "open": (near,), "": (near,)},
+        {"near": ("success",), "far": ("success",), "broke": ("failed",), "": ("success",)},
+    )
+    assert first_pass_rate(session_uses(records, RULES)) == 0.3333
+    assert first_pass_rate(session_uses(touched(near), RULES)) is None
 
 
 def test_a_file_that_another_door_gave_is_not_missed() -> None:

@@ -150,7 +150,8 @@ class Completeness:
     """How many sessions tell a whole story [img 13, causal_trace_completeness]. Commits are no sessions.
 
     Of `ended` ones, `traced` have a task, a file that was read or edited, and an outcome other than unknown;
-    `full` have both reads and edits besides. `open` ones are not counted among the ended.
+    `full` have both reads and edits: task → reads → edits → outcome. `open` ones are not counted among the
+    ended.
     """
 
     ended: int = 0
@@ -160,5 +161,5 @@ class Completeness:
 
     @property
     def share(self) -> float | None:
-        """traced / ended in [0, 1], None where no session has ended."""
-        return round(self.traced / self.ended, 4) if self.ended else None
+        """full / ended in [0, 1], None where no session has ended."""
+        return round(self.full / self.ended, 4) if self.ended else None

@@ -22,9 +22,16 @@ OPERATION_MEASURES: Final = (
     "latency_ms",
 )
 FIRST_MEASURES: Final = ("recall_at_1", "recall_at_3")
-MEASURES: Final = (*RANKING_MEASURES, *PACK_MEASURES, *OPERATION_MEASURES, *FIRST_MEASURES)
-"""The names of what is measured of each task and system; those of packs are absent where none was made, the
-last ones where files are ranked.
+EXPLORED_MEASURES: Final = ("explored_recall", "explored_tokens")
+MEASURES: Final = (
+    *RANKING_MEASURES,
+    *PACK_MEASURES,
+    *OPERATION_MEASURES,
+    *FIRST_MEASURES,
+    *EXPLORED_MEASURES,
+)
+"""The names of what is measured of each task and system; those of packs are absent where none was made,
+`FIRST_MEASURES` where files are ranked, and only the baseline has those of the compact exploration.
 """
 
 LESS_IS_BETTER: Final = frozenset({"context_tokens", "latency_ms", "fallback_rate"})
@@ -54,7 +61,9 @@ class SystemScore:
     ten and right; `rerank_invocation_rate` and `fallback_rate` are the shares for which a second stage was
     asked and for which the system had to do without a part of itself; `cache_hit_ratio` is the share of a
     tree's files that were known when the task began. `intervals` are 95 % by measure; `gaps` are to the
-    baseline by measure, empty for the baseline itself and where it was not run.
+    baseline by measure, empty for the baseline itself and where it was not run. Of the baseline alone,
+    `explored_recall` is the share of right files that the compact exploration of the kind of task names, and
+    `explored_tokens_median` what that costs.
     """
 
     system: str
@@ -79,6 +88,8 @@ class SystemScore:
     gaps: Mapping[str, Gap] = field(default_factory=dict)
     recall_at_1: float | None = None
     recall_at_3: float | None = None
+    explored_recall: float | None = None
+    explored_tokens_median: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +168,7 @@ class ReplayRun:
 def run_to_json(run: ReplayRun) -> dict[str, Any]:
     """Return a run as values JSON can hold; its rows are called `tasks` there.
 
-    What only segments have is left out where files were ranked.
+    What only segments have is left out where files were ranked, and what only the baseline has elsewhere.
     """
     import msgspec
 
@@ -166,7 +177,7 @@ def run_to_json(run: ReplayRun) -> dict[str, Any]:
     if not found["kinds"]:
         del found["kinds"]
     for score in found["systems"]:
-        for name in FIRST_MEASURES:
+        for name in (*FIRST_MEASURES, "explored_recall", "explored_tokens_median"):
             if score[name] is None:
                 del score[name]
     return found

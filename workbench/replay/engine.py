@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -31,10 +31,19 @@ from workbench.replay.packs import (
     RulePassages,
     Truth,
     changed_lines,
+    explored_measures,
     make_pack,
 )
 from workbench.replay.row_log import RowLog
-from workbench.replay.systems import Models, Situation, System, SystemRanking, rank
+from workbench.replay.systems import (
+    BASELINE,
+    Models,
+    Situation,
+    System,
+    SystemRanking,
+    compact_exploration,
+    rank,
+)
 from workbench.replay.task_rows import LOOKED_AT, NOTHING, backed_files, build_row, failed_row, measure_system
 from workbench.replay.tasks import ReplayTask, relevant
 from workbench.replay.timeline import FactsCache, Moment, PastReader
@@ -119,6 +128,10 @@ class ReplayEngine:
             name: measure_system(ranking, pack, changed, moment, backed, milliseconds)
             for name, (ranking, pack, milliseconds) in answers.items()
         }
+        if task.packed and BASELINE in systems:
+            explored = explored_measures(compact_exploration(situation), changed, self.planner.counter)
+            row = systems[BASELINE]
+            systems[BASELINE] = replace(row, measures={**row.measures, **explored})
         return build_row(task, intent, truth, missing, systems)
 
     def look(self, task: ReplayTask) -> tuple[Situation, tuple[str, ...]] | None:

@@ -6,6 +6,7 @@ models) from `GateEvidence`. A gate that lacks what it needs is `missing` and no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,9 +14,11 @@ from enum import StrEnum
 from workbench.config import GatesConfig
 from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
 from workbench.replay.run_report import table
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 _SHOWN = 3
+_SHARES = (0.1, 0.2, 0.35, 0.65)
 
 
 class GateState(StrEnum):
@@ -49,7 +52,8 @@ class GateEvidence:
     """What is known of the local state; None for what could not be checked.
 
     `stale` names files that were served stale, in `looked` checks; `damage` lists what is corrupt among the
-    `sound` things checked. Of `asked` tasks `answered` had an answer without any model.
+    `sound` things checked. Of `asked` tasks `answered` had an answer without any model. `requests_ms` are
+    the milliseconds of whole requests.
     """
 
     stale: tuple[str, ...] | None = None
@@ -58,6 +62,7 @@ class GateEvidence:
     sound: str = ""
     answered: int | None = None
     asked: int = 0
+    requests_ms: tuple[float, ...] = ()
     reason: str = ""
 
 
@@ -73,7 +78,7 @@ def evaluate(
     mine, baseline = scores.get(wanted.system), scores.get(BASELINE)
     found = [
         _freshness(evidence, wanted),
-        _latency(mine, wanted),
+        _latency(evidence, wanted),
         _precision(mine, baseline, wanted),
         _tokens(scores, mine, wanted),
         _corruption(evidence),
@@ -141,11 +146,13 @@ def _freshness(evidence: GateEvidence, wanted: GatesConfig) -> Gate:
     )
 
 
-def _latency(mine: SystemScore | None, wanted: GatesConfig) -> Gate:
+def _latency(evidence: GateEvidence, wanted: GatesConfig) -> Gate:
+    """Judge whole requests, sync and answer included: what a replay takes a task is without both."""
     text = f"p95 at most {wanted.p95_ms:g} ms"
-    if mine is None or not mine.latency_p95_ms:
-        return _missing("G2", "latency", text, _not_run(mine, wanted, "its latency was not measured"))
-    took = mine.latency_p95_ms
+    if not evidence.requests_ms:
+        return _missing("G2", "latency", text, evidence.reason or "no request was made")
+    times = sorted(evidence.requests_ms)
+    took = times[math.ceil(0.95 * len(times)) - 1]
     return Gate(
         "G2",
         "latency",
@@ -154,7 +161,7 @@ def _latency(mine: SystemScore | None, wanted: GatesConfig) -> Gate:
         _judge(took <= wanted.p95_ms),
         took,
         wanted.p95_ms,
-        f"of {visible_line(mine.system)} over {mine.tasks:,} tasks",
+        f"of {counted(len(evidence.requests_ms), 'request')} without a language model",
     )
 
 
@@ -187,15 +194,16 @@ def _precision(mine: SystemScore | None, baseline: SystemScore | None, wanted: G
 
 
 def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted: GatesConfig) -> Gate:
-    """Compare packs of the system, at any share of the budget, that hold as much of what is right.
+    """Compare packs of the system, at any share of the budget, with the compact exploration [img §14].
 
-    At one and the same budget all packs are full: what less context costs shows in packs of less budget.
+    Only packs count that show as many of the right files as the exploration names. A pack fills its budget:
+    what less context costs shows in packs of less.
     """
     text = f"at most -{wanted.tokens:.0%} median tokens, no less recall"
     baseline = scores.get(BASELINE)
     if mine is None or baseline is None:
         return _missing("G4", "tokens", text, _not_run(mine, wanted, "the baseline was not run"))
-    base, recall = baseline.context_tokens_median, baseline.packed_recall
+    base, recall = baseline.explored_tokens_median, baseline.explored_recall
     packed = [
         (score.context_tokens_median, score)
         for name, score in scores.items()
@@ -206,7 +214,7 @@ def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted:
     able = [one for one in packed if (one[1].packed_recall or 0.0) >= recall]
     used, score = min(able or packed, key=lambda one: (one[0], one[1].system))
     change = used / base - 1
-    reason = f"{used:,.0f} tokens of {visible_line(score.system)} against {base:,.0f} of the baseline"
+    reason = f"{used:,.0f} tokens of {visible_line(score.system)} against {base:,.0f} of the exploration"
     if len(packed) == 1:
         reason += "; `workbench --replay --gate` also packs into less budget"
     return Gate(
@@ -221,9 +229,9 @@ def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted:
     )
 
 
-def leaner_system(wanted: GatesConfig) -> str:
-    """Return the name of the system that has less budget by what is to be saved, and a little more."""
-    return f"{wanted.system}@{max(0.05, 0.95 - wanted.tokens):.2f}"
+def leaner_systems(wanted: GatesConfig) -> tuple[str, ...]:
+    """Return the names of the system with shares of the budget: one of them is as useful as exploring."""
+    return tuple(f"{wanted.system}@{share:.2f}" for share in _SHARES)
 
 
 def _corruption(evidence: GateEvidence) -> Gate:

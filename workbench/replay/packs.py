@@ -24,6 +24,7 @@ from workbench.plan.ranking import needed_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage
 from workbench.plan.representations import Content, content_of
 from workbench.project.admission import content_refusal
+from workbench.project.layers import LayerView, render
 from workbench.records.plan import Intent, Representation
 from workbench.records.project import Skipped, Symbol
 from workbench.records.rules import Rule
@@ -127,6 +128,15 @@ def pack_measures(pack: Pack, truth: Truth) -> dict[str, float]:
         )
         measures["line_coverage"] = covered / total
     return measures
+
+
+def explored_measures(view: LayerView, truth: Truth, counter: TokenCounter) -> dict[str, float]:
+    """Return what an exploration of layers is worth; a right file counts where it is named at all."""
+    named = set(view.paths)
+    return {
+        "explored_recall": sum(path in named for path in truth.files) / len(truth.files),
+        "explored_tokens": float(counter.count(render(view))),
+    }
 
 
 def packed_files(pack: Pack) -> dict[str, str]:

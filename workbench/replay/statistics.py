@@ -291,7 +291,7 @@ def _score(
     mean = dict(zip(MEASURES, spread.mean.tolist(), strict=True))
     bounds = zip(MEASURES, spread.low.tolist(), spread.high.tolist(), strict=True)
     tokens, latency = _column(table, _TOKENS), _column(table, _LATENCY)
-    packed = int((~np.isnan(tokens)).sum())
+    packed, explored = int((~np.isnan(tokens)).sum()), _column(table, "explored_tokens")
 
     def known(measure: str) -> float | None:
         return None if np.isnan(mean[measure]) else round(mean[measure], 4)
@@ -317,6 +317,8 @@ def _score(
         gaps={} if baseline is None else _gaps(table, baseline, clusters),
         recall_at_1=known("recall_at_1"),
         recall_at_3=known("recall_at_3"),
+        explored_recall=known("explored_recall"),
+        explored_tokens_median=None if np.isnan(explored).all() else float(np.nanmedian(explored)),
     )
 
 

@@ -24,9 +24,9 @@ from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model, scor
 from workbench.plan.signals import Query, neighbour_signals, prepare_query
 from workbench.plan.view import RankingView
 from workbench.project.declared import Manifest
-from workbench.project.layers import PathChange
-from workbench.project.sections import baseline_ranking
-from workbench.records.plan import Intent, RankedFile
+from workbench.project.layers import LayerSource, LayerView, PathChange
+from workbench.project.sections import baseline_ranking, explore
+from workbench.records.plan import Detail, Intent, RankedFile
 from workbench.replay.timeline import Moment
 from workbench.suggest import did_you_mean
 
@@ -229,14 +229,23 @@ def rank(system: System, situation: Situation, models: Models) -> SystemRanking 
 
 def baseline_paths(moment: Moment, intent: Intent, manifests: Sequence[Manifest]) -> list[str]:
     """Return the files as the layers that the kind of task is routed to show them: the baseline's order."""
+    paths = baseline_ranking(_layers(moment, manifests), intent.predicted)
+    return [path for path in paths if path in moment.view.index.positions]
+
+
+def compact_exploration(situation: Situation) -> LayerView:
+    """Return what `workbench explore` shows of a moment, which needs no plan [img §14, G4]."""
+    layers = _layers(situation.moment, situation.manifests())
+    return explore(layers, situation.intent.predicted, Detail.COMPACT)
+
+
+def _layers(moment: Moment, manifests: Sequence[Manifest]) -> LayerSource:
     changes = [
         PathChange(change.path, str(change.kind), float(known.task.at), known.head)
         for known in moment.past[:_CHANGES]
         for change in known.task.changes
     ]
-    layers = index_layers(moment.view.index, manifests, changes)
-    paths = baseline_ranking(layers, intent.predicted)
-    return [path for path in paths if path in moment.view.index.positions]
+    return index_layers(moment.view.index, manifests, changes)
 
 
 def _baseline(system: System, situation: Situation, models: Models) -> SystemRanking:

@@ -98,6 +98,21 @@ def session_uses(records: UsageRecords, rules: KnownRules) -> tuple[SessionUse, 
     return tuple(sorted(found, key=lambda one: (-one.started_at, one.session_id)))
 
 
+def first_pass_rate(sessions: Iterable[SessionUse]) -> float | None:
+    """Return the share of judged sessions that succeeded without exploring on [img §2.1, 3].
+
+    Those count that were given files and edited some. A session explored on if it read or edited a file that
+    it was not given and that is neither beside nor linked to one it was given. None where none can be judged.
+    """
+    judged = [
+        one
+        for one in sessions
+        if one.session_id and one.files and one.outcome != "unknown" and (one.changed or one.missed)
+    ]
+    passed = sum(one.outcome == "success" and not one.elsewhere for one in judged)
+    return round(passed / len(judged), 4) if judged else None
+
+
 def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
     """Return what became of each rule, by the variant of the matching, the most given first."""
     columns = ("matched", "given", "loaded", "obeyed", "broken", "success", "failed")

@@ -32,6 +32,7 @@ def test_a_sound_project_gives_sound_evidence(project: Path, monkeypatch: pytest
     found = gather(project, Config(), TASKS)
     assert (found.stale, found.damage, found.reason) == ((), (), "")
     assert (found.answered, found.asked) == (2, 2)
+    assert len(found.requests_ms) == 2
     assert found.looked == 2 + 2 * 2
     assert found.sound.startswith("none in ")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -187,6 +188,11 @@ async def test_a_slow_call_tells_its_story(roastery: Path) -> None:
         await press(pilot, "G", "enter")
         assert isinstance(app.screen, Details)
         assert "redis [/]" in app.screen._text
+        await press(pilot, "escape", "f")
+        await settle(pilot)
+        assert isinstance(app.screen, Details)
+        assert re.search(r"plan_context_p95_ms  [\d,.]+\n  95th percentile", app.screen._text)
+        assert "affinity_hit_rate  no evidence yet" in app.screen._text
 
 
 @pytest.mark.parametrize(("key", "name"), [("right_square_bracket", "7d"), ("left_square_bracket", "6h")])

@@ -13,22 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from workbench.entry.project import OpenedProject
-from workbench.entry.services.metrics import specified_figures, statistics
+from workbench.entry.services.metrics import FIGURES, specified_figures, statistics
 
 SINCE: Final = 24 * 3600.0
 """Seconds of calls that the figures of a project are about."""
 
 _HELP: Final = {
-    "plan_context_p50_ms": "Median time of a plan, by any face, in the last 24 hours.",
-    "plan_context_p95_ms": "95th percentile of the time of a plan in the last 24 hours.",
-    "context_tokens_median": "Median of the tokens of packs in the last 24 hours.",
-    "fallback_rate_ml_unavailable": (
-        "Share of plans that went without a model or program they wanted in the last 24 hours."
-    ),
-    "causal_trace_completeness": "Share of ended sessions with a task, files and a known outcome.",
-    "first_pass_success_rate": "Share of tasks whose pack sufficed, by the last replay.",
-    "affinity_hit_rate": "Share of tasks for which past tasks found a right file, by the last replay.",
-    "rerank_invocation_rate": "Share of plans that asked a second stage in the last 24 hours.",
+    **{name: text.format(span="24 hours") for name, text in FIGURES.items()},
     "workbench_plans": "Plans in the last 24 hours.",
 }
 
@@ -65,8 +56,9 @@ class RequestCounts:
 
 def project_figures(project: OpenedProject) -> dict[str, float]:
     """Return the figures of a project by name, of the last 24 hours. Raises: StoreError."""
-    plans = next((one for one in statistics(project, time.time() - SINCE) if one.operation == "plan"), None)
-    found = specified_figures(project, plans)
+    since = time.time() - SINCE
+    plans = next((one for one in statistics(project, since) if one.operation == "plan"), None)
+    found = specified_figures(project, plans, since)
     if plans is not None:
         found["workbench_plans"] = plans.count
     return found

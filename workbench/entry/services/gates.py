@@ -7,13 +7,19 @@ project, so that nothing of the user's is touched.
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_project, open_workspace
+from workbench.entry.services.metrics import Measured
+from workbench.entry.services.plan import preview_for
+from workbench.entry.services.requests import pack_style, plan_request
 from workbench.errors import WorkbenchError
 from workbench.plan.pipeline import plan
 from workbench.plan.workspace import Workspace
@@ -26,6 +32,7 @@ from workbench.replay.gates import GateEvidence
 AGENTS = 8
 ROUNDS = 6
 ASKED = 10
+TIMED = 60
 
 _STREAM = "stress"
 _MOST_BYTES = 1 << 20
@@ -62,6 +69,7 @@ def gather(
         progress(f"trying {AGENTS} agents at once", 0, 0)
         agents, broken = stress()
         answered, asked = without_models(opened, tasks, progress)
+        took = request_times(opened, tasks, progress)
     except WorkbenchError as error:
         return GateEvidence(reason=error.message)
     return GateEvidence(
@@ -71,6 +79,7 @@ def gather(
         sound=f"none in {sound}, {AGENTS} agents at once",
         answered=answered,
         asked=asked,
+        requests_ms=tuple(took),
     )
 
 
@@ -137,6 +146,26 @@ def without_models(
         )
         answered += bool(plan(project.workspace, planner, request).response.context.files)
     return answered, len(chosen)
+
+
+def request_times(
+    project: OpenedProject, tasks: Sequence[str], progress: Progress = lambda stage, done, total: None
+) -> list[float]:
+    """Return the milliseconds of whole requests for tasks as /v1/plan-context answers them [img §14, G2].
+
+    That is checking the files, ranking, packing and the answer as JSON, without a language model and without
+    recording that somebody was handed it. The first request, which loads the index, does not count.
+    """
+    chosen = list(dict.fromkeys(task for task in tasks if task.strip()))[:TIMED]
+    found = []
+    for number, task in enumerate([*chosen[:1], *chosen]):
+        progress("timing requests", number, len(chosen))
+        started = time.perf_counter()
+        request = plan_request(project, task, ml_mode=str(MlMode.OFF))
+        made = preview_for(project, Measured(), request, style=pack_style(project, ""))
+        msgspec.json.encode(made.response)
+        found.append((time.perf_counter() - started) * 1000)
+    return found[1:]
 
 
 def stress(agents: int = AGENTS, rounds: int = ROUNDS) -> tuple[list[Agent], list[str]]:

@@ -117,13 +117,33 @@ OURS: Final = "hybrid"
 """The system of a replay whose figures are shown: the program as it is."""
 
 
-def specified_figures(project: OpenedProject, plans: OperationStats | None) -> dict[str, float]:
+FIGURES: Final = {
+    "plan_context_p50_ms": "Median time of a plan, by any face, in the last {span}.",
+    "plan_context_p95_ms": "95th percentile of the time of a plan in the last {span}.",
+    "context_tokens_median": "Median of the tokens of packs in the last {span}.",
+    "fallback_rate_ml_unavailable": (
+        "Share of plans that went without a model or program they wanted in the last {span}."
+    ),
+    "causal_trace_completeness": "Share of ended sessions with a task, reads, edits and an outcome.",
+    "first_pass_success_rate": (
+        "Share of judged sessions of the last {span} that succeeded with what they were given; "
+        "without one, share of tasks whose pack sufficed in the last replay."
+    ),
+    "affinity_hit_rate": "Share of tasks for which past tasks found a right file, by the last replay.",
+    "rerank_invocation_rate": "Share of plans that asked a second stage in the last {span}.",
+}
+"""The figures of [img §13] by their names, and what each is, of a {span} of time."""
+
+
+def specified_figures(project: OpenedProject, plans: OperationStats | None, since: float) -> dict[str, float]:
     """Return the figures of [img §13] by their names; what there is no evidence for is left out.
 
-    `plans` is what was measured of plans; the rest is of all sessions and of the last replay.
+    `plans` is what was measured of plans. Stories are those of all sessions, first passes those of sessions
+    since a time in seconds; without one that can be judged, of the last replay, as affinity always is.
     Raises: StoreError.
     """
     from workbench.entry.services.sessions import session_completeness
+    from workbench.entry.services.usage import first_pass_success
 
     found: dict[str, float] = {}
     if plans is not None:
@@ -138,8 +158,11 @@ def specified_figures(project: OpenedProject, plans: OperationStats | None) -> d
     score = _last_score(project)
     if score is not None:
         found["affinity_hit_rate"] = score.affinity_hit_rate
-        if score.first_pass_success is not None:
-            found["first_pass_success_rate"] = score.first_pass_success
+    passed = first_pass_success(project, since)
+    if passed is None and score is not None:
+        passed = score.first_pass_success
+    if passed is not None:
+        found["first_pass_success_rate"] = passed
     return found
 
 

@@ -428,9 +428,10 @@ def session_figures(found: Completeness) -> SessionFigures:
 
 
 def completeness_sentence(found: SessionFigures) -> str:
-    """Return e.g. `4 sessions ended, 75% are complete (50% with both reads and edits), 1 open`."""
+    """Return e.g. `4 sessions ended, 50% are complete (75% with reads or edits), 1 open`."""
     text = f"{counted(found.ended, 'session')} ended"
     if found.ended:
         whole, full = (round(100 * part / found.ended) for part in (found.traced, found.full))
-        text += f", {whole}% are complete ({full}% with both reads and edits)"
+        text += f", {full}% are complete"
+        text += f" ({whole}% with reads or edits)" if whole > full else ""
     return text + (f", {found.open:,} open" if found.open else "")

@@ -13,7 +13,14 @@ from workbench.entry.services.handovers import record_breach, recorded_breaches
 from workbench.records.answers.usage import RuleUse, UsageResponse, VariantGap
 from workbench.rules.rulebook import stored_rulebook
 from workbench.sessions.importers.importer import BY
-from workbench.sessions.usage import KnownRules, door_uses, rule_uses, session_measures, session_uses
+from workbench.sessions.usage import (
+    KnownRules,
+    door_uses,
+    first_pass_rate,
+    rule_uses,
+    session_measures,
+    session_uses,
+)
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
@@ -34,6 +41,13 @@ def usage_for(project: OpenedProject, since: float, span: str) -> UsageResponse:
     measures = session_measures(records, rules, sessions)
     gaps = variant_gaps(measures, by_rule) if DEFAULT_VARIANT in measures and len(measures) > 1 else ()
     return UsageResponse(span, door_uses(records), sessions, by_rule, gaps)
+
+
+def first_pass_success(project: OpenedProject, since: float) -> float | None:
+    """Return the first-pass success rate of sessions since a time in seconds. Raises: StoreError."""
+    with project.tables() as tables:
+        records = tables.usage_records(since, patience=PATIENCE)
+    return first_pass_rate(session_uses(records, KnownRules()))
 
 
 def variant_gaps(

@@ -19,7 +19,7 @@ class SessionFigures(Answer, frozen=True):
     """How many sessions tell a whole story [img 13]. Commits are no sessions."""
 
     causal_trace_completeness: Annotated[
-        Share | None, Meta(description="traced over ended; null where no session has ended.")
+        Share | None, Meta(description="full over ended; null where no session has ended.")
     ]
     ended: Count
     traced: Annotated[

@@ -40,7 +40,7 @@ def kept(project: Any) -> list[ReplayRun]:
 @pytest.fixture
 def sound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the local state be sound without looking."""
-    evidence = GateEvidence((), 3, (), "none", 2, 2)
+    evidence = GateEvidence((), 3, (), "none", 2, 2, (20.0,))
     monkeypatch.setattr(gate_evidence, "gather", lambda *given: evidence)
 
 

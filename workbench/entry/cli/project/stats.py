@@ -40,7 +40,8 @@ def stats(since: str, usage: bool) -> None:
     """Show how long operations took, how often caches answered, and what was missing.
 
     Times are in milliseconds. Hit ratios are shares of questions that a cache level answered. Below are the
-    figures that other programs read at /v1/metrics: affinity and first pass are by the last replay.
+    figures that other programs read at /v1/metrics: first pass is by sessions with a known outcome that were
+    given files, and, where there is none, by the last replay, as affinity is.
 
     With --usage a line for each hook, tool or command that handed something to sessions: how often it was
     asked, how often it had nothing relevant enough, the tokens it added, how many files it gave and how many
@@ -62,9 +63,11 @@ def stats(since: str, usage: bool) -> None:
         _show_usage(here, since, time.time() - seconds)
         return
     opened = open_project(here.project, here.settings().config)
-    found = statistics(opened, time.time() - seconds)
+    start = time.time() - seconds
+    found = statistics(opened, start)
     stories = session_figures(session_completeness(opened))
-    figures = specified_figures(opened, next((one for one in found if one.operation == "plan"), None))
+    plans = next((one for one in found if one.operation == "plan"), None)
+    figures = specified_figures(opened, plans, start)
     if here.flags.json:
         here.out.json(StatsReport(since, tuple(found), stories, figures))
         return

@@ -170,7 +170,7 @@ def _history(
     from workbench.config import load
     from workbench.entry.cli.replay.report import run_outputs
     from workbench.entry.services.replay import PACKS, ReplayOptions, open_past, replay_past, score_replay
-    from workbench.replay.gates import leaner_system
+    from workbench.replay.gates import leaner_systems
     from workbench.replay.systems import DEFAULT_SYSTEMS, parse_systems
     from workbench.replay.tasks import TaskSource
 
@@ -183,7 +183,7 @@ def _history(
             "baseline",
             *names,
             config.gates.system,
-            *([] if no_packs else [leaner_system(config.gates)]),
+            *(() if no_packs else leaner_systems(config.gates)),
         ]
     wanted = ReplayOptions(
         source=TaskSource(source),

@@ -48,8 +48,8 @@ def list_(
     """List sessions, the newest first, and how many are complete.
 
     FILTER is that of the app: words of the task, and fields: source, outcome, since, when, file, open, kind,
-    reads, edits, id. A session is complete when it has ended and has a task, a file that was read or edited,
-    and an outcome other than unknown: causal_trace_completeness is their share.
+    reads, edits, id. A session is complete when it has ended and has a task, a file that was read, one that
+    was edited, and an outcome other than unknown: causal_trace_completeness is their share.
     """
     from workbench.entry.project import open_workspace
     from workbench.entry.services.sessions import (
