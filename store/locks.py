@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,13 +26,21 @@ if sys.platform != "win32":
 DEFAULT_TIMEOUT: Final = 30.0
 
 _PID_WIDTH = 12
+_PROCESSES = Path("/proc")
+_WORD = re.compile(r"[a-z][a-z-]{0,30}")
+_WORDS = 3  # of a command that are shown: `workbench rules add`, and never what is added
 
 _waits = threading.local()
 
 
 def waited() -> float:
     """Return for how many seconds this thread has waited for locks so far."""
-    return float(getattr(_waits, "seconds", 0.0))
+    return sum(lock_waits().values())
+
+
+def lock_waits() -> Mapping[str, float]:
+    """Return for how many seconds this thread has waited for each lock so far."""
+    return dict(getattr(_waits, "seconds", {}))
 
 
 @contextlib.contextmanager
@@ -98,7 +107,7 @@ class FairLock:
             try:
                 held.enter_context(exclusive(self._round, timeout=0))
             except StoreBusy:
-                with shared(self._round, timeout=self._timeout):
+                with self._blaming_holder(), shared(self._round, timeout=self._timeout):
                     pass
                 own = False
             else:
@@ -107,19 +116,62 @@ class FairLock:
 
     @contextlib.contextmanager
     def _held(self, how: Callable[..., contextlib.AbstractContextManager[None]]) -> Iterator[None]:
+        until = time.monotonic() + self._timeout
         with contextlib.ExitStack() as held:
-            with how(self._gate, timeout=self._timeout):
-                held.enter_context(how(self._path, timeout=self._timeout))
+            with self._blaming_holder():
+                gate = held.enter_context(contextlib.ExitStack())
+                gate.enter_context(how(self._gate, timeout=self._timeout))
+                held.enter_context(how(self._path, timeout=max(0.0, until - time.monotonic())))
+                gate.close()
             yield
 
+    @contextlib.contextmanager
+    def _blaming_holder(self) -> Iterator[None]:
+        """Name the holder of the lock itself: those at its gate wait for it, too."""
+        try:
+            yield
+        except StoreBusy as error:
+            if holders(self._path):
+                raise _busy(self._path, self._timeout) from error
+            raise
 
-def holder(path: Path) -> int | None:
-    """Return the process recorded as holding the lock alone, or None."""
+
+def holders(path: Path) -> list[int]:
+    """Return the processes that hold the lock now: from Linux all, elsewhere the one that holds it alone."""
+    found: list[int] = []
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        lock = path.stat()
+        # 1: FLOCK  ADVISORY  WRITE 4711 08:01:1310 0 EOF
+        rows = [line.split() for line in (_PROCESSES / "locks").read_text(encoding="ascii").splitlines()]
+        same = [row for row in rows if row[1] == "FLOCK" and row[5].rpartition(":")[2] == str(lock.st_ino)]
+        found = [process for process in sorted({int(row[4]) for row in same}) if _has_open(process, lock)]
+    if not found:
+        with contextlib.suppress(OSError, ValueError):
+            found = [int(read_state(path)[:_PID_WIDTH])]
+    return found
+
+
+def _has_open(process: int, file: os.stat_result) -> bool:
+    for descriptor in (_PROCESSES / str(process) / "fd").iterdir():
+        with contextlib.suppress(OSError):  # closed meanwhile
+            if os.path.samestat(descriptor.stat(), file):
+                return True
+    return False
+
+
+def command_of(process: int) -> str:
+    """Return which command a process is, without its arguments; empty where the system does not say."""
     try:
-        text = read_state(path)[:_PID_WIDTH].strip()
+        words = (_PROCESSES / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
-        return None
-    return int(text) if text.isdigit() else None
+        return ""
+    at = next((at for at, word in enumerate(words) if word.rpartition("/")[2] == "workbench"), 0)
+    named = [words[at].rpartition("/")[2]]
+    for word in words[at + 1 : at + _WORDS]:
+        if not _WORD.fullmatch(word):
+            break
+        named.append(word)
+    return " ".join(one for one in named if one.isprintable())
 
 
 def _acquire(path: Path, operation: int, timeout: float) -> int:
@@ -135,14 +187,15 @@ def _acquire(path: Path, operation: int, timeout: float) -> int:
             return descriptor
         if timeout <= 0:
             os.close(descriptor)
-            raise _busy(path)
+            raise _busy(path, timeout)
         started = time.perf_counter()
         try:
             # From here on the waiter owns the descriptor, until it hands it back.
             if not _Waiter(descriptor, operation).wait(timeout):
-                raise _busy(path)
+                raise _busy(path, timeout)
         finally:
-            _waits.seconds = waited() + time.perf_counter() - started
+            name, before = _lock_name(path), lock_waits()
+            _waits.seconds = {**before, name: before.get(name, 0.0) + time.perf_counter() - started}
         return descriptor
 
 
@@ -154,12 +207,23 @@ def _try(descriptor: int, operation: int) -> bool:
     return True
 
 
-def _busy(path: Path) -> StoreBusy:
-    process = holder(path)
-    who = f"process {process}" if process is not None else "another process"
+def _lock_name(path: Path) -> str:
+    return path.stem.removesuffix("-turn").removesuffix("-round")
+
+
+def _busy(path: Path, timeout: float) -> StoreBusy:
+    found = holders(path)
+    command = command_of(found[0]) if found else ""
+    who = f"process {found[0]}" if found else "another process"
+    if command:
+        who += f" ({command})"
+    if len(found) > 1:
+        who += f" and {len(found) - 1} more"
+    since = f", {timeout:,.0f} s were waited for it" if timeout >= 1 else ""
+    end = f", or end it with `kill {found[0]}`: nothing that was acknowledged is lost" if found else ""
     return StoreBusy(
-        f"{who} holds the lock {path.stem} for too long",
-        hint=f"Try again when it has finished; the lock file is {path}.",
+        f"{who} holds the lock {_lock_name(path)}{since}",
+        hint=f"Try again when it has finished{end}. The lock file is {path}.",
     )
 
 
@@ -218,4 +282,4 @@ def _portable(path: Path, timeout: float) -> Iterator[None]:
         with filelock.FileLock(str(path), timeout=timeout):
             yield
     except filelock.Timeout as error:
-        raise _busy(path) from error
+        raise _busy(path, timeout) from error

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from workbench.ports import Entry, Journal
-from workbench.records.answers.project import OperationStats
+from workbench.records.answers.project import LockWaits, OperationStats
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ RERANKING: Final = "reranking"
 MODELS: Final = ("embeddings", "grepai", "intent", "recheck", RERANKING)
 """Parts of a plan that models and other programs provide."""
 
+LOCKS: Final = "waiting for locks"
+"""The stage of a call in which it waits for locks; what of that is a lock's has its name after `LOCK`."""
+LOCK: Final = "lock "
+
 STREAM: Final = "metrics"
 KIND: Final = "op.measured"
 
@@ -25,7 +29,8 @@ SELECT_OPERATIONS: Final = """
 SELECT operation, count(*), count(*) FILTER (NOT ok), quantile_cont(duration_ms, [0.5, 0.95, 0.99]),
     median(tokens), median(candidates), avg((len(degraded) > 0)::INTEGER),
     avg((coalesce(list_contains(map_keys(stages), $rerank), false))::INTEGER),
-    avg((coalesce(list_has_any(degraded, $models), false))::INTEGER)
+    avg((coalesce(list_has_any(degraded, $models), false))::INTEGER),
+    quantile_cont(coalesce(stages[$locks], 0), 0.95)
 FROM metrics WHERE "at" >= $since GROUP BY operation ORDER BY operation
 """
 SELECT_LEVELS: Final = """
@@ -36,7 +41,17 @@ GROUP BY operation, level ORDER BY operation, level
 SELECT_STAGES: Final = """
 SELECT operation, stage, quantile_cont(stages[stage], 0.5)
 FROM (SELECT operation, stages, unnest(map_keys(stages)) AS stage FROM metrics WHERE "at" >= $since)
-GROUP BY operation, stage ORDER BY operation, stage
+WHERE NOT starts_with(stage, $lock) GROUP BY operation, stage ORDER BY operation, stage
+"""
+SELECT_WAITS: Final = """
+SELECT '' AS name, count(*) AS calls, quantile_cont(coalesce(stages[$locks], 0), [0.5, 0.95]),
+    max(coalesce(stages[$locks], 0))
+FROM metrics WHERE "at" >= $since HAVING calls > 0
+UNION ALL
+SELECT stage[length($lock) + 1 :] AS name, count(*), quantile_cont(stages[stage], [0.5, 0.95]),
+    max(stages[stage])
+FROM (SELECT stages, unnest(map_keys(stages)) AS stage FROM metrics WHERE "at" >= $since)
+WHERE starts_with(stage, $lock) GROUP BY stage ORDER BY name
 """
 SELECT_MISSING: Final = """
 SELECT operation, part, count(*)
@@ -167,14 +182,14 @@ def record_call(  # noqa: PLR0913 - the fields of a measurement
 def operation_stats(tables: Tables, since: float = 0.0) -> list[OperationStats]:
     """Return the figures of each operation since a time in seconds, by name. Raises: StoreError."""
     span: dict[str, object] = {"since": since}
-    whole = {**span, "rerank": RERANKING, "models": list(MODELS)}
+    whole = {**span, "rerank": RERANKING, "models": list(MODELS), "locks": LOCKS}
     operations, levels, stages, missing = tables.read(
         lambda connection: [
             connection.execute(statement, given).fetchall()
             for statement, given in (
                 (SELECT_OPERATIONS, whole),
                 (SELECT_LEVELS, span),
-                (SELECT_STAGES, span),
+                (SELECT_STAGES, {**span, "lock": LOCK}),
                 (SELECT_MISSING, span),
             )
         ]
@@ -199,13 +214,23 @@ def operation_stats(tables: Tables, since: float = 0.0) -> list[OperationStats]:
             rerank_rate=reranked,
             model_fallback_rate=unmodelled,
             missing={part: times for owner, part, times in missing if owner == name},
+            lock_wait_p95=waited,
         )
         for name, count, failed, (
             p50,
             p95,
             p99,
-        ), tokens, candidates, fallback, reranked, unmodelled in operations
+        ), tokens, candidates, fallback, reranked, unmodelled, waited in operations
     ]
+
+
+def lock_waits(tables: Tables, since: float = 0.0) -> list[LockWaits]:
+    """Return how long calls waited for locks since a time in seconds: for any, then by lock.
+
+    Nothing where nothing was measured. Raises: StoreError.
+    """
+    rows = tables.query(SELECT_WAITS, {"since": since, "locks": LOCKS, "lock": LOCK})
+    return [LockWaits(name, calls, p50, p95, longest) for name, calls, (p50, p95), longest in rows]
 
 
 def measurements(

@@ -206,15 +206,16 @@ class ProjectState:
                 states.append(IndexState(kind, found.number, faults, size, found.created_at, parts))
         return states
 
-    def held_locks(self) -> list[tuple[str, int | None]]:
-        """Return (name, process if it gave its id) of the locks that are held now."""
+    def held_locks(self) -> list[tuple[str, int, str]]:
+        """Return (name, process or 0, its command) of the locks that are held now."""
         held = []
         for path in sorted((self.state / "locks").glob("*.lock")):
             try:
                 with locks.exclusive(path, timeout=0):
                     pass
             except StoreBusy:
-                held.append((path.stem, locks.holder(path)))
+                process = next(iter(locks.holders(path)), 0)
+                held.append((path.stem, process, locks.command_of(process) if process else ""))
         return held
 
 

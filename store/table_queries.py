@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from store.file_history import file_history
-from store.metrics import measurements, operation_stats
+from store.metrics import lock_waits, measurements, operation_stats
 from store.table_state import model_entries, tables_report
 from store.tables import Tables
 from store.usage import usage_records
@@ -40,6 +40,7 @@ class TableQueries(Tables):
 
     completeness = completeness
     file_history = file_history
+    lock_waits = lock_waits
     measurements = measurements
     model_entries = model_entries
     operation_stats = operation_stats

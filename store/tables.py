@@ -27,7 +27,7 @@ from store.duck import (
     log_file,
     migrate,
 )
-from store.files import private_dir, translated
+from store.files import open_state, private_dir, translated
 from store.journal import FileJournal
 from store.projections import artifacts
 from store.projector import Rejected, Replaced, Round
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 FILE: Final = "tables.duckdb"
 ROUND: Final = 4_000
 """Entries of a round: others have their turn some four times a second."""
+
+REBUILD_PATIENCE: Final = 600.0
+"""Seconds that others may take who rebuild the tables, one after the other."""
 
 SHOWN: Final = 100
 
@@ -86,6 +89,7 @@ class Tables:
     ) -> None:
         self.path = root / FILE
         self._lock = locks.FairLock(root / "locks", "tables", timeout)
+        self._rebuilding = root / "locks" / "tables-rebuild.lock"
         self._journals = dict(journals)
         self._clock = clock
         self._kept = KeptConnection(root / "spill")
@@ -112,8 +116,16 @@ class Tables:
         Artifacts are not in the journals: those tables are empty until `follow_index`.
         Raises: StoreError, StoreBusy.
         """
-        with self._mutex, self._lock.exclusive():
-            return self._rebuild("asked for")
+        with self._mutex, locks.exclusive(self._rebuilding, timeout=REBUILD_PATIENCE):
+            try:
+                former = open_state(self.path)
+            except OSError:  # there is none: nobody reads meanwhile
+                with self._lock.exclusive():
+                    return self._rebuild("asked for")
+            try:
+                return self._rebuild("asked for", former=former)
+            finally:
+                os.close(former)
 
     def query(self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Return the rows of a SELECT over tables that are up to date. Raises: StoreError, StoreBusy."""
@@ -290,17 +302,21 @@ class Tables:
             if _identity(self.path) == seen:
                 self._rebuild(reason, str(self._set_aside()))
 
-    def _rebuild(self, reason: str, set_aside: str = "") -> CatchUp:
-        state = self.latest_rebuild = TableRebuild(reason, sum(self._sizes().values()), set_aside=set_aside)
-        fresh = self.path.with_name(f"{FILE}.new")
-        with translated(f"rebuilding {self.path}"):
+    def _rebuild(self, reason: str, set_aside: str = "", *, former: int | None = None) -> CatchUp:
+        """Rebuild the tables while their lock is held, or beside the open file that they are until then."""
+        self.latest_rebuild = TableRebuild(reason, sum(self._sizes().values()), set_aside=set_aside)
+        fresh = self.path.with_name(f"{FILE}.{'new' if former is None else 'beside'}")
+        with translated(f"rebuilding {self.path}"), contextlib.ExitStack() as held:
             _remove(fresh)
             rounds: list[Round] = []
             try:
-                while not rounds or rounds[-1].more:
-                    rounds.append(self._round(fresh))
-                    done = state.done + sum(tally.bytes for tally in rounds[-1].tallies)
-                    state = self.latest_rebuild = replace(state, done=done)
+                self._project_all(fresh, rounds)
+                if former is not None:
+                    held.enter_context(self._lock.exclusive())
+                    if not _is_open(self.path, former):  # purged, or damaged and rebuilt: journals changed
+                        _remove(fresh)
+                        rounds.clear()
+                    self._project_all(fresh, rounds)  # what was written meanwhile
                 # The file alone takes the old one's place, so that everything has to be in it.
                 with self._kept.attached(fresh) as connection:
                     connection.execute("CHECKPOINT tables")
@@ -314,8 +330,17 @@ class Tables:
             log_file(self.path).unlink(missing_ok=True)
             os.replace(fresh, self.path)
         self._caught_up = {}
-        self.latest_rebuild = replace(state, over=True)
+        self.latest_rebuild = replace(self.latest_rebuild, over=True)
         return replace(_report(rounds), rebuilt=reason, set_aside=set_aside)
+
+    def _project_all(self, fresh: Path, rounds: list[Round]) -> None:
+        more = True
+        while more:
+            rounds.append(self._round(fresh))
+            more = rounds[-1].more
+            if self.latest_rebuild is not None:
+                done = self.latest_rebuild.done + sum(tally.bytes for tally in rounds[-1].tallies)
+                self.latest_rebuild = replace(self.latest_rebuild, done=done)
 
     def _set_aside(self) -> Path:
         """Move a damaged file out of the way and return where to; only the last one is kept."""
@@ -333,6 +358,13 @@ class Tables:
 def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
     log_file(path).unlink(missing_ok=True)
+
+
+def _is_open(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _identity(path: Path) -> object:

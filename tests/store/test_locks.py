@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from store import locks
-from store.locks import exclusive, holder, shared
+from store.locks import command_of, exclusive, holders, shared
 from tests.processes import LONG
 from workbench.errors import StoreBusy
 
@@ -26,6 +27,15 @@ with exclusive(Path(sys.argv[1])):
     sys.stdin.readline()
 """
 
+READER = """
+import sys
+from pathlib import Path
+from store.locks import FairLock
+with FairLock(Path(sys.argv[1]), "tables", 5).shared():
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
 
 def test_a_held_lock_is_refused_with_its_holder(tmp_path: Path, start: Start) -> None:
     """Whoever cannot have a lock is told its name and the process that has it."""
@@ -35,7 +45,7 @@ def test_a_held_lock_is_refused_with_its_holder(tmp_path: Path, start: Start) ->
     other.stdout.readline()
 
     with (
-        pytest.raises(StoreBusy, match=rf"process {other.pid} holds the lock tables"),
+        pytest.raises(StoreBusy, match=rf"process {other.pid} .*holds the lock tables"),
         exclusive(path, timeout=0),
     ):
         pass
@@ -43,8 +53,8 @@ def test_a_held_lock_is_refused_with_its_holder(tmp_path: Path, start: Start) ->
         pass
     other.communicate("go\n")
     with exclusive(path, timeout=0):
-        assert os.getpid() == holder(path)
-    assert holder(path) is None
+        assert holders(path) == [os.getpid()]
+    assert not holders(path)
 
 
 def test_a_dead_holder_leaves_the_lock_free(tmp_path: Path, start: Start) -> None:
@@ -114,6 +124,48 @@ def test_what_is_waited_is_counted(tmp_path: Path) -> None:
         with pytest.raises(StoreBusy), locks.shared(tmp_path / "a.lock", timeout=0.01):
             pass
     assert locks.waited() > before
+
+
+def test_waits_are_counted_by_lock(tmp_path: Path) -> None:
+    """What is waited at the gate of a lock counts for the lock."""
+    lock = locks.FairLock(tmp_path, "tables", 0.01)
+    before = locks.lock_waits().get("tables", 0.0)
+    with lock.exclusive(), pytest.raises(StoreBusy), lock.shared():
+        pass
+    assert locks.lock_waits()["tables"] > before
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="no other system says who holds a lock")
+
+
+@linux
+def test_who_reads_is_named_to_who_waits_at_the_gate(tmp_path: Path, start: Start) -> None:
+    """The holder is named, also of a lock held with others, and not the one that waits before oneself."""
+    other = start(READER, tmp_path)
+    assert other.stdout is not None
+    other.stdout.readline()
+
+    with (
+        exclusive(tmp_path / "tables-turn.lock"),
+        pytest.raises(StoreBusy, match=rf"process {other.pid} .*holds the lock tables") as refused,
+        locks.FairLock(tmp_path, "tables", 0.01).exclusive(),
+    ):
+        pass
+    assert f"kill {other.pid}" in refused.value.hint
+    other.communicate("go\n")
+
+
+@linux
+def test_a_command_is_shown_without_what_it_was_given(start: Start) -> None:
+    """Of a process the program and the command are shown, and none of what a person wrote."""
+    program = start(
+        "import sys; print(flush=True); sys.stdin.readline()", "workbench", "rules", "add", "pa55"
+    )
+    assert program.stdout is not None
+    program.stdout.readline()
+    assert command_of(program.pid) == "workbench rules add"
+    program.communicate("go\n")
+    assert not command_of(program.pid)
 
 
 def test_a_turn_is_one_holders_and_others_wait_for_its_end(tmp_path: Path) -> None:

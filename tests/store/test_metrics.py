@@ -8,7 +8,7 @@ import pytest
 
 from store.journal import FileJournal, segments
 from store.journal_files import Rotation
-from store.metrics import measurements, operation_stats, record_call
+from store.metrics import LOCK, LOCKS, lock_waits, measurements, operation_stats, record_call
 from store.tables import Tables
 from tests.adapters import ManualClock
 
@@ -101,6 +101,24 @@ def test_nothing_measured_is_nothing(journal: FileJournal, tmp_path: Path, clock
     found = measurements(Tables(tmp_path, {"project": journal}, clock), since=0, until=1, step=1)
 
     assert (found.totals.calls, found.totals.last, found.operations, found.slowest) == (0, None, (), ())
+
+
+def test_waits_for_locks_are_counted_together_and_by_lock(tmp_path: Path, clock: ManualClock) -> None:
+    """Waits of all calls together, by lock and by operation; stages leave out what is one lock's."""
+    journal = FileJournal(tmp_path, clock)
+    tables = Tables(tmp_path, {"project": journal}, clock)
+    assert not lock_waits(tables)
+    for _ in range(3):
+        record_call(journal, "plan", 9.0, by="cli", stages={"rank": 1.0})
+    waits = {LOCKS: 80.0, LOCK + "tables": 60.0, LOCK + "index": 20.0}
+    record_call(journal, "stats", 90.0, by="cli", stages=waits)
+
+    together, *each = lock_waits(tables)
+    assert (together.lock, together.calls, together.p50, together.longest) == ("", 4, 0.0, 80.0)
+    assert [(one.lock, one.calls, one.p95) for one in each] == [("index", 1, 20.0), ("tables", 1, 60.0)]
+    plan, stats = operation_stats(tables)
+    assert (plan.lock_wait_p95, stats.lock_wait_p95) == (0.0, 80.0)
+    assert (plan.stages, stats.stages) == ({"rank": 1.0}, {LOCKS: 80.0})
 
 
 def test_tables_follow_a_rotated_stream(tmp_path: Path, clock: ManualClock) -> None:

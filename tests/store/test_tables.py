@@ -21,6 +21,7 @@ from store.journal import FileJournal
 from store.journal_files import stream_path
 from store.projections.artifacts import Artifacts
 from store.projector import project
+from store.purge import remove_projections
 from store.table_digests import digests
 from store.tables import Tables
 from tests.adapters import ManualClock
@@ -276,6 +277,56 @@ def test_rounds_make_no_difference(
     tables.rebuild()
 
     assert tables.digest() == before
+
+
+def test_a_rebuild_keeps_nobody_from_reading_and_writing(
+    journal: FileJournal, tmp_path: Path, clock: ManualClock, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While tables are rebuilt others read the old ones and go on; what they add is in the new ones."""
+    put(journal, episode(1))
+    tables.catch_up()
+    other = Tables(tmp_path, {"project": journal}, clock, timeout=0.01)
+    seen: list[Any] = []
+    project_round = Tables._round
+
+    def round_beside_others(self: Tables, path: Path) -> Any:
+        done = project_round(self, path)
+        if self is tables and not seen:
+            put(journal, episode(2))
+            seen.extend(other.query("SELECT count(*) FROM episodes"))
+        return done
+
+    monkeypatch.setattr(Tables, "_round", round_beside_others)
+    tables.rebuild()
+
+    assert seen == [(2,)]
+    assert [one.query("SELECT count(*) FROM episodes") for one in (tables, other)] == [[(2,)], [(2,)]]
+
+
+def test_what_was_purged_during_a_rebuild_is_not_in_its_tables(
+    journal: FileJournal, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever removes the tables has changed the journals: a rebuild that read them before begins again."""
+    put(journal, episode(1), episode(2), episode(3))
+    tables.catch_up()
+    project_round = Tables._round
+    removed: list[Path] = []
+
+    def round_beside_a_purge(self: Tables, path: Path) -> Any:
+        done = project_round(self, path)
+        if not removed:
+            removed.append(path)
+            lines = stream_path(tmp_path, "sessions").read_bytes().splitlines(keepends=True)
+            stream_path(tmp_path, "sessions").write_bytes(b"".join(lines[1:]))
+            put(journal, episode(4))
+            remove_projections(tmp_path)
+        return done
+
+    monkeypatch.setattr(Tables, "_round", round_beside_a_purge)
+    tables.rebuild()
+
+    found = tables.query("SELECT session_id FROM episodes ORDER BY 1")
+    assert found == [("git:2",), ("git:3",), ("git:4",)]
 
 
 def test_catching_up_again_does_nothing(

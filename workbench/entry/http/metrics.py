@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from workbench.entry.project import OpenedProject
-from workbench.entry.services.metrics import FIGURES, specified_figures, statistics
+from workbench.entry.services.metrics import FIGURES, specified_figures, statistics, waits_for_locks
 
 SINCE: Final = 24 * 3600.0
 """Seconds of calls that the figures of a project are about."""
@@ -21,6 +21,8 @@ SINCE: Final = 24 * 3600.0
 _HELP: Final = {
     **{name: text.format(span="24 hours") for name, text in FIGURES.items()},
     "workbench_plans": "Plans in the last 24 hours.",
+    "workbench_lock_wait_p95_ms": "What calls of the last 24 hours waited for locks that others held.",
+    "workbench_lock_wait_longest_ms": "The longest that one of them waited.",
 }
 
 
@@ -61,6 +63,9 @@ def project_figures(project: OpenedProject) -> dict[str, float]:
     found = specified_figures(project, plans, since)
     if plans is not None:
         found["workbench_plans"] = plans.count
+    for waits in waits_for_locks(project, since)[:1]:
+        found["workbench_lock_wait_p95_ms"] = waits.p95
+        found["workbench_lock_wait_longest_ms"] = waits.longest
     return found
 
 

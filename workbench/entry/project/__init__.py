@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from store.git_repository import Repository, remote_addresses, resolve, share_history, work_trees
     from store.journal_copies import JournalDamage
     from store.lists.sessions import SessionList, session_family
-    from store.locks import waited
-    from store.metrics import Call, Measurements, record_call
+    from store.locks import lock_waits
+    from store.metrics import LOCK, LOCKS, Call, Measurements, record_call
     from store.ollama import ModelState
     from store.project_state import (
         IndexState,
@@ -74,8 +74,8 @@ _NAMES = {
     "store.git_process": "git_version",
     "store.git_repository": "Repository remote_addresses resolve share_history work_trees",
     "store.lists.sessions": "SessionList session_family",
-    "store.locks": "waited",
-    "store.metrics": "record_call",
+    "store.locks": "lock_waits",
+    "store.metrics": "LOCK LOCKS record_call",
     "store.project_state": "give_consent project_id project_root repository_at state_notes work_state",
     "store.purge": "remains remove_projections remove_runs rewrite_files rewrite_journals",
     "store.runs": "list_runs open_run put_run write_rows",

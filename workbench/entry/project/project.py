@@ -155,16 +155,22 @@ class OpenedProject(ProjectIndexes):
         return recheck_as_set(self.config.rules, model, matches, message, self.counter.count)
 
     @contextmanager
-    def tables(self) -> Iterator[TableQueries]:
-        """Open the tables to be read, those of the project index as of the last plan. Raises: StoreError."""
+    def journal_tables(self) -> Iterator[TableQueries]:
+        """Open the tables to be read, all but those of the project index. Raises: StoreError."""
         kept: TableQueries | None = vars(self).get("kept_tables")
         tables = kept or self.open_tables()
         try:
-            self._follow_index(tables)
             yield tables
         finally:
             if tables is not kept:
                 tables.close()
+
+    @contextmanager
+    def tables(self) -> Iterator[TableQueries]:
+        """Open the tables to be read, those of the project index as of the last plan. Raises: StoreError."""
+        with self.journal_tables() as tables:
+            self._follow_index(tables)
+            yield tables
 
     @contextmanager
     def sandbox(self, seconds: float, output: Path | None = None) -> Iterator[Sandbox]:

@@ -15,7 +15,7 @@ from workbench.records.project import CacheStatus
 if TYPE_CHECKING:
     from workbench.entry.project import Measurements, OpenedProject
     from workbench.plan.workspace import Synced
-    from workbench.records.answers.project import OperationStats
+    from workbench.records.answers.project import LockWaits, OperationStats
     from workbench.records.replay import SystemScore
 
 
@@ -46,27 +46,27 @@ class Measured:
             self.cache[name] = (hits, misses)
 
 
-LOCKS: Final = "waiting for locks"
-"""The stage in which an operation waits for the locks of journals and tables."""
-
-
 @contextmanager
 def measure(project: OpenedProject, operation: str, by: str = "cli") -> Iterator[Measured]:
     """Measure an operation and record it, a failed one too, unless the settings turn that off.
 
-    What it waited for locks is a stage. A disk that is full or read-only never breaks the operation: the
-    reason is left in `note`.
+    What it waited for locks is a stage, and so is what of that was each one's. A disk that is full or
+    read-only never breaks the operation: the reason is left in `note`.
     """
-    from workbench.entry.project import waited
+    from workbench.entry.project import LOCK, LOCKS, lock_waits
 
     measurement = Measured()
-    started, before = time.perf_counter(), waited()
+    started, before = time.perf_counter(), lock_waits()
     try:
         try:
             yield measurement
         finally:
-            if waiting := waited() - before:
-                measurement.stages[LOCKS] = round(waiting * 1000, 3)
+            after = lock_waits()
+            waits = {name: round((after[name] - before.get(name, 0.0)) * 1000, 3) for name in after}
+            for name, waiting in sorted(waits.items()):
+                if waiting:
+                    measurement.stages[LOCK + name] = waiting
+                    measurement.stages[LOCKS] = round(measurement.stages.get(LOCKS, 0.0) + waiting, 3)
     except Exception:
         _record(project, operation, by, started, measurement, ok=False)
         raise
@@ -101,15 +101,21 @@ def _record(
 
 def statistics(project: OpenedProject, since: float) -> list[OperationStats]:
     """Return the figures of each operation since a time in seconds. Raises: StoreError."""
-    with project.tables() as tables:
+    with project.journal_tables() as tables:
         return tables.operation_stats(since)
+
+
+def waits_for_locks(project: OpenedProject, since: float) -> list[LockWaits]:
+    """Return how long calls waited for locks since a time in seconds. Raises: StoreError."""
+    with project.journal_tables() as tables:
+        return tables.lock_waits(since)
 
 
 def measurements_between(
     project: OpenedProject, *, since: float, until: float, step: float, operation: str = ""
 ) -> Measurements:
     """Return what was measured between two times in seconds, see `store.metrics`. Raises: StoreError."""
-    with project.tables() as tables:
+    with project.journal_tables() as tables:
         return tables.measurements(since=since, until=until, step=step, operation=operation)
 
 

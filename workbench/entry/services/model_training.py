@@ -132,7 +132,7 @@ def start_training(project: OpenedProject, wanted: TrainingOptions) -> TrainingR
 
 def is_training(project: OpenedProject) -> bool:
     """Whether a process trains a model of the project now."""
-    return any(name == TRAINING_LOCK for name, _ in project.held_locks())
+    return any(name == TRAINING_LOCK for name, *_ in project.held_locks())
 
 
 def collect_samples(

@@ -155,7 +155,7 @@ def list_models(project: OpenedProject) -> tuple[ModelEntry, ...]:
     """Return the project's models from the tables, the active ones first. Raises: StoreError."""
     if not project.has_models:
         return ()
-    with project.tables() as tables:
+    with project.journal_tables() as tables:
         entries = tables.model_entries()
     faults = {name: _fault(model) for name, model in project.own_models.registry().models.items()}
     return tuple(structs.replace(one, fault=faults.get(one.model_id, "")) for one in entries)
@@ -170,7 +170,7 @@ def _fault(model: RegisteredParams) -> str:
 
 
 def _running(project: OpenedProject) -> tuple[str, ...]:
-    going = any(name == TRAINING_LOCK for name, _ in project.held_locks())
+    going = any(name == TRAINING_LOCK for name, *_ in project.held_locks())
     return ("a training goes on",) if going else ()
 
 

@@ -250,8 +250,9 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
 
 def _locks(project: OpenedProject) -> Iterator[DoctorFinding]:
     held = project.held_locks()
-    for name, process in held:
-        who = f"process {process}" if process is not None else "a process"
+    for name, process, named in held:
+        who = f"process {process}" if process else "a process"
+        who += f" ({visible_line(named)})" if named else ""
         yield DoctorFinding(
             "locks", State.NOTE, f"{name} is held by {who}", "Wait for it, or end that process."
         )

@@ -369,7 +369,7 @@ def open_session_list(project: OpenedProject, *, commits: bool) -> Iterator[Sess
     """
     from workbench.entry.project import SessionList
 
-    with project.tables() as tables:
+    with project.journal_tables() as tables:
         yield SessionList(tables, quiet_since=quiet_since(project), commits=commits)
 
 
@@ -396,14 +396,14 @@ def find_family(project: OpenedProject, episode: Episode) -> tuple[SessionRow, .
     """
     from workbench.entry.project import session_family
 
-    with project.tables() as tables:
+    with project.journal_tables() as tables:
         found = session_family(tables, episode.session_id, episode.parent_session, _FAMILY)
         return tuple(found)
 
 
 def session_completeness(project: OpenedProject) -> Completeness:
     """Return how complete the recorded sessions are. Raises: StoreError."""
-    with project.tables() as tables:
+    with project.journal_tables() as tables:
         return tables.completeness(quiet_since=quiet_since(project))
 
 

@@ -33,7 +33,7 @@ PATIENCE: Final = 3_600.0
 
 def usage_for(project: OpenedProject, since: float, span: str) -> UsageResponse:
     """Return what became of the hand-overs since a time in seconds, `span` ago. Raises: StoreError."""
-    with project.tables() as tables:
+    with project.journal_tables() as tables:
         records = tables.usage_records(since, patience=PATIENCE)
     rules = _known_rules(rules_in_book(project) if records.handovers else ())
     sessions = session_uses(records, rules)

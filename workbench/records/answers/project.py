@@ -199,6 +199,19 @@ class OperationStats(Answer, frozen=True):
     model_fallback_rate: Annotated[
         Share, Meta(description="The share of calls that went without a model or program they wanted.")
     ] = 0.0
+    lock_wait_p95: Annotated[
+        float, Meta(description="What a call waited for locks that others held, calls that did not as 0.")
+    ] = 0.0
+
+
+class LockWaits(Answer, frozen=True):
+    """How long calls waited for a lock that others held, in milliseconds."""
+
+    lock: Annotated[str, Meta(description="Its name; empty for all locks together, over all calls.")]
+    calls: Annotated[Count, Meta(description="Calls that waited for it; of all locks together all calls.")]
+    p50: float
+    p95: float
+    longest: float
 
 
 class StatsReport(Answer, frozen=True):
@@ -211,6 +224,10 @@ class StatsReport(Answer, frozen=True):
         Mapping[str, float],
         Meta(description="By the names of [img 13]; what there is no evidence for is left out."),
     ] = {}
+    locks: Annotated[
+        tuple[LockWaits, ...],
+        Meta(description="All together, then by lock; those nobody waited for are left out."),
+    ] = ()
 
 
 class DeltaFile(Answer, frozen=True):

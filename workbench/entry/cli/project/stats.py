@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from copy import copy
 from typing import TYPE_CHECKING, cast
 
@@ -12,12 +13,12 @@ import click
 from workbench.entry.cli.arguments import parse_span
 from workbench.entry.cli.frame import Command, Invocation, command, current
 from workbench.entry.os.terminal import fold
-from workbench.entry.project import open_project, open_workspace
+from workbench.entry.project import open_workspace
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.records.answers.project import OperationStats
+    from workbench.records.answers.project import LockWaits, OperationStats
     from workbench.records.answers.usage import RuleUse, SessionUse, UsageResponse
 
 _SESSIONS = 8
@@ -39,9 +40,10 @@ _RULE_CHARS = 46
 def stats(since: str, usage: bool) -> None:
     """Show how long operations took, how often caches answered, and what was missing.
 
-    Times are in milliseconds. Hit ratios are shares of questions that a cache level answered. Below are the
-    figures that other programs read at /v1/metrics: first pass is by sessions with a known outcome that were
-    given files, and, where there is none, by the last replay, as affinity is.
+    Times are in milliseconds. Hit ratios are shares of questions that a cache level answered. Waits are
+    for locks that others held, of all calls together and by lock; `workbench doctor` says who holds one now.
+    Below are the figures that other programs read at /v1/metrics: first pass is by sessions with a known
+    outcome that were given files, and, where there is none, by the last replay, as affinity is.
 
     With --usage a line for each hook, tool or command that handed something to sessions: how often it was
     asked, how often it had nothing relevant enough, the tokens it added, how many files it gave and how many
@@ -49,7 +51,7 @@ def stats(since: str, usage: bool) -> None:
     they had not been given. Under it the newest sessions, and what became of rules: how many sessions they
     matched, were given to or loaded by the agent itself, and whether those obeyed, where a check can judge.
     """
-    from workbench.entry.services.metrics import specified_figures, statistics
+    from workbench.entry.services.metrics import specified_figures, statistics, waits_for_locks
     from workbench.entry.services.sessions import (
         completeness_sentence,
         session_completeness,
@@ -62,14 +64,16 @@ def stats(since: str, usage: bool) -> None:
     if usage:
         _show_usage(here, since, time.time() - seconds)
         return
-    opened = open_project(here.project, here.settings().config)
     start = time.time() - seconds
-    found = statistics(opened, start)
-    stories = session_figures(session_completeness(opened))
-    plans = next((one for one in found if one.operation == "plan"), None)
-    figures = specified_figures(opened, plans, start)
+    with closing(open_workspace(here.project, here.settings().config)) as opened:
+        _ = opened.kept_tables  # one connection for all questions
+        found = statistics(opened, start)
+        stories = session_figures(session_completeness(opened))
+        plans = next((one for one in found if one.operation == "plan"), None)
+        figures = specified_figures(opened, plans, start)
+        waits = waits_for_locks(opened, start)
     if here.flags.json:
-        here.out.json(StatsReport(since, tuple(found), stories, figures))
+        here.out.json(StatsReport(since, tuple(found), stories, figures, tuple(waits)))
         return
     if stories.ended or stories.open:
         here.out.say(completeness_sentence(stories))
@@ -77,7 +81,7 @@ def stats(since: str, usage: bool) -> None:
         off = "" if opened.config.store.metrics else " (store.metrics is off)"
         here.out.say(f"nothing was measured in the last {since}{off}")
         return
-    for line in stats_lines(found):
+    for line in (*stats_lines(found), *wait_lines(waits)):
         here.out.data(fold(line, 2))
     for name, value in sorted(figures.items()):
         here.out.data(f"{name:<30} {value:,.4g}")
@@ -219,6 +223,16 @@ def stats_lines(found: Sequence[OperationStats]) -> list[str]:
             parts = ", ".join(f"{part} {times:,}×" for part, times in sorted(one.missing.items()))
             lines.append(f"{one.operation} without: {parts}")
     return lines
+
+
+def wait_lines(found: Sequence[LockWaits]) -> list[str]:
+    """Return how long calls waited for locks as one line, then a line for each lock that held some up."""
+    return [
+        f"{f'lock {one.lock}' if one.lock else 'waits for locks'}: p50 {one.p50:,.1f}, p95 {one.p95:,.1f}, "
+        f"longest {one.longest:,.1f} ({counted(one.calls, 'call')})"
+        for one in found
+        if one.longest
+    ]
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], names: int) -> list[str]:
