@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from workbench.beneath import LeadsOut, PathBeneath, open_at, open_beneath, resolve_beneath
+from workbench.beneath import LeadsOut, PathBeneath, open_at, open_beneath, resolve_beneath, special_kind
 from workbench.errors import StoreError
 from workbench.records.ids import new_id
 
@@ -79,21 +79,25 @@ def read_state(path: Path) -> bytes:
         return file.read()
 
 
-def linked_below(root: Path, *, but: str = "") -> str:
-    """Return the first symbolic link in a directory, relative to it; empty without any but the one named."""
+def odd_below(root: Path, *, but: str = "") -> tuple[str, str]:
+    """Return the first name in a directory that is no file and no directory, and what it is.
+
+    Relative to the directory; both are empty without any but the one named.
+    """
     top = os.fspath(root)
-    waiting, links = [top], []
+    waiting, odd = [top], []
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
-                    if entry.is_symlink():
-                        links.append(entry.path[len(top) + 1 :])
-                    elif entry.is_dir(follow_symlinks=False):
+                    if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
+                    elif not entry.is_file(follow_symlinks=False):
+                        mode = entry.stat(follow_symlinks=False).st_mode
+                        odd.append((entry.path[len(top) + 1 :], special_kind(mode) or "a symbolic link"))
         except OSError:
             continue  # gone meanwhile, or unreadable: then nothing is read or written there either
-    return min((link for link in links if link != but), default="")
+    return min((found for found in odd if found[0] != but), default=("", ""))
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -16,6 +16,7 @@ from itertools import islice
 from store import git_process
 from store.git_process import hexadecimal, name
 from store.git_repository import Repository, resolve
+from workbench.beneath import open_plain
 from workbench.errors import GitError
 from workbench.records.episodes import ChangeKind, Commit, FileChange
 
@@ -140,10 +141,7 @@ def _unreached(repository: Repository, present: Sequence[str]) -> frozenset[str]
 
 def shallow_edge(repository: Repository) -> str:
     """Return a text that changes when a shallow clone gets deeper; empty for a whole repository."""
-    try:
-        content = (repository.common_dir / "shallow").read_bytes()
-    except OSError:
-        return ""
+    content = _shallow(repository)
     return hashlib.sha256(content).hexdigest()[:16] if content else ""
 
 
@@ -274,7 +272,12 @@ def _time(raw: bytes) -> int:
 
 
 def _shallow_edges(repository: Repository) -> frozenset[str]:
+    return frozenset(_shallow(repository).decode("ascii", "replace").split())
+
+
+def _shallow(repository: Repository) -> bytes:
     try:
-        return frozenset((repository.common_dir / "shallow").read_text("ascii", "replace").split())
+        with open_plain(repository.common_dir / "shallow") as file:
+            return file.read()
     except OSError:
-        return frozenset()
+        return b""

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from store.git_traps import refuse_traps, search_traps
 from workbench.errors import GitError
 from workbench.programs import find_program, safe_path
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 _NO_INPUT: Final = -3  # subprocess.DEVNULL; most hooks run no git
 
 CHUNK = 1 << 18
-_PATIENCE = 300  # seconds for one answer; a pipe in an ignore file's place would hold git for ever
+_PATIENCE = 300  # seconds for one answer
+_SILENCE = 2.0  # seconds without an end after which the work tree is searched for what git may wait on
 
 _REFUSED = re.compile(rb"dubious ownership|unsafe repository|safe\.bareRepository|not a git repository")
 
@@ -96,7 +98,11 @@ def environment() -> dict[str, str]:
 
 
 def command(directory: Path, arguments: Sequence[str | bytes]) -> list[str | bytes]:
-    """Return the full command line that runs git in `directory`. Raises GitError without git."""
+    """Return the full command line that runs git in `directory`.
+
+    Raises GitError without git, and where git would wait for ever.
+    """
+    refuse_traps(directory)
     found = program()
     if found is None:
         raise GitError("the git program was not found", hint="Install git, or put it on PATH.")
@@ -128,21 +134,31 @@ def _completed(
 ) -> subprocess.CompletedProcess[bytes]:
     import subprocess
 
+    child = subprocess.Popen(
+        command(directory, arguments),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        cwd=os.sep,
+    )
     try:
-        return subprocess.run(
-            command(directory, arguments),
-            input=given,
-            capture_output=True,
-            env=environment(),
-            cwd=os.sep,
-            check=False,
-            timeout=_PATIENCE,
-        )
+        try:
+            output, errors = child.communicate(given, min(_SILENCE, _PATIENCE))
+        except subprocess.TimeoutExpired:
+            if search_traps(directory, lambda: child.poll() is not None):
+                refuse_traps(directory)
+            output, errors = child.communicate(timeout=_PATIENCE)
     except subprocess.TimeoutExpired as error:
+        stop(child)
         raise GitError(
             f"git did not answer within {_PATIENCE} s in {directory}",
             hint="Look for what it waits on with: GIT_TRACE=1 git status",
         ) from error
+    except BaseException:
+        stop(child)
+        raise
+    return subprocess.CompletedProcess(child.args, child.returncode, output, errors)
 
 
 @contextmanager
@@ -151,10 +167,12 @@ def running(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run git while the block reads from it; the child never outlives the block.
 
-    Raises GitError when git fails after all its output was read. Leaving early kills it quietly.
+    Raises GitError when git fails after all its output was read, or is held up by a trap. Leaving early kills
+    it quietly.
     """
     import subprocess
     import tempfile
+    from threading import Timer
 
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
@@ -165,15 +183,27 @@ def running(
             env=environment(),
             cwd=os.sep,
         )
+        watch = Timer(_SILENCE, _free, (directory, child))
+        watch.daemon = True
+        watch.start()
         try:
             yield child
             if child.stdin is not None:
                 child.stdin.close()
             if child.stdout is not None and not child.stdout.read(1) and child.wait():
+                refuse_traps(directory)
                 errors.seek(0)
                 raise failure(directory, errors.read(8192))
         finally:
+            watch.cancel()
             stop(child)
+            watch.join()
+
+
+def _free(directory: Path, child: subprocess.Popen[bytes]) -> None:
+    """End a git that waits on a trap, so that whoever reads from it goes on."""
+    if search_traps(directory, lambda: child.poll() is not None):
+        child.kill()
 
 
 def stop(child: subprocess.Popen[bytes]) -> None:
@@ -181,7 +211,7 @@ def stop(child: subprocess.Popen[bytes]) -> None:
     if child.poll() is None:
         child.kill()
     child.wait()
-    for pipe in (child.stdin, child.stdout):
+    for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
             _close(pipe)
 

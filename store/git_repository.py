@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from store import git_process
 from store.git_process import hexadecimal, name
+from store.git_traps import note_traps
+from workbench.beneath import open_plain
 from workbench.errors import GitError
 from workbench.records.dataclass import dataclass
 from workbench.records.project import Skipped
@@ -50,6 +51,7 @@ def find_repository(path: Path | str) -> Repository | None:
         if git_dir is not None:
             bare = git_dir == directory
             common = _common_dir(git_dir)
+            note_traps(directory, git_dir, common)
             head = _head(directory, git_dir, common)
             return Repository(
                 root=directory,
@@ -131,9 +133,9 @@ def tracked_below(repository: Repository, directory: str) -> tuple[str, ...]:
     Mostly answered by one look at git's index, without running git. Raises GitError.
     """
     wanted = directory.lower()
-    index = repository.git_dir / "index"
     try:
-        data = index.read_bytes()
+        with open_plain(repository.git_dir / "index") as file:
+            data = file.read()
     except OSError:
         return ()
     # Version 4 shortens names by what they share with the one before; a split index names few of them.
@@ -252,7 +254,8 @@ def _head(root: Path, git_dir: Path, common: Path) -> HeadState:
 
 def _packed(common: Path, reference: str) -> str | None:
     try:
-        data = (common / "packed-refs").read_bytes()
+        with open_plain(common / "packed-refs") as file:
+            data = file.read()
     except OSError:
         return None
     found = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(os.fsencode(reference)) + rb"$", data, re.MULTILINE)
@@ -294,9 +297,7 @@ def _has_content(path: Path) -> bool:
 def _read(path: Path) -> str:
     """Return a small file's text; empty when it is missing, not a file, or unreadable."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return ""
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             return file.read(_SMALL).decode("utf-8", "surrogateescape")
     except (OSError, ValueError):
         return ""

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from store import locks
-from store.files import PRIVATE_DIR, STATE, linked_below, private_dir, read_state, translated, write_atomic
+from store.files import PRIVATE_DIR, STATE, odd_below, private_dir, read_state, translated, write_atomic
 from store.journal_copies import append_lines, damaged
 from store.journal_files import ROTATED, list_streams, lock_path, readable_end, reading_stream, stream_path
 from store.journal_lines import decode_line
@@ -122,6 +122,7 @@ def is_usual(project: Path, environment: Mapping[str, str]) -> bool:
     return (
         plain
         and os.access(place, os.W_OK | os.X_OK)
+        and (place == project or not any(odd_below(root, but=_SHARED)))
         and not is_overlay(fallback_root(project, user_home(environment)))
     )
 
@@ -136,8 +137,10 @@ def _refusal(root: Path) -> str:
         return f"{root} is not a directory"
     if hasattr(os, "geteuid") and root.stat().st_uid != os.geteuid():
         return f"{root} belongs to another user"
-    if link := linked_below(root, but=_SHARED):
-        return f"{root / link} is a symbolic link, which could lead out of the project"
+    name, kind = odd_below(root, but=_SHARED)
+    if name:
+        danger = "could lead out of the project" if kind == "a symbolic link" else "is never opened"
+        return f"{root / name} is {kind}, which {danger}"
     return ""
 
 

@@ -81,8 +81,14 @@ def open_beneath(
 
 
 def open_at(place: PathBeneath, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
-    """Return a descriptor of the file at a place. Raises: LeadsOut if it has become a link; OSError."""
+    """Return a descriptor of the file at a place.
+
+    Raises: LeadsOut if it has become a link; OSError, also for a named pipe, a socket or a device.
+    """
     try:
+        with suppress(FileNotFoundError):
+            found = os.stat(place.name, dir_fd=place.handle, follow_symlinks=False)
+            _require_plain(found.st_mode, place.path)
         return os.open(place.name, flags | _PLAIN, mode, dir_fd=place.handle)
     except OSError as error:
         if error.errno == errno.ELOOP:
@@ -161,6 +167,46 @@ def _enter(name: str, handle: int, shown: str, make: int) -> int:
         if error.errno in _NOT_PLAIN and _link(name, handle) is not None:
             raise LeadsOut(shown, "is not followed") from error
         raise
+
+
+def special_kind(mode: int) -> str:
+    """Return what a file is by its mode where it holds no bytes of its own, empty for any other.
+
+    Opening one can wait for ever (a pipe without a writer), never end, or make a device do something.
+    """
+    return _SPECIAL.get(stat.S_IFMT(mode), "")
+
+
+_SPECIAL = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")  # what a shell hands over with <(…)
+
+
+def open_plain(path: Path | str, buffering: int = -1) -> IO[bytes]:
+    """Open a file that somebody named, to read.
+
+    Raises: OSError, also for a named pipe, a socket or a device.
+    """
+    name = os.fspath(path)
+    if name.startswith(_STREAMS):
+        return open(name, "rb", buffering)
+    _require_plain(os.stat(name).st_mode, name)
+    descriptor = os.open(name, os.O_RDONLY | _PLAIN & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        _require_plain(os.fstat(descriptor).st_mode, name)  # it may have been replaced
+        return open(descriptor, "rb", buffering)
+    except OSError:
+        os.close(descriptor)
+        raise
+
+
+def _require_plain(mode: int, name: str) -> None:
+    if kind := special_kind(mode):
+        raise OSError(errno.EINVAL, f"it is {kind}, which is never opened", name)
 
 
 def open_private(path: Path, mode: str) -> IO[Any]:

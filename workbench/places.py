@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from workbench.beneath import open_plain
+
 STATE: Final = ".workbench"
 HOME_VARIABLE: Final = "WORKBENCH_HOME"
 _HASH_LENGTH = 16
@@ -68,7 +70,7 @@ def may_have_checks(root: Path, environment: Mapping[str, str]) -> bool:
     Most calls of tools end here, before the rules are loaded.
     """
     for path in journal_files(root, "rules", environment):
-        with suppress(FileNotFoundError), path.open("rb") as file:
+        with suppress(OSError), open_plain(path) as file:
             rest = b""
             while block := file.read(_BLOCK):
                 if _CHECK in rest + block:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from screens.widgets.code import Details
-from workbench.beneath import open_beneath
+from workbench.beneath import open_beneath, open_plain
 from workbench.errors import UsageError
 
 MOST_BYTES: Final = 4_000_000
@@ -26,7 +26,7 @@ class Excerpt:
 def read_excerpt(root: Path, file: str, lines: tuple[int, int]) -> Excerpt:
     """Return a file of a project, or of the user (`~/`). Raises: UsageError where it cannot be read."""
     try:
-        with open(_descriptor(root, file), "rb") as found:
+        with _opened(root, file) as found:
             data = found.read(MOST_BYTES)
     except OSError as error:
         raise UsageError(
@@ -41,10 +41,10 @@ def excerpt_view(found: Excerpt) -> Details:
     return Details(f"{found.file}{line}", found.text, path=found.file, lines=found.lines)
 
 
-def _descriptor(root: Path, file: str) -> int:
+def _opened(root: Path, file: str) -> IO[bytes]:
     """Open a file: one of the project as long as it stays there, one of the user's wherever it leads."""
     if file.startswith("~/"):
-        return os.open(Path.home() / file[2:], os.O_RDONLY)
+        return open_plain(Path.home() / file[2:])
     if os.path.isabs(file):
-        return os.open(file, os.O_RDONLY)
-    return open_beneath(str(root), file)
+        return open_plain(file)
+    return open(open_beneath(str(root), file), "rb")

@@ -15,6 +15,7 @@ from screens.engine import BY, AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.sessions.rows import head
+from workbench.beneath import open_plain
 from workbench.errors import UsageError
 from workbench.sessions.episodes_fold import state_of
 
@@ -114,7 +115,7 @@ def read_file_text(root: Path, path: str, job: Job) -> bytes:
         target = (root / path).resolve()
         if not target.is_relative_to(root.resolve()):
             raise UsageError(f"{path} leads out of the project", hint="Such files are not opened here.")
-        with target.open("rb") as file:
+        with open_plain(target) as file:
             return file.read(_SHOWN_FILE)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import click
 
+from workbench.beneath import open_plain
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Function, Invocation
 from workbench.errors import UsageError
@@ -33,7 +34,7 @@ def open_input(name: str) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     try:
-        stream = Path(name).expanduser().open("rb")
+        stream = open_plain(Path(name).expanduser())
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
     with stream:

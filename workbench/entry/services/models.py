@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import structs, to_builtins
 
 from workbench import __version__
+from workbench.beneath import open_plain
 from workbench.errors import ModelError, UnknownRecord, UsageError
 from workbench.models.registry import (
     ACTIVATED,
@@ -235,7 +236,7 @@ def import_model(project: OpenedProject, path: Path, *, by: str) -> str:
     """
     hint = "Write one with `workbench model export ID`."
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint=hint) from error

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Final
 
+from workbench.beneath import open_plain
 from workbench.records.dataclass import dataclass
 from workbench.sessions.importers import transcripts
 from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable, decode_record
@@ -119,8 +120,9 @@ def lines_from(source: TranscriptSource, offset: int, number: int) -> Iterator[T
 def open_transcript(path: Path) -> IO[bytes]:
     """Open a transcript, also one that gzip compressed. Raises: OSError."""
     if path.suffix == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    return path.open("rb", buffering=_BUFFER)
+        with open_plain(path):  # gzip does not close what it is given
+            return gzip.open(path, "rb")  # type: ignore[return-value]
+    return open_plain(path, _BUFFER)
 
 
 def read_trimmed(

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from workbench.beneath import open_plain
 from workbench.records.dataclass import dataclass
 from workbench.text.sanitize import visible_line
 
@@ -94,7 +95,7 @@ class TranscriptRecord:
 
 def read_records(path: Path) -> Iterator[TranscriptRecord | Unreadable]:
     """Yield the records of a JSONL file. Raises: OSError if it cannot be read."""
-    with path.open("rb") as handle:
+    with open_plain(path) as handle:
         number = 0
         while raw := handle.readline(MAX_LINE + 1):
             number += 1

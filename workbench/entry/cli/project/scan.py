@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.beneath import open_plain
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, Invocation, command, current
 from workbench.entry.cli.inputs import (
@@ -110,7 +111,8 @@ def _texts(names: Sequence[str], progress: Progress) -> Iterator[tuple[str, str]
             done += 1
             progress(done)
             try:
-                data = (Path(name) / path).read_bytes()
+                with open_plain(Path(name) / path) as file:
+                    data = file.read()
             except OSError as error:  # one of many: what cannot be read is reported, the others are scanned
                 current().out.warn(f"{path} cannot be read: {error.strerror}")
                 continue

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
+from workbench.beneath import open_plain
 from workbench.entry.cli.arguments import find_live
 from workbench.entry.cli.frame import Invocation, command, current, with_options
 from workbench.entry.cli.inputs import words_or_stdin
@@ -314,7 +314,11 @@ def read_text(here: Invocation, words: Sequence[str], from_stdin: bool) -> str:
 
 def read_rules(here: Invocation, name: str, tags: tuple[str, ...]) -> list[Line]:
     """Return the rules of JSON lines. Raises: ParseError for the first bad line, the others are reported."""
-    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    if name == "-":
+        data = sys.stdin.buffer.read()
+    else:
+        with open_plain(name) as file:
+            data = file.read()
     if len(data) > MAX_LINES_BYTES:
         raise UsageError(f"{name} is larger than {MAX_LINES_BYTES // 2**20} MB", hint="Split it.")
     lines, faults = read_lines("stdin" if name == "-" else name, data, tags)
