@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from textual.pilot import Pilot
 
 from sample_data.build import build
 from screens.app import WorkbenchApp
+from screens.terminal import draw_svg
 from screens.themes import DARK
 
 SIZE: Final = (120, 34)
@@ -48,8 +48,6 @@ LEARNED: Final = (
     ("search", "The suggestions of the search are cached for a minute: tests have to clear the cache."),
     ("search", "The suggestions of the search are not cached."),
 )
-
-_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 def prepare(place: Path) -> Path:
@@ -101,8 +99,7 @@ async def shoot(root: Path, section: str, keys: Sequence[str]) -> str:
             typed = key.removeprefix("type ")
             await pilot.press(*([key] if typed == key else map(key_of, typed)))
             await settle(app, pilot)
-        picture = app.export_screenshot(title=f"workbench · {section}")
-    return _FONT.sub("", picture)  # fonts from elsewhere: a reader's own will do
+        return draw_svg(app, f"workbench · {section}")
 
 
 def main(arguments: list[str]) -> int:

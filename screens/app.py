@@ -23,7 +23,8 @@ from screens.commands import SECTIONS, Section, bindings, find_section, keymap, 
 from screens.engine import AppEngine, StoreChanged, Watcher
 from screens.jobs import Failure, Job, Jobs, interrupt_children
 from screens.safe_text import toast
-from screens.sitting import ActionLog, AppPlace, PlaceKeeper, Sitting, read_place
+from screens.sitting import ActionLog, AppPlace, PlaceKeeper, read_place
+from screens.terminal import TerminalApp
 from screens.themes import ANSI, DARK, MANY_COLORS, THEMES, readable_variables
 from workbench.errors import ConfigError
 
@@ -45,7 +46,7 @@ def _palette() -> type[Provider]:
     return CommandProvider
 
 
-class WorkbenchApp(Sitting):
+class WorkbenchApp(TerminalApp):
     """The app on one project. `place_file` keeps the place it was left at; None keeps nothing."""
 
     TITLE = "workbench"
@@ -87,8 +88,7 @@ class WorkbenchApp(Sitting):
         read_alt_digits()
         for theme in THEMES:
             self.register_theme(theme)
-        # Set before anything is drawn: a theme that is changed later reads all styles again.
-        self.set_reactive(App.theme, self._wanted_theme())
+        self._take_theme(self._wanted_theme())
 
     # Start and end.
 
@@ -116,6 +116,15 @@ class WorkbenchApp(Sitting):
     @property
     def _first_section(self) -> Section:
         return find_section(self._first) or find_section(self.place.section) or SECTIONS[0]
+
+    def _take_theme(self, name: str) -> None:
+        """Begin in a theme, before anything is drawn: one that is changed later reads all styles again."""
+        self.set_reactive(App.theme, name)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self._refresh_truecolor_filter(self.ansi_theme)
+        theme = self.current_theme
+        wanted = {f"-theme-{name}": True, "-dark-mode": theme.dark, "-light-mode": not theme.dark}
+        self.update_classes(wanted, update=False)
 
     def _wanted_theme(self) -> str:
         """Return the theme to open in, and apply the settings' keys; what is wrong is reported later."""
@@ -186,6 +195,12 @@ class WorkbenchApp(Sitting):
     def log_action(self, arguments: Sequence[str], outcome: str = "", *, failed: bool = False) -> None:
         """Note what was done as the command line that does the same: `["rules", "undo"]`."""
         self.log_of_actions.add(shlex.join(("workbench", *arguments)), outcome, failed=failed)
+
+    def show_jobs(self) -> None:
+        """Show what runs, else whether the mouse is the terminal's."""
+        if self.section is not None:
+            released = "mouse released, f6 takes it back" if self.mouse_released else ""
+            self.section.query_one(StatusLine).jobs = jobs_text(self.jobs.running) or released
 
     def show_failure(self, job: Job, failure: Failure) -> None:
         """Show why a job did not end; the app goes on. The log has the details."""
@@ -287,14 +302,14 @@ class WorkbenchApp(Sitting):
 
     def on_jobs_progressed(self, message: Jobs.Progressed) -> None:
         """Show how far the work is."""
-        self._show_jobs()
+        self.show_jobs()
 
     def on_jobs_ended(self, message: Jobs.Ended) -> None:
         """Hand over what a job returned."""
         self.jobs.ended(message)
         if message.job.leads:
             self.go_on()
-        self._show_jobs()
+        self.show_jobs()
         self._tell_rebuild()
         if self.keeper is not None:
             self.keeper.look_soon()
@@ -373,10 +388,6 @@ class WorkbenchApp(Sitting):
             text = f"{found.reason}. They were rebuilt from the journals; the old file is {found.set_aside}"
             self.report(text, severity="warning")
             self.log_action(["rebuild"], text)
-
-    def _show_jobs(self) -> None:
-        if self.section is not None:
-            self.section.query_one(StatusLine).jobs = jobs_text(self.jobs.running)
 
     def _sections(self) -> list[SectionScreen]:
         stacks: Iterable[list[Screen[Any]]] = self._screen_stacks.values()

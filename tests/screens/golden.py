@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from textual.app import App
-from textual.geometry import Size
 from textual.pilot import Pilot
 
 from screens.chrome import TopBar
+from screens.terminal import draw_text
 
 GOLDENS: Final = Path(__file__).parent / "goldens"
 SIZES: Final = ((60, 20), (80, 24), (120, 40), (200, 60))
@@ -26,12 +26,11 @@ UPDATE: Final = "UPDATE_GOLDENS"
 
 def screen_text(app: App[Any]) -> str:
     """Return what the app's topmost screen shows, with what lies under a modal one, one line a row."""
-    size: Size = app.size
-    lines = [strip.text for strip in app.screen._compositor.render_strips(size)]
+    lines = draw_text(app).splitlines()
     beneath = any(screen.query(TopBar) for screen in app.screen_stack) and lines[0].startswith(" 1 ")
     if app.screen.query(TopBar) or beneath:
         lines[0] = "(the bar of sections)"  # has a test of its own; not every screen changes with it
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def check_golden(app: App[Any], name: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.color import Color as RichColor
+from rich.color import ColorType
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
@@ -72,14 +74,31 @@ def test_where_nothing_can_be_read_the_best_is_taken() -> None:
 
 
 @pytest.mark.parametrize("name", [DARK, LIGHT, "ansi-dark", "ansi-light", "nord", "solarized-light"])
-async def test_the_app_opens_in_a_theme(tmp_path: Path, name: str) -> None:
-    """Themes of the terminal's own colours work as well."""
-    app = WorkbenchApp(tmp_path, watch=False)
+async def test_the_app_opens_in_a_theme_and_changes_to_another(tmp_path: Path, name: str) -> None:
+    """What is drawn first has its colours: the theme's own, or only such as the terminal defines."""
+    app = WorkbenchApp(tmp_path, watch=False, flags={"app.theme": name})
     async with app.run_test() as pilot:
         await settle(pilot)
-        app.theme = name
-        await settle(pilot)
         assert name == app.theme
+        drawn = {color.type for color in _colors(app)}
+        if _ALL[name].ansi:
+            assert drawn == {ColorType.DEFAULT, ColorType.STANDARD}
+        else:
+            assert drawn == {ColorType.TRUECOLOR}
+            assert Color.parse(variables_of(name)["background"]).rich_color in _colors(app)
+        assert app.get_css_variables().items() >= variables_of(name).items()
+        app.theme = DARK
+        await settle(pilot)
+        assert Color.parse(variables_of(DARK)["background"]).rich_color in _colors(app)
+
+
+def _colors(app: WorkbenchApp) -> set[RichColor]:
+    """Return the colours in which the screen is drawn."""
+    strips = app.screen._compositor.render_strips(app.size)
+    for one in app.get_line_filters():
+        strips = [strip.apply_filter(one, app.screen.background_colors[1]) for strip in strips]
+    styles = [segment.style for strip in strips for segment in strip if segment.style]
+    return {color for style in styles for color in (style.color, style.bgcolor) if color is not None}
 
 
 async def test_without_colour_only_attributes_reach_the_terminal(

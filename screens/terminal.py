@@ -1,0 +1,128 @@
+"""What the app does with the terminal around it: pictures of what it shows, and the mouse given back.
+
+A picture is an SVG and a text beside the project's state, where no later plan takes them for files of the
+project. While the mouse is the terminal's, text is selected and copied as in any other program there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from textual.app import App
+
+from screens.jobs import Job
+from screens.sitting import Sitting
+from workbench.beneath import open_beneath
+from workbench.errors import StoreError
+
+if TYPE_CHECKING:
+    from screens.engine import AppEngine
+
+_FOREIGN_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+_DIRECTORY: Final = "screenshots"
+_MODES: Final = (1000, 1003, 1015, 1006)
+"""What Textual asks a terminal to report of the mouse (DEC private modes of xterm)."""
+
+
+def draw_svg(app: App[Any], title: str) -> str:
+    """Return what the app shows as SVG; a reader's own font does, none is loaded from another server."""
+    return _FOREIGN_FONT.sub("", app.export_screenshot(title=title))
+
+
+def draw_text(app: App[Any]) -> str:
+    """Return what the app shows as text, a line a row, spaces at the ends of lines left out."""
+    strips = app.screen._compositor.render_strips(app.size)
+    return "".join(f"{strip.text.rstrip()}\n" for strip in strips)
+
+
+def write_pictures(state: Path, name: str, pictures: Mapping[str, str]) -> list[Path]:
+    """Write pictures {suffix: content} below a project's state, for their owner alone; never over a file.
+
+    Raises: StoreError.
+    """
+    number = 1
+    while True:
+        files = [f"{_DIRECTORY}/{name}{'' if number == 1 else f'-{number}'}.{suffix}" for suffix in pictures]
+        if not any((state / file).exists() for file in files):
+            break
+        number += 1
+    try:
+        for file, content in zip(files, pictures.values(), strict=True):
+            handle = open_beneath(
+                str(state), file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, links=False, make=0o700
+            )
+            with open(handle, "wb") as stream:
+                stream.write(content.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise StoreError(
+            f"{state / _DIRECTORY}: {error.strerror or error}: the picture cannot be written",
+            hint="Make room there, or make the directory writable.",
+        ) from error
+    return [state / file for file in files]
+
+
+class TerminalApp(Sitting):
+    """The base of the app: what it does with its terminal."""
+
+    engine: AppEngine
+
+    def __init__(self, *, ansi_color: bool | None = None) -> None:
+        super().__init__(ansi_color=ansi_color)
+        self.mouse_released = False
+
+    def show_jobs(self) -> None:
+        """Show what runs, and whose the mouse is."""
+        raise NotImplementedError
+
+    def action_screenshot_both(self) -> None:
+        """Write what is shown as SVG and as text, once what asked for it is gone from the screen."""
+        self.call_after_refresh(self._shoot)
+
+    def _shoot(self) -> None:
+        section = self.screen_stack[0].id or "screen"
+        pictures = {"svg": draw_svg(self, f"workbench · {section}"), "txt": draw_text(self)}
+        name = f"{section}-{datetime.now():%Y%m%d-%H%M%S}"
+        work = partial(self._write_pictures, name, pictures)
+        self.jobs.start(self.screen, "Screenshot", work, self._shot, writes=True)
+
+    def _write_pictures(self, name: str, pictures: Mapping[str, str], job: Job) -> list[Path]:
+        with self.engine.workspace(job.progress) as place:
+            state = place.location.root
+        return write_pictures(state, name, pictures)
+
+    def _shot(self, paths: list[Path]) -> None:
+        first = paths[0]
+        root = self.engine.root
+        where = first.relative_to(root) if first.is_relative_to(root) else first
+        self.report(f"Saved {where} and {paths[1].suffix}")
+        self.log_of_actions.add("# screenshot", " ".join(map(str, paths)))
+
+    def action_select_text(self) -> None:
+        """Give the mouse to the terminal, so that it selects text; again takes it back."""
+        if self.is_web or self._driver is None or not self._driver._mouse:
+            self.report("The mouse is the terminal's already: select text")
+            return
+        self.mouse_released = not self.mouse_released
+        self._report_mouse()
+        if self.mouse_released:
+            self.report("Mouse released: select text")
+        self.show_jobs()
+
+    def _report_mouse(self) -> None:
+        """Ask the terminal to report the mouse, or to keep it."""
+        if self._driver is not None:
+            how = "l" if self.mouse_released else "h"
+            self._driver.write("".join(f"\x1b[?{mode}{how}" for mode in _MODES))
+            self._driver.flush()
+
+    def on_mount(self) -> None:
+        """Keep the mouse the terminal's when the app comes back from the shell."""
+        self.app_resume_signal.subscribe(
+            self, lambda _: self._report_mouse() if self.mouse_released else None
+        )

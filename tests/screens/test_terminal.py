@@ -1,0 +1,63 @@
+"""What the app does with its terminal: pictures of what it shows, and the mouse given back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from screens.app import WorkbenchApp
+from screens.terminal import draw_text, write_pictures
+from tests.screens.conftest import press, settle
+from tests.screens.golden import screen_text
+from workbench.errors import StoreError
+
+
+async def test_a_screenshot_is_written_and_the_mouse_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the palette, without the palette on it, as SVG and text; f6 releases the mouse."""
+    app = WorkbenchApp(tmp_path, watch=False, section="log")
+    async with app.run_test(size=(100, 24)) as pilot:
+        await settle(pilot)
+        shown = draw_text(app)
+        await press(pilot, "ctrl+p", *"screenshot", "enter")
+        await app.workers.wait_for_complete()
+        await settle(pilot)
+        pictures = {path.suffix: path for path in (tmp_path / ".workbench/screenshots").iterdir()}
+        assert pictures.keys() == {".svg", ".txt"}
+        assert pictures[".txt"].read_text(encoding="utf-8") == shown
+        drawn = pictures[".svg"].read_text(encoding="utf-8")
+        assert drawn.startswith("<svg")
+        assert "@font-face" not in drawn
+        assert pictures[".svg"].name in app.log_of_actions.actions[-1].outcome
+
+        sent: list[str] = []
+        assert app._driver is not None
+        monkeypatch.setattr(app._driver, "write", sent.append)
+        await press(pilot, "f6")
+        assert "mouse released, f6" in screen_text(app)
+        await press(pilot, "f6")
+        assert "mouse released, f6" not in screen_text(app)
+        modes = (1000, 1003, 1015, 1006)
+        assert sent == ["".join(f"\x1b[?{mode}{how}" for mode in modes) for how in "lh"]
+
+
+def test_a_picture_replaces_none_and_leaves_by_no_link(tmp_path: Path) -> None:
+    """A second one of a moment has a name of its own; a link in the state of a stranger is not followed."""
+    state, elsewhere = tmp_path / "state", tmp_path / "elsewhere"
+    state.mkdir()
+    elsewhere.mkdir()
+    first = write_pictures(state, "log", {"svg": "<svg/>", "txt": "one"})
+    second = write_pictures(state, "log", {"svg": "<svg/>", "txt": "two \ud800"})
+    assert [path.name for path in (*first, *second)] == ["log.svg", "log.txt", "log-2.svg", "log-2.txt"]
+    assert first[1].read_text(encoding="utf-8") == "one"
+    assert second[1].read_text(encoding="utf-8") == "two \\ud800"
+    assert {path.stat().st_mode & 0o777 for path in first} == {0o600}
+    for path in (*first, *second):
+        path.unlink()
+    (state / "screenshots").rmdir()
+    (state / "screenshots").symlink_to(elsewhere)
+    with pytest.raises(StoreError):
+        write_pictures(state, "log", {"txt": "one"})
+    assert list(elsewhere.iterdir()) == []
