@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -32,8 +33,10 @@ from bench.crowd import quantile
 from store import locks
 from workbench.errors import StoreBusy
 
+DRAWN: Final = b"What is to be done?"
 KILLED: Final = 0.05  # of the programs
 RECOVERIES: Final = 2_000
+TOO_LONG: Final = "it took too long"
 PATIENCE: Final = 300.0  # seconds for a program; none should take that long
 LISTS: Final = (
     ("rules", ["rules", "list", "--json"], "rules", "rule"),
@@ -117,7 +120,7 @@ def run(command: Sequence[str], given: str = "", kill_after: float | None = None
             _, said = child.communicate(given, timeout=PATIENCE if kill_after is None else kill_after)
         except subprocess.TimeoutExpired:
             child.kill()
-            said = child.communicate()[1] if kill_after is not None else "took too long"
+            said = child.communicate()[1] if kill_after is not None else TOO_LONG
         return child.returncode, said
 
 
@@ -129,22 +132,22 @@ def sit(root: Path) -> tuple[int, str]:
     if not child:
         os.environ["TERM"] = "xterm-256color"
         os.execv(sys.executable, program(root, ["app"]))
-    until, shown, left = time.monotonic() + PATIENCE, b"", False
+    until, shown, keys = time.monotonic() + PATIENCE, b"", itertools.cycle((b"\x1b", b"q"))
+    following = 0.0
     with contextlib.suppress(OSError):
         while time.monotonic() < until:
-            if not select.select([terminal], [], [], 1.0)[0]:
-                if b"\x1b[?1049h" in shown:  # drawn, and at rest
-                    os.write(terminal, b"\x11" if left else b"q")
-                    left = True
-                continue
-            if not (data := os.read(terminal, 65_536)):
-                break
-            shown = (shown + data)[-1 << 20 :]
+            if select.select([terminal], [], [], 0.2)[0]:
+                if not (data := os.read(terminal, 65_536)):
+                    break
+                shown = (shown + data)[-1 << 20 :]
+            if DRAWN in shown and time.monotonic() > following:  # out of the field, then out of the app
+                os.write(terminal, next(keys))
+                following = time.monotonic() + 1.0
     if time.monotonic() >= until:
         os.kill(child, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.close(terminal)
-    return code, "" if not code else shown.decode(errors="replace")[-300:]
+    return code, "" if not code else TOO_LONG if code < 0 else shown.decode(errors="replace")[-300:]
 
 
 def ask(server: Path, address: str, text: str) -> tuple[int, str]:
@@ -169,7 +172,7 @@ def ask(server: Path, address: str, text: str) -> tuple[int, str]:
 
 def _note(crowd: Crowd, kind: str, text: str, code: int, said: str) -> None:
     written = any(kind == one[0] for one in LISTS)
-    if code == -signal.SIGKILL and said != "took too long":
+    if code == -signal.SIGKILL and said != TOO_LONG:
         crowd.killed += 1
     elif "holds the lock" in said:
         crowd.busy.append(f"{kind}: {said.strip()[:300]}")

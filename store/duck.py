@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -86,6 +86,13 @@ class KeptConnection:
         finally:
             if self._closed:
                 self._discard_unused()
+
+    def prepare(self, *, writing: bool = False) -> None:
+        """Load and open what using a file needs, so that nobody waits for that with its lock."""
+        if writing:
+            import_module("numpy")
+        with self._used:
+            self._connect()
 
     def close(self) -> None:
         """Keep no connection any more: who uses it closes it then, and who asks later one of their own."""

@@ -11,7 +11,7 @@ import contextlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -95,6 +95,7 @@ class Tables:
         self._kept = KeptConnection(root / "spill")
         self._mutex = threading.RLock()
         self._caught_up: dict[tuple[str, str], int] = {}
+        self._settled: Mapping[tuple[str, str], int] | None = None
         self._reading: DuckDBPyConnection | None = None
         self.latest_rebuild: TableRebuild | None = None
         """The last rebuild by this process, also while it goes on."""
@@ -157,6 +158,19 @@ class Tables:
                     f"reading {self.path} failed: {finding}", hint="Check the disk."
                 ) from finding
 
+    @contextlib.contextmanager
+    def settled(self) -> Iterator[None]:
+        """Catch up once for all questions inside, whatever others write meanwhile. For one thread's use.
+
+        Where many write, each question of its own would wait for its own turn. Raises: StoreError, StoreBusy.
+        """
+        self.catch_up()
+        self._settled = dict(self._caught_up)
+        try:
+            yield
+        finally:
+            self._settled = None
+
     def rejected(self) -> tuple[int, Rejected]:
         """Return how many entries were left out for their form, and the first. Raises: StoreError."""
         rows = self.query(SELECT_REJECTED)
@@ -215,7 +229,9 @@ class Tables:
         """Keep no connection any more, also where a thread still reads; later questions open one each."""
         self._kept.close()
 
-    def _sizes(self) -> dict[tuple[str, str], int]:
+    def _sizes(self) -> Mapping[tuple[str, str], int]:
+        if self._settled is not None:
+            return self._settled
         return {
             (origin, stream): journal.size(stream)
             for origin, journal in self._journals.items()
@@ -231,6 +247,7 @@ class Tables:
 
     def _turn(self, sizes: Mapping[tuple[str, str], int], rounds: list[Round]) -> CatchUp | None:
         """Project a round, or wait for another process's; None where a look has to tell what is missing."""
+        self._kept.prepare(writing=True)
         with self._lock.turn() as own:
             if not own:
                 return None
@@ -286,6 +303,7 @@ class Tables:
             return projector.project(connection, self._journals, ROUND)
 
     def _read(self, work: Callable[[DuckDBPyConnection], T]) -> T:
+        self._kept.prepare()
         with (
             self._lock.shared(),
             self._kept.attached(self.path, how=ATTACH_READING) as connection,

@@ -279,6 +279,15 @@ def test_rounds_make_no_difference(
     assert tables.digest() == before
 
 
+def test_several_questions_can_be_of_one_state(journal: FileJournal, tables: Tables) -> None:
+    """Who asks several questions may have tables catch up once; afterwards they do for each again."""
+    put(journal, episode(1))
+    with tables.settled():
+        put(journal, episode(2))
+        assert tables.query("SELECT count(*) FROM episodes") == [(1,)]
+    assert tables.query("SELECT count(*) FROM episodes") == [(2,)]
+
+
 def test_a_rebuild_keeps_nobody_from_reading_and_writing(
     journal: FileJournal, tmp_path: Path, clock: ManualClock, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:

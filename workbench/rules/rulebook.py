@@ -90,6 +90,9 @@ def load_rulebook(
         saved = _open(store, sources)
         if saved is not None:
             return _kept_short(store, _with_usage(store, saved), saved.used_until)
+    from workbench.rules.files import sync  # only when rule files or journals changed, and before others wait
+
+    _ = sync
     with store.lock(LOCK):
         # Another process may have imported the same changes while this one waited.
         saved = None if rebuild else _open(store, sources)

@@ -65,8 +65,8 @@ def stats(since: str, usage: bool) -> None:
         _show_usage(here, since, time.time() - seconds)
         return
     start = time.time() - seconds
-    with closing(open_workspace(here.project, here.settings().config)) as opened:
-        _ = opened.kept_tables  # one connection for all questions
+    opened = open_workspace(here.project, here.settings().config)
+    with closing(opened), opened.kept_tables.settled():
         found = statistics(opened, start)
         stories = session_figures(session_completeness(opened))
         plans = next((one for one in found if one.operation == "plan"), None)
