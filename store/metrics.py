@@ -60,7 +60,8 @@ GROUP BY operation, part ORDER BY operation, part
 """
 SELECT_SERIES: Final = """
 SELECT operation, floor("at" / $step) * $step AS start, count(*),
-    quantile_cont(duration_ms, [0.5, 0.95, 0.99]), avg((len(degraded) > 0)::INTEGER)
+    quantile_cont(duration_ms, [0.5, 0.95, 0.99]), avg((len(degraded) > 0)::INTEGER),
+    coalesce(sum(tokens), 0)::BIGINT, coalesce(sum(tokens_saved), 0)::BIGINT
 FROM metrics WHERE "at" >= $since AND "at" < $until AND (operation = $operation OR $operation = '')
 GROUP BY operation, start ORDER BY operation, start
 """
@@ -85,7 +86,10 @@ FROM metrics WHERE "at" >= $since AND "at" < $until
 
 @dataclass(frozen=True, slots=True)
 class LatencyPoint:
-    """The calls of an operation in a stretch of time that begins at `start`; times are milliseconds."""
+    """The calls of an operation in a stretch of time that begins at `start`; times are milliseconds.
+
+    `tokens` is what they packed in all, `tokens_saved` what the files shown have besides.
+    """
 
     operation: str
     start: float
@@ -94,6 +98,8 @@ class LatencyPoint:
     p95: float
     p99: float
     fallback_rate: float
+    tokens: int
+    tokens_saved: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +263,8 @@ def measurements(
         totals=Totals(*totals[0]),
         operations=tuple(operation_stats(tables, since)),
         latency=tuple(
-            LatencyPoint(name, start, count, p50, p95, p99, fallback)
-            for name, start, count, (p50, p95, p99), fallback in series
+            LatencyPoint(name, start, count, *quantiles, *rest)
+            for name, start, count, quantiles, *rest in series
         ),
         hits=tuple(HitPoint(*row) for row in hits),
         slowest=tuple(Call(*row) for row in slowest),

@@ -1,4 +1,4 @@
-"""What the metrics show: spans of time to look back over, rows of tables, series of charts and a headline."""
+"""What the metrics show: spans of time to look back over, rows of tables and a headline."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 from textual.content import Content
 
 from screens.safe_text import shown
-from screens.widgets.plot import Series
-from workbench.text.counts import counted
+from workbench.text.counts import abbreviate, counted, milliseconds
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -38,15 +37,12 @@ SPANS: Final = (
     LookBack("90d", 90 * 86_400, 2 * 86_400),
 )
 _A_DAY: Final = 3
+PLAN: Final = "plan"
 
 
 def find_span(name: object) -> int:
     """Return the place of a span by its name, that of a day for one there is not."""
     return next((place for place, span in enumerate(SPANS) if span.name == name), _A_DAY)
-
-
-CHARTS: Final = ("latency", "cache hits", "degraded")
-_THOUSAND: Final = 10_000
 
 
 def headline(found: Measurements, span: str) -> str:
@@ -60,10 +56,10 @@ def headline(found: Measurements, span: str) -> str:
     if totals.degraded:
         parts.append(f"! {totals.degraded / totals.calls:.0%} degraded")
     if totals.tokens:
-        parts.append(f"{tokens(totals.tokens)} tokens packed")
+        parts.append(f"{abbreviate(totals.tokens)} tokens packed")
     if totals.tokens_saved:
         share = totals.tokens_saved / (totals.tokens_saved + totals.tokens)
-        parts.append(f"{tokens(totals.tokens_saved)} left out of the files shown ({share:.0%})")
+        parts.append(f"{abbreviate(totals.tokens_saved)} left out of the files shown ({share:.0%})")
     return " · ".join(parts)
 
 
@@ -86,7 +82,7 @@ def operation_cells(one: OperationStats) -> tuple[Content, ...]:
         Content(f"{one.count:,}"),
         Content.styled(f"✗ {one.failed:,}", "$text-error") if one.failed else Content("·"),
         *(Content(milliseconds(value)) for value in (one.p50, one.p95, one.p99)),
-        Content("·" if one.tokens_median is None else tokens(one.tokens_median)),
+        Content("·" if one.tokens_median is None else abbreviate(one.tokens_median)),
         shown(hits or "·"),
         shown(f"! {missing}", "$text-warning") if missing else Content(reranked),
     )
@@ -136,54 +132,7 @@ def call_story(call: Call) -> str:
     return "\n".join(lines)
 
 
-def chart(found: Measurements, which: str, operation: str) -> tuple[list[Series], str, str]:
-    """Return (series, title, unit of y) of a chart; of all operations together where none is given."""
-    if which == "cache hits":
-        return _hits(found), "cache hits", "%"
-    points = [point for point in found.latency if point.operation == operation]
-    if which == "degraded":
-        name = operation or "calls"
-        shares = [100 * point.fallback_rate for point in points]
-        return [Series(f"{name} degraded", [point.start for point in points], shares)], "degraded calls", "%"
-    when = [point.start for point in points]
-    return (
-        [
-            Series("p50", when, [point.p50 for point in points]),
-            Series("p95", when, [point.p95 for point in points]),
-            Series("p99", when, [point.p99 for point in points]),
-        ],
-        f"latency of {operation}",
-        "ms",
-    )
-
-
 def busiest(operations: Sequence[OperationStats]) -> str:
-    """Return the operation with the most calls, by name where equal; empty if nothing was measured."""
-    best = min(operations, key=lambda one: (-one.count, one.operation), default=None)
+    """Return plans, else the operation with the most calls, by name where equal; empty without any."""
+    best = min(operations, key=lambda one: (one.operation != PLAN, -one.count, one.operation), default=None)
     return best.operation if best else ""
-
-
-def _hits(found: Measurements) -> list[Series]:
-    levels = dict.fromkeys(hit.level for hit in found.hits)
-    return [
-        Series(
-            level,
-            [hit.start for hit in found.hits if hit.level == level],
-            [100 * hit.hits / (hit.hits + hit.misses) for hit in found.hits if hit.level == level],
-        )
-        for level in levels
-    ]
-
-
-def milliseconds(value: float) -> str:
-    """Return a time for people: `0.4 ms`, `48 ms`, `1.2 s`."""
-    if value >= 1000:
-        return f"{value / 1000:,.1f} s"
-    return f"{value:.1f} ms" if value < 10 else f"{value:.0f} ms"
-
-
-def tokens(value: float) -> str:
-    """Return a number of tokens for people: `812`, `14k`, `1.2M`."""
-    if value >= 1_000_000:
-        return f"{value / 1_000_000:.1f}M"
-    return f"{value / 1000:.0f}k" if value >= _THOUSAND else f"{value:,.0f}"

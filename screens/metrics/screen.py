@@ -1,4 +1,7 @@
-"""The metrics: figures of each operation, charts, the slowest calls, and whether hand-overs helped, live."""
+"""The metrics: figures of each operation, charts, the slowest calls, and whether hand-overs helped, live.
+
+Where there is room the charts and the slowest calls are a dashboard, else one of them is shown at a time.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Container, Vertical
+from textual.events import Resize
 from textual.widgets import Static
 
 from screens.base import SectionScreen
 from screens.commands import bindings
 from screens.headless import CommandOutput, run_command
 from screens.jobs import Job
+from screens.metrics.charts import CHARTS, draw_charts
 from screens.metrics.figures import (
-    CHARTS,
     SPANS,
     busiest,
     call_cells,
     call_story,
-    chart,
     figure_lines,
     find_span,
     headline,
@@ -37,8 +40,10 @@ from screens.widgets.table import Column, ListRows, VirtualTable
 
 if TYPE_CHECKING:
     from workbench.entry.project import Measurements
+    from workbench.records.answers.usage import UsageResponse
 
 _FOLLOW_EVERY = 0.5  # seconds between two questions while others write
+_ALL, _CALLS_CARD = "", "calls"
 
 _OPERATIONS = (
     Column("operation", "Operation", 12, priority=9),
@@ -71,10 +76,11 @@ class MetricsScreen(SectionScreen):
     def __init__(self) -> None:
         super().__init__()
         self.span = find_span("")
-        self.which = 0
+        self.which = _ALL
         self.alone = ""
         self.paused = False
         self.found: Measurements | None = None
+        self.used: UsageResponse | None = None
 
     def compose_body(self) -> ComposeResult:
         """Put figures and charts above the slowest calls."""
@@ -82,14 +88,15 @@ class MetricsScreen(SectionScreen):
             yield Static(id="metrics-headline")
             yield Static(id="metrics-parts")
             yield Static(id="metrics-usage")
-            with Horizontal(id="metrics-upper"):
+            with Container(id="metrics-upper"):
                 yield VirtualTable(
                     _OPERATIONS,
                     id="metrics-operations",
                     empty="Nothing was measured in this time. Press ] to look further back, 1 to plan.",
                 )
-                yield Plot(id="metrics-plot", times=True)
-            yield VirtualTable(_CALLS, id="metrics-calls", empty="No calls.")
+                with Container(id="metrics-board"):
+                    yield from (Plot(id=_card(name), classes="card") for name in CHARTS)
+                    yield VirtualTable(_CALLS, id=_card(_CALLS_CARD), classes="card", empty="No calls.")
             yield UsageTables(id="metrics-used")
 
     def stores(self) -> Iterable[str]:
@@ -98,12 +105,12 @@ class MetricsScreen(SectionScreen):
 
     def remember(self) -> Mapping[str, Any]:
         """Keep the span, the chart and whether it is paused."""
-        return {"span": SPANS[self.span].name, "chart": CHARTS[self.which], "paused": self.paused}
+        return {"span": SPANS[self.span].name, "chart": self.which, "paused": self.paused}
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take them back."""
         self.span = find_span(kept.get("span"))
-        self.which = CHARTS.index(kept["chart"]) if kept.get("chart") in CHARTS else 0
+        self.which = kept["chart"] if kept.get("chart") in (*CHARTS, _CALLS_CARD) else _ALL
         self.paused = kept.get("paused") is True
 
     def load(self) -> None:
@@ -136,6 +143,8 @@ class MetricsScreen(SectionScreen):
             return ShownUsage(found, {rule.id: rule.rule for rule in rules_in_book(place)})
 
     def _show_usage(self, usage: ShownUsage) -> None:
+        self.used = usage.found
+        self._draw()
         line = usage_line(usage.found)
         self.set_class(bool(line), "-used")
         self.query_one("#metrics-usage", Static).update(shown(line))
@@ -161,7 +170,7 @@ class MetricsScreen(SectionScreen):
         operations.set_rows(
             ListRows(found.operations, key=lambda one: one.operation, cells=operation_cells), keep=keep
         )
-        calls = self.query_one("#metrics-calls", VirtualTable)
+        calls = self.query_one("#card-calls", VirtualTable)
         calls.set_rows(
             ListRows(found.slowest, key=lambda call: call.id, cells=call_cells), keep=calls.cursor_key
         )
@@ -172,30 +181,45 @@ class MetricsScreen(SectionScreen):
         self._draw()
 
     def _draw(self) -> None:
+        turns = self._turns()
+        chosen = self.which if self.which in turns else turns[0]
+        for name in (*CHARTS, _CALLS_CARD):
+            self.query_one(f"#{_card(name)}").set_class(name == chosen, "-chosen")
+        self.set_class(chosen == _ALL, "-board")
         if self.found is None:
             return
+        span, now = SPANS[self.span], time.time()
         operation = self.query_one("#metrics-operations", VirtualTable).cursor_key or ""
-        series, title, unit = chart(self.found, CHARTS[self.which], operation)
-        self.query_one(Plot).show(series, title=f"{title} ({unit})")
+        drawn = draw_charts(self.found, self.used, operation, (now - span.seconds, now), span.step)
+        for name, chart in drawn.items():
+            self.query_one(f"#{_card(name)}", Plot).show(chart)
+
+    def _turns(self) -> tuple[str, ...]:
+        """Return what can be shown in turn: all at once if they fit, one alone, else the calls."""
+        if not self.has_class("-tall"):
+            return (*CHARTS, _CALLS_CARD)
+        return CHARTS if self.has_class("-narrow") else (_ALL, *CHARTS)
+
+    def on_resize(self, event: Resize) -> None:
+        """Show as much at once as there is room for."""
+        super().on_resize(event)
+        self.call_after_refresh(self._draw)
 
     @on(VirtualTable.Highlighted, "#metrics-operations")
     def _chosen(self) -> None:
         self._draw()
 
-    @on(VirtualTable.Opened, "#metrics-calls")
+    @on(VirtualTable.Opened, "#card-calls")
     def _opened(self, message: VirtualTable.Opened) -> None:
         if self.found is not None:
             call = next(call for call in self.found.slowest if call.id == message.key)
             self.app.push_screen(Details("A call", call_story(call)))
 
     def action_chart(self) -> None:
-        """Show the next chart; where there is no room for both, the calls in place of a chart come last."""
-        cramped = self.has_class("-narrow") and self.has_class("-short")
-        if cramped and not self.has_class("-calls") and self.which == len(CHARTS) - 1:
-            self.add_class("-calls")
-            return
-        self.remove_class("-calls")
-        self.which = (self.which + 1) % len(CHARTS)
+        """Show the next chart alone, after the last one all or the slowest calls."""
+        turns = self._turns()
+        at = turns.index(self.which) + 1 if self.which in turns else 1
+        self.which = turns[at % len(turns)]
         self._draw()
 
     def action_widen(self, step: int) -> None:
@@ -252,3 +276,7 @@ class MetricsScreen(SectionScreen):
             self.app.push_screen(Details("Doctor", result.output))
 
         self.ask("Checking", check, then)
+
+
+def _card(name: str) -> str:
+    return f"card-{name.replace(' ', '-')}"

@@ -11,11 +11,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
-from screens.metrics.figures import tokens
 from screens.safe_text import shown
 from screens.widgets.code import Details
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.text.counts import counted
+from workbench.text.counts import abbreviate, counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def usage_line(found: UsageResponse) -> str:
     changed, missed = sum(len(one.changed) for one in sessions), sum(len(one.missed) for one in sessions)
     parts = [
         counted(sum(one.calls for one in found.hooks), "hand-over"),
-        f"{tokens(sum(one.tokens for one in found.hooks))} tokens",
+        f"{abbreviate(sum(one.tokens for one in found.hooks))} tokens",
         f"{counted(given, 'file')} given",
         f"{opened:,} opened",
         f"{changed:,} edited",
@@ -126,7 +125,7 @@ def door_cells(one: DoorUse) -> tuple[Content, ...]:
     return (
         shown(one.event, "bold"),
         shown(one.agent or "·", "$text-muted"),
-        *(Content(tokens(one.tokens)) if number is None else _number(number) for number in counts),
+        *(Content(abbreviate(one.tokens)) if number is None else _number(number) for number in counts),
         _warned("!", one.missed, "$text-warning"),
     )
 

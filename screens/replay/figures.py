@@ -5,17 +5,17 @@ Figures are computed in a job, since what judges them imports numpy; tables then
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
-from textual.widget import Widget
 
 from screens.safe_text import shown
-from screens.themes import style_of
-from screens.widgets.plot import Series
+from screens.widgets.plot import OWN, OWN_GLYPH, Chart, Series
 from screens.widgets.table import Column
+from workbench.text.counts import milliseconds
 
 if TYPE_CHECKING:
     from workbench.records.replay import Gap, ReplayRun, SystemScore
@@ -116,15 +116,15 @@ def system_columns(found: RunFigures) -> tuple[Column, ...]:
     )
 
 
-def system_cells(one: SystemFigures) -> tuple[Content, ...]:
-    """Return a system's cells; the best of a column is marked and bold."""
+def system_cells(one: SystemFigures, own: str) -> tuple[Content, ...]:
+    """Return a system's cells; the best of a column is marked and bold, the product's own has its colour."""
     made = [
         Content.assemble(
             (cell.text, "bold" if cell.best else ""), (BEST if cell.best else " ", "$text-accent")
         )
         for cell in one.cells
     ]
-    return (shown(one.system), *made)
+    return (shown(one.system, f"bold {OWN}" if one.system == own else ""), *made)
 
 
 def gap_cells(line: GapLine) -> tuple[Content, ...]:
@@ -169,142 +169,126 @@ def _number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
-POINT, LINE, LOW, HIGH = "●", "─", "├", "┤"
-_MOST_NAME: Final = 26
-_LEAST_WHISKER: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A value with its 95 % interval; `best` is marked."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    best: bool = False
-
-
-def whisker(one: Interval, low: float, high: float, width: int) -> str:
-    """Return exactly `width` cells: the interval on a scale from `low` to `high`, its value a point."""
-
-    def place(value: float) -> int:
-        share = (value - low) / (high - low) if high > low else 0.0
-        return min(max(round(share * (width - 1)), 0), width - 1)
-
-    cells = [" "] * width
-    start, end = place(one.low), place(one.high)
-    cells[start : end + 1] = LINE * (end + 1 - start)
-    if end > start:
-        cells[start], cells[end] = LOW, HIGH
-    cells[place(one.value)] = POINT
-    return "".join(cells)
-
-
-def interval_lines(rows: Sequence[Interval], width: int, *, digits: int = 3) -> list[Content]:
-    """Return a line for each system and one for the scale, at most `width` cells."""
-    if not rows:
-        return []
-    low, high = 0.0, max(1.0, *(one.high for one in rows)) if digits else max(one.high for one in rows)
-    figures = [f"{one.value:,.{digits}f}" for one in rows]
-    longest = max(map(len, figures)) + 1
-    names = min(max(len(one.name) for one in rows), _MOST_NAME, max(width - longest - _LEAST_WHISKER - 2, 6))
-    room = width - names - longest - 2
-    lines = []
-    for one, figure in zip(rows, figures, strict=True):
-        drawn = whisker(one, low, high, room) if room >= _LEAST_WHISKER else ""
-        lines.append(
-            Content.assemble(
-                shown(one.name).truncate(names, ellipsis=True, pad=True),
-                (f" {figure:>{longest - 1}}", "bold"),
-                ("★" if one.best else " ", "$text-accent"),
-                (f" {drawn}", "$text-primary"),
-            )
-        )
-    if room >= _LEAST_WHISKER:
-        ends = f"{low:g}", f"{high:,.{0 if high >= 10 else 1}f}"
-        scale = ends[0] + ends[1].rjust(room - len(ends[0]))
-        lines.append(shown(" " * (width - room) + scale, "$text-muted"))
-    return lines
-
-
-class Intervals(Widget):
-    """A measure of all systems with 95 % intervals."""
-
-    DEFAULT_CSS = style_of("Intervals")
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._title = ""
-        self._rows: tuple[Interval, ...] = ()
-        self._digits = 3
-
-    def show(self, title: str, rows: Sequence[Interval], digits: int = 3) -> None:
-        """Show a measure."""
-        self._title, self._rows, self._digits = title, tuple(rows), digits
-        self.refresh()
-
-    def render(self) -> Content:
-        """Return the title and the lines."""
-        if not self._rows:
-            return shown("No intervals: no task was measured.", "$text-muted italic")
-        head = Content.assemble(shown(self._title, "bold"), ("  mean and 95 % interval", "$text-muted"))
-        lines = interval_lines(self._rows, self.content_size.width, digits=self._digits)
-        return Content("\n").join([head, *lines])
-
-
 _MOST_CURVES: Final = 6
-"""Systems in one plot; more would share glyphs and colours."""
+"""Systems in one chart; more would share glyphs and colours."""
 
 AGE, OVER, LATENCY = "age", "over", "latency"
-_LATENCY: Final = "latency_ms"
+_NDCG, _LATENCY = "ndcg_at_10", "latency_ms"
+_SHARES: Final = tuple(range(101))
 
 
-def plot_curves(run: ReplayRun, systems: Sequence[str]) -> dict[str, tuple[Series, ...]]:
-    """Return all plots by name."""
-    return {
-        AGE: by_age(run, systems),
-        OVER: over_tasks(run, systems),
-        LATENCY: latencies(run, systems),
-    }
+def interval_chart(found: RunFigures, measure: str, own: str) -> Chart:
+    """Return a measure of all systems with its 95 % intervals, a row a system."""
+    from workbench.replay.run_report import values_title
 
-
-def by_age(run: ReplayRun, systems: Sequence[str]) -> tuple[Series, ...]:
-    """Return the mean nDCG@10 of periods with as many tasks each, by the time of their middle."""
-    from workbench.replay.run_report import periods
-
-    names = systems[:_MOST_CURVES]
-    found = periods(run, names)
-    if len(found) < 2:
-        return ()
-    times = [float(at) for at, _ in found]
-    return tuple(
-        Series(name, times, [means[number] for _, means in found]) for number, name in enumerate(names)
+    lines = [
+        (one.system, line, line.value)
+        for one in found.systems
+        for line in found.gaps.get(one.system, ())
+        if line.measure == measure and line.value is not None
+    ]
+    if not lines:
+        return Chart(empty="No intervals: no task was measured.")
+    title, digits = lines[0][1].title, lines[0][1].digits
+    series = []
+    for is_own, whisker, point in ((False, "─", "○"), (True, "━", OWN_GLYPH)):
+        rows = [
+            (len(lines) - place, line.interval or (value, value), value)
+            for place, (system, line, value) in enumerate(lines)
+            if (system == own) is is_own
+        ]
+        name = own if is_own else "others"
+        ends = [end for _, interval, _ in rows for end in (*interval, math.nan)]
+        series.append(Series(name, ends, [y for y, *_ in rows for _ in range(3)], "line", whisker, is_own))
+        values = [value for *_, value in rows]
+        series.append(Series(name, values, [y for y, *_ in rows], "scatter", point, is_own))
+    return Chart(
+        values_title(title, [(system, value) for system, _, value in lines], own, digits),
+        tuple(series),
+        y_label="mean and 95 % interval",
+        rows=tuple(f"{system} {value:,.{digits}f}" for system, _, value in lines),
     )
 
 
-def over_tasks(run: ReplayRun, systems: Sequence[str], measure: str = "ndcg_at_10") -> tuple[Series, ...]:
+def plot_curves(run: ReplayRun, systems: Sequence[str], own: str) -> dict[str, Chart]:
+    """Return all charts by name; `own` is the system that is drawn over the others."""
+    shown_systems = [name for name in systems if name != own][: _MOST_CURVES - 1]
+    names = [name for name in systems if name == own or name in shown_systems]
+    return {
+        AGE: by_age(run, names, own),
+        OVER: over_tasks(run, names, own),
+        LATENCY: latencies(run, names, own),
+    }
+
+
+def by_age(run: ReplayRun, systems: Sequence[str], own: str) -> Chart:
+    """Return the mean nDCG@10 of periods with as many tasks each, by the time of their middle."""
+    from workbench.replay.run_report import age_title, periods
+
+    found = periods(run, systems)
+    if len(found) < 2:
+        found = []
+    times = [float(at) for at, _ in found]
+    series = tuple(
+        Series(name, times, [means[number] for _, means in found], "scatter", own=name == own)
+        for number, name in enumerate(systems)
+    )
+    return Chart(
+        age_title(run, own),
+        series if found else (),
+        y_label="nDCG@10",
+        times=True,
+        top=1.0,
+        empty="Too few tasks, or all of one time.",
+    )
+
+
+def over_tasks(run: ReplayRun, systems: Sequence[str], own: str) -> Chart:
     """Return the share of tasks (x, in percent) on which a system does no better than y."""
-    return _curves(run, systems, measure)
+    values = _sorted_values(run, (*systems, run.baseline), _NDCG)
+    parts = [
+        f"{name} {sum(value == 0 for value in values[name]) / len(values[name]):.0%}"
+        for name in dict.fromkeys((own, run.baseline))
+        if values.get(name)
+    ]
+    title = f"Tasks with no right file in the first ten: {', '.join(parts)}" if parts else ""
+    return Chart(title, _curves(values, systems, own), "% of tasks, worst first", "nDCG@10", top=1.0)
 
 
-def latencies(run: ReplayRun, systems: Sequence[str]) -> tuple[Series, ...]:
+def latencies(run: ReplayRun, systems: Sequence[str], own: str) -> Chart:
     """Return the share of tasks (x, in percent) that take a system no longer than y milliseconds."""
-    return _curves(run, systems, _LATENCY)
+    values = _sorted_values(run, (*systems, run.baseline), _LATENCY)
+    parts = [
+        f"{name} {milliseconds(_quantile(values[name], 95))}"
+        for name in dict.fromkeys((own, run.baseline))
+        if values.get(name)
+    ]
+    title = f"95 % of tasks take at most: {', '.join(parts)}" if parts else ""
+    return Chart(title, _curves(values, systems, own), "% of tasks, fastest first", "ms")
 
 
-def _curves(run: ReplayRun, systems: Sequence[str], measure: str) -> tuple[Series, ...]:
-    found = []
-    for name in systems[:_MOST_CURVES]:
-        values = sorted(
+def _sorted_values(run: ReplayRun, systems: Sequence[str], measure: str) -> dict[str, list[float]]:
+    return {
+        name: sorted(
             row.systems[name].measures[measure]
             for row in run.rows
             if name in row.systems and measure in row.systems[name].measures
         )
-        if len(values) > 1:
-            shares = [100 * place / (len(values) - 1) for place in range(len(values))]
-            found.append(Series(name, shares, values))
-    return tuple(found)
+        for name in systems
+    }
+
+
+def _curves(values: Mapping[str, Sequence[float]], systems: Sequence[str], own: str) -> tuple[Series, ...]:
+    return tuple(
+        Series(name, _SHARES, [_quantile(values[name], share) for share in _SHARES], own=name == own)
+        for name in systems
+        if len(values[name]) > 1
+    )
+
+
+def _quantile(values: Sequence[float], share: int) -> float:
+    """Return the least of sorted values that `share` percent of them do not exceed."""
+    return values[max(math.ceil(share * len(values) / 100) - 1, 0)]
 
 
 _STATES: Final = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
@@ -18,12 +19,9 @@ from screens.replay.figures import (
     GAP_COLUMNS,
     LATENCY,
     OVER,
-    GapLine,
-    Interval,
-    Intervals,
-    SystemFigures,
     gap_cells,
     gates_text,
+    interval_chart,
     system_cells,
     system_columns,
 )
@@ -69,15 +67,7 @@ class RunPanel(Vertical):
         with Container(id="lower"):
             yield VirtualTable(GAP_COLUMNS, empty="Nothing was measured.", id="gaps")
             with ContentSwitcher(id="lens", initial=INTERVALS):
-                yield Intervals(id=INTERVALS)
-                yield Plot(
-                    title="nDCG@10 by age of the tasks",
-                    times=True,
-                    empty="Too few tasks, or all of one time.",
-                    id=AGE,
-                )
-                yield Plot(title="nDCG@10 over tasks, worst first", x_label="% of tasks", id=OVER)
-                yield Plot(title="latency over tasks", y_unit="ms", x_label="% of tasks", id=LATENCY)
+                yield from (Plot(id=name) for name in (INTERVALS, AGE, OVER, LATENCY))
                 yield Static(id=GATES, markup=False)
 
     @property
@@ -94,7 +84,8 @@ class RunPanel(Vertical):
         table.styles.height = min(len(figures.systems), _MOST_SYSTEMS) + 1
         table.set_columns(system_columns(figures))
         keep = system or opened.counterpart
-        table.set_rows(ListRows(figures.systems, key=lambda one: one.system, cells=system_cells), keep)
+        cells = partial(system_cells, own=opened.counterpart)
+        table.set_rows(ListRows(figures.systems, key=lambda one: one.system, cells=cells), keep)
         table.select_key(keep)
         self._show_plots(opened)
         self.query_one(f"#{GATES}", Static).update(gates_text(gates))
@@ -123,8 +114,8 @@ class RunPanel(Vertical):
         self.query_one(ContentSwitcher).current = INTERVALS if self.view == GAPS else self.view
 
     def _show_plots(self, opened: OpenedRun) -> None:
-        for name, series in opened.curves.items():
-            self.query_one(f"#{name}", Plot).show(series)
+        for name, chart in opened.curves.items():
+            self.query_one(f"#{name}", Plot).show(chart)
 
     @on(VirtualTable.Highlighted, "#systems")
     def _system(self, event: VirtualTable.Highlighted) -> None:
@@ -141,9 +132,9 @@ class RunPanel(Vertical):
         event.stop()
         if self._opened is None or event.key is None:
             return
-        figures = self._opened.figures
-        title, digits, rows = intervals_of(figures.gaps, figures.systems, event.key)
-        self.query_one(Intervals).show(title, rows, digits)
+        opened = self._opened
+        chart = interval_chart(opened.figures, event.key, opened.counterpart)
+        self.query_one(f"#{INTERVALS}", Plot).show(chart)
 
     @on(VirtualTable.Opened, "#systems")
     @on(VirtualTable.Opened, "#gaps")
@@ -151,20 +142,6 @@ class RunPanel(Vertical):
         event.stop()
         if (system := self.systems.cursor_key) is not None:
             self.post_message(self.SystemOpened(system))
-
-
-def intervals_of(
-    gaps: Mapping[str, tuple[GapLine, ...]], systems: Sequence[SystemFigures], measure: str
-) -> tuple[str, int, list[Interval]]:
-    """Return the title, the digits and a row for each system that was measured."""
-    rows, title, digits = [], measure, 3
-    for one in systems:
-        for line in gaps.get(one.system, ()):
-            if line.measure == measure and line.value is not None:
-                low, high = line.interval or (line.value, line.value)
-                rows.append(Interval(one.system, line.value, low, high))
-                title, digits = line.title, line.digits
-    return title, digits, rows
 
 
 def _head(lines: Sequence[str]) -> Content:

@@ -16,7 +16,7 @@ from screens.jobs import Job
 from screens.replay.comparison import largest_changes
 from screens.replay.figures import RunFigures, compute_figures, plot_curves
 from screens.replay.runs import RunLine
-from screens.widgets.plot import Series
+from screens.widgets.plot import Chart
 from workbench.records.conversion import convert
 from workbench.records.replay import RunComparison
 
@@ -46,7 +46,7 @@ class OpenedRun:
     run: ReplayRun
     figures: RunFigures
     counterpart: str
-    curves: Mapping[str, tuple[Series, ...]]
+    curves: Mapping[str, Chart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,8 @@ def open_run(state: Path, name: str, job: Job) -> OpenedRun:
         run = read_document(path.read_bytes(), job) if path.is_absolute() else load_run(state, name)
     names = [one.system for one in run.systems]
     job.check()
-    return OpenedRun(name, run, compute_figures(run), counterpart(run), plot_curves(run, names))
+    own = counterpart(run) or run.baseline
+    return OpenedRun(name, run, compute_figures(run), own, plot_curves(run, names, own))
 
 
 @contextmanager

@@ -79,7 +79,7 @@ class SessionsScreen(SessionActions):
         """Put the timeline above the list and the story of one."""
         with Vertical(classes="body"):
             yield Static(id="sessions-headline", markup=False)
-            yield TimelineBar(empty="")
+            yield TimelineBar(noun="session", empty="")
             with Container(id="sessions-panes"):
                 with Vertical(id="sessions-list"):
                     yield FilterBar(

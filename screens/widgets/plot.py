@@ -1,8 +1,9 @@
-"""Lines, points and bars over numbers or times, drawn by plotext in the colours of the theme.
+"""Charts over numbers or times, drawn by plotext in the colours of the theme.
 
 plotext draws without colours; each series has a glyph of its own, and the glyphs are what gets coloured. So a
-plot says the same without colours, and the legend is read off the glyphs. Values that are no finite numbers
-are gaps. The figure belongs to the whole process: plots are drawn in the app's thread only.
+chart says the same without colours, and the legend is read off the glyphs. Values that are no finite numbers
+are gaps. The product's own series has the same colour in every chart and is drawn over the others. The figure
+belongs to the whole process: charts are drawn in the app's thread only.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib import import_module
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
@@ -22,33 +22,61 @@ from textual.widget import Widget
 
 from screens.safe_text import shown
 from screens.themes import style_of
-from workbench.text.counts import draw_figure, new_figure
+from workbench.text.charts import draw_figure, new_figure, number_text, round_ticks, time_ticks
+from workbench.text.counts import shorten_middle
+from workbench.text.sanitize import visible_line
 
 Kind: TypeAlias = Literal["line", "bar", "scatter"]
 
 LEAST_WIDTH: Final = 24
 LEAST_HEIGHT: Final = 5
-"""Cells below which a plot would be all axes."""
+"""Cells below which a chart would be all axes."""
 
-_GLYPHS: Final = "●▲■◆×○△□"
+OWN: Final = "$text-primary"
+"""The colour of the product's own figures, in every chart and table."""
+OWN_GLYPH: Final = "●"
+
+_GLYPHS: Final = "○▲■◆×△□"
 _BARS: Final = "█▒░▓"
-_STYLES: Final = ("$text-primary", "$text-warning", "$text-success", "$text-accent", "$text-error", "$text")
+_STYLES: Final = ("$text-secondary", "$text-warning", "$text-success", "$text-error", "$text", "$text-muted")
 _LARGEST: Final = 1e15  # beyond, neither the arithmetic of the axes nor their labels hold
-_MINUTES, _DAY, _MONTHS = 600, 86_400, 240 * 86_400
-_EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799  # the years 1 to 9999
+_HEAD: Final = 2  # lines of a title, and of a legend
+_NAME: Final = 32
+_LABEL: Final = 28
 
 Point: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One set of points; `x` may be seconds since 1970 (see `Plot`), `glyph` is chosen where it is empty."""
+    """One set of points; `glyph` is chosen where it is empty. `own` says that it is the product's own."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     kind: Kind = "line"
     glyph: str = ""
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """What a chart shows. Its title is a sentence: what there is to see.
+
+    `times`: x is seconds since 1970, labelled in local time. `between` is what x ranges over, else the points
+    say so; y begins at zero and reaches `top` at least. With `rows` y counts rows from the bottom, 1 first,
+    each labelled, the topmost label first, and no legend is needed.
+    """
+
+    title: str = ""
+    series: tuple[Series, ...] = ()
+    x_label: str = ""
+    y_label: str = ""
+    times: bool = False
+    between: Point | None = None
+    top: float = 0.0
+    rows: tuple[str, ...] = ()
+    empty: str = "Nothing to plot yet."
 
 
 def glyphs(series: Sequence[Series]) -> list[str]:
@@ -58,11 +86,17 @@ def glyphs(series: Sequence[Series]) -> list[str]:
     for one in series:
         glyph = one.glyph
         if not glyph:
-            choices = _BARS if one.kind == "bar" else _GLYPHS
+            choices = _BARS if one.kind == "bar" else OWN_GLYPH + _GLYPHS if one.own else _GLYPHS
             glyph = next((choice for choice in choices if choice not in taken), choices[0])
             taken.add(glyph)
         found.append(glyph)
     return found
+
+
+def styles(series: Sequence[Series]) -> list[str]:
+    """Return a colour for each series: that of the product for its own ones, the others' by their names."""
+    others = list(dict.fromkeys(one.name for one in series if not one.own))
+    return [OWN if one.own else _STYLES[others.index(one.name) % len(_STYLES)] for one in series]
 
 
 def runs(x: Sequence[float], y: Sequence[float]) -> list[list[Point]]:
@@ -91,82 +125,40 @@ def thin_points(points: Sequence[Point], most: int) -> list[Point]:
     return kept
 
 
-def time_labels(low: float, high: float, count: int) -> tuple[list[float], list[str]]:
-    """Return places between two times, in seconds since 1970, and their labels in UTC."""
-    span = high - low
-    if span < _MINUTES:
-        pattern = "%H:%M:%S"
-    elif span < _DAY:
-        pattern = "%H:%M"
-    elif span < 3 * _DAY:
-        pattern = "%m-%d %H:%M"
-    else:
-        pattern = "%m-%d" if span < _MONTHS else "%Y-%m"
-    places = [low + span * number / max(count - 1, 1) for number in range(count if span else 1)]
-    return places, [
-        datetime.fromtimestamp(min(max(place, _EARLIEST), _LATEST), UTC).strftime(pattern) for place in places
-    ]
-
-
-def number_text(value: float) -> str:
-    """Return a number of an axis in at most seven characters or so."""
-    if value == 0:
-        return "0"
-    size = abs(value)
-    for limit, mark in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if size >= limit:
-            return f"{value / (1e3 if mark == 'k' else limit):.4g}{mark}"
-    return f"{value:.4g}" if size >= 1e-3 else f"{value:.1e}"
-
-
 def plotext_is_loaded() -> bool:
-    """Whether plots can be drawn without importing anything."""
+    """Whether charts can be drawn without importing anything."""
     # The last name that the package defines: while it is being imported it has none.
     return hasattr(sys.modules.get("plotext"), "doc")
 
 
-def plot_lines(series: Sequence[Series], width: int, height: int, *, times: bool = False) -> str:
+def plot_lines(chart: Chart, width: int, height: int) -> str:
     """Return axes and points as lines of text without colours, '' if nothing can be drawn."""
-    parts = [runs(one.x, one.y) for one in series]
+    parts = [runs(one.x, one.y) for one in chart.series]
     points = [point for part in parts for run in part for point in run]
     if not points:
         return ""
+    if chart.rows:
+        height = min(height, len(chart.rows) + 1)
     figure = new_figure(width, height, color=False)
-    for one, glyph, part in zip(series, glyphs(series), parts, strict=True):
+    drawn = zip(chart.series, glyphs(chart.series), parts, strict=True)
+    for one, glyph, part in sorted(drawn, key=lambda each: each[0].own):
         for run in part:
             _draw(figure, one.kind, glyph, thin_points(run, width if one.kind == "bar" else width * 4))
-    _axes(figure, series, points, width, height, times)
+    _x_axis(figure, chart, [x for x, _ in points], width)
+    _y_axis(figure, chart, [y for _, y in points], width, height)
     return draw_figure(figure, color=False)
 
 
 class Plot(Widget):
-    """A plot of some series with its title, its legend and its axes; an empty one says so.
-
-    `times`: x is seconds since 1970 and labelled as times, in UTC. `y_unit` follows the title, as in
-    "latency (ms)".
-    """
+    """A chart under its title and its legend; an empty one says so."""
 
     DEFAULT_CSS = style_of("Plot")
 
-    def __init__(  # noqa: PLR0913 - choices, by keyword
-        self,
-        series: Sequence[Series] = (),
-        *,
-        title: str = "",
-        x_label: str = "",
-        y_label: str = "",
-        y_unit: str = "",
-        times: bool = False,
-        empty: str = "Nothing to plot yet.",
-        id: str | None = None,
-        classes: str | None = None,
+    def __init__(
+        self, chart: Chart | None = None, *, id: str | None = None, classes: str | None = None
     ) -> None:
         super().__init__(id=id, classes=classes)
-        self._series = tuple(series)
-        self._title = title
-        self._x_label, self._y_label, self._y_unit = x_label, y_label, y_unit
-        self._times = times
-        self._empty = empty
+        self.chart = chart or Chart()
         self._ready = plotext_is_loaded()
 
     def on_mount(self) -> None:
@@ -179,65 +171,77 @@ class Plot(Widget):
         self._ready = True
         self.refresh()
 
-    @property
-    def series(self) -> tuple[Series, ...]:
-        """What is plotted."""
-        return self._series
-
-    def show(self, series: Sequence[Series], *, title: str | None = None) -> None:
-        """Plot other series."""
-        self._series = tuple(series)
-        if title is not None:
-            self._title = title
+    def show(self, chart: Chart) -> None:
+        """Show another chart."""
+        self.chart = chart
         self.refresh()
 
     def render(self) -> Content:
-        """Return the title with the legend, the plot, and what x is."""
-        width, height = self.content_size.width, self.content_size.height
-        head = self._head().truncate(width, ellipsis=True)
-        foot = shown(self._x_label, "$text-muted") if self._x_label else None
-        rows = height - 1 - (foot is not None)
-        if width < LEAST_WIDTH or rows < LEAST_HEIGHT:
-            return Content("\n").join([head, shown("no room for a plot", "$text-muted italic")])
+        """Return the title, the legend, the chart, and what x is."""
+        width, height, chart = self.content_size.width, self.content_size.height, self.chart
+        head = [*_wrapped(shown(chart.title, "bold"), width), *legend(chart, width)]
+        foot = [shown(chart.x_label, "$text-muted").truncate(width, ellipsis=True).center(width)]
+        foot = foot if chart.x_label else []
         if not self._ready:
-            return head
-        body = plot_lines(self._series, width, rows, times=self._times)
+            return Content("\n").join(head)
+        rows = height - len(head) - len(foot)
+        if width < LEAST_WIDTH or rows < LEAST_HEIGHT:
+            return Content("\n").join([*head, shown("no room for a chart", "$text-muted italic")])
+        body = plot_lines(chart, width, rows)
         if not body:
-            return Content("\n").join([head, shown(self._empty, "$text-muted italic")])
-        parts = [head, self._colored(body)]
-        if foot is not None:
-            parts.append(foot.truncate(width, ellipsis=True).center(width))
-        return Content("\n").join(parts)
+            return Content("\n").join([*head, shown(chart.empty, "$text-muted italic")])
+        return Content("\n").join([*head, _colored(chart.series, body), *foot])
 
-    def _head(self) -> Content:
-        what = self._title or self._y_label
-        if self._title and self._y_label:
-            what = f"{self._title}: {self._y_label}"
-        title = shown(f"{what} ({self._y_unit})" if self._y_unit else what, "bold")
-        if len(self._series) < 2:
-            return title
-        legend = [
-            Content.assemble((glyph, _style(place)), " ", shown(one.name, limit=40))
-            for place, (one, glyph) in enumerate(zip(self._series, glyphs(self._series), strict=True))
+
+def legend(chart: Chart, width: int) -> list[Content]:
+    """Return what y is and the glyph of each series with its name, all of them, in lines of `width` cells."""
+    label = [shown(chart.y_label, "$text-muted")] if chart.y_label else []
+    if len(chart.series) < 2 or chart.rows:
+        return [one.truncate(width, ellipsis=True) for one in label]
+    limit = _NAME
+    while True:
+        names = [
+            Content.assemble((glyph, style), " ", shown(shorten_middle(visible_line(one.name), limit)))
+            for one, glyph, style in zip(
+                chart.series, glyphs(chart.series), styles(chart.series), strict=True
+            )
         ]
-        return Content("  ").join([title, *legend] if what else legend)
-
-    def _colored(self, body: str) -> Content:
-        styles = {glyph: _style(place) for place, glyph in enumerate(glyphs(self._series))}
-        spans: list[Span] = []
-        for at, character in enumerate(body):
-            style = styles.get(character)
-            if style is None:
-                continue
-            if spans and spans[-1].end == at and spans[-1].style == style:
-                spans[-1] = Span(spans[-1].start, at + 1, style)
-            else:
-                spans.append(Span(at, at + 1, style))
-        return Content(body, spans)
+        lines = _lines([*label, *names], width)
+        if len(lines) <= _HEAD or limit <= LEAST_HEIGHT:
+            return lines
+        limit -= 1
 
 
-def _style(place: int) -> str:
-    return _STYLES[place % len(_STYLES)]
+def _lines(parts: Sequence[Content], width: int) -> list[Content]:
+    """Return parts two cells apart in as many lines as they need."""
+    lines: list[Content] = []
+    for part in parts:
+        if lines and lines[-1].cell_length + 2 + part.cell_length <= width:
+            lines[-1] = lines[-1] + Content("  ") + part
+        else:
+            lines.append(part.truncate(width, ellipsis=True))
+    return lines
+
+
+def _wrapped(title: Content, width: int) -> list[Content]:
+    if not title.plain:
+        return []
+    first, *rest = title.wrap(max(width, 1))
+    return [first, *(Content(" ").join(rest).truncate(width, ellipsis=True) for _ in rest[:1])]
+
+
+def _colored(series: Sequence[Series], body: str) -> Content:
+    style_by_glyph = dict(zip(glyphs(series), styles(series), strict=True))
+    spans: list[Span] = []
+    for at, character in enumerate(body):
+        style = style_by_glyph.get(character)
+        if style is None:
+            continue
+        if spans and spans[-1].end == at and spans[-1].style == style:
+            spans[-1] = Span(spans[-1].start, at + 1, style)
+        else:
+            spans.append(Span(at, at + 1, style))
+    return Content(body, spans)
 
 
 def _draw(figure: Any, kind: Kind, glyph: str, run: Sequence[Point]) -> None:  # noqa: ANN401 - plotext
@@ -251,40 +255,40 @@ def _draw(figure: Any, kind: Kind, glyph: str, run: Sequence[Point]) -> None:  #
     figure.draw(signal)
 
 
-def _axes(
-    figure: Any,  # noqa: ANN401 - plotext has no types
-    series: Sequence[Series],
-    points: Sequence[Point],
-    width: int,
-    height: int,
-    times: bool,
-) -> None:
-    bars = any(one.kind == "bar" for one in series)
-    low, high = _range([x for x, _ in points])
-    if bars:
-        gaps = sorted({x for x, _ in points})
-        step = min((b - a for a, b in pairwise(gaps)), default=1.0)
-        low, high = low - step / 2, high + step / 2
-    count = max(min(width // 16, 8), 2)
-    if times:
-        places, labels = time_labels(min(x for x, _ in points), max(x for x, _ in points), count)
+def _x_axis(figure: Any, chart: Chart, values: Sequence[float], width: int) -> None:  # noqa: ANN401 - plotext
+    low, high = chart.between or (min(values), max(values))
+    most = max(min(width // 12, 8), 3)
+    if chart.times:
+        places, labels = time_ticks(low, high, most)
+        low, high = (low - 30, high + 30) if low == high else (low, high)
     else:
-        places = [low + (high - low) * number / (count - 1) for number in range(count)]
-        labels = [number_text(place) for place in places]
+        places = round_ticks(low, high, most)
+        labels = list(map(number_text, places))
+        low, high = places[0], places[-1]
+    if any(one.kind == "bar" for one in chart.series):
+        gaps = sorted(set(values))
+        step = min((after - before for before, after in pairwise(gaps)), default=1.0)
+        low, high = min(low, gaps[0] - step / 2), max(high, gaps[-1] + step / 2)
     figure.ruler("x").lim(low, high)
     figure.ruler("x").ticks(places, labels)
-    bottom, top = _range([y for _, y in points] + ([0.0] if bars else []))
-    rows = max(min(height // 3, 6), 2)
-    heights = [bottom + (top - bottom) * number / (rows - 1) for number in range(rows)]
-    figure.ruler("y").lim(bottom, top)
-    figure.ruler("y").ticks(heights, [number_text(place) for place in heights])
 
 
-def _range(values: Sequence[float]) -> tuple[float, float]:
-    """Return the least and the largest value, apart even where all are the same."""
-    low, high = min(values), max(values)
-    least = max(abs(low), abs(high)) * 1e-9 or 1e-9
-    if high - low > least:
-        return low, high
-    apart = max(abs(low) * 0.1, 1.0)
-    return (low, low + apart) if low == 0 else (low - apart, high + apart)
+def _y_axis(
+    figure: Any,  # noqa: ANN401 - plotext has no types
+    chart: Chart,
+    values: Sequence[float],
+    width: int,
+    height: int,
+) -> None:
+    if chart.rows:
+        count, limit = len(chart.rows), min(_LABEL, width // 2)
+        seen = min(count, height - 1)
+        labels = [f"{shorten_middle(visible_line(row), limit)} " for row in chart.rows[:seen]]
+        labels = [f"{label:<{max(map(len, labels))}}" for label in labels]
+        figure.axes(False)
+        figure.ruler("y").lim(count - seen + 0.5, count + 0.5)
+        figure.ruler("y").ticks(list(range(count, count - seen, -1)), labels)
+        return
+    places = round_ticks(min(values), max(*values, chart.top), max(min(height // 2, 6), 3))
+    figure.ruler("y").lim(places[0], places[-1])
+    figure.ruler("y").ticks(places, [number_text(place) for place in places])

@@ -1,6 +1,7 @@
 """When things happened, as one line of blocks: a cell is a stretch of time, its height how much happened.
 
-Below it a mark is where the selected one is, and both ends have their times.
+Below it a mark is where the selected one is, both ends have their times, and between them is the scale: how
+much the highest block is, in how long. plotext draws charts with axes; one line of a list is drawn here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from textual.widget import Widget
 
 from screens.safe_text import shown
 from screens.themes import style_of
-from screens.widgets.plot import time_labels
+from workbench.text.charts import time_text
+from workbench.text.counts import counted
 
 _HEIGHTS: Final = " ▁▂▃▄▅▆▇█"
 _MARK: Final = "▲"
@@ -69,6 +71,7 @@ class TimelineBar(Widget):
         times: Sequence[float] = (),
         *,
         selected: float | None = None,
+        noun: str = "time",
         empty: str = "Nothing happened yet.",
         id: str | None = None,
         classes: str | None = None,
@@ -78,6 +81,7 @@ class TimelineBar(Widget):
         self._counts: tuple[int, ...] = ()
         self._ends = ends(self._times)
         self._selected = selected
+        self._noun = noun
         self._empty = empty
 
     def show(self, times: Sequence[float], *, selected: float | None = None) -> None:
@@ -107,14 +111,26 @@ class TimelineBar(Widget):
         if not (self._times or any(self._counts)) or width <= 0:
             return shown(self._empty, "$text-muted italic")
         counts = regroup(self._counts, width) if self._counts else density(self._times, width)
-        return Content("\n").join([Content.styled(blocks(counts), "$text-primary"), self._below(width)])
+        return Content("\n").join([Content.styled(blocks(counts), "$text-primary"), self._below(counts)])
 
-    def _below(self, width: int) -> Content:
-        low, high = self._ends
-        _, labels = time_labels(low, high, 2)
-        line = labels[0] if len(labels) == 1 else f"{labels[0]:<{max(width - len(labels[1]), 0)}}{labels[1]}"
+    def _below(self, counts: Sequence[int]) -> Content:
+        (low, high), width = self._ends, len(counts)
+        first, last = time_text(low, high - low), time_text(high, high - low)
+        scale = f"{_HEIGHTS[-1]} {counted(max(counts), self._noun)} in {_stretch((high - low) / width)}"
+        room = max(width - len(first) - len(last), 0)
+        between = scale if len(scale) + 4 <= room else ""
+        line = first if low == high else f"{first}{between:^{room}}{last}"
         text = Content.styled(line[:width].ljust(width), "$text-muted")
         if self._selected is None or not math.isfinite(self._selected):
             return text
         place = cell_of(self._selected, (low, high), width)
         return Content.assemble(text[:place], (_MARK, "bold $text-warning"), text[place + 1 :])
+
+
+def _stretch(seconds: float) -> str:
+    """Return a length of time in its largest unit: `2 days`, `6 h`, `15 min`, `1 s`."""
+    if seconds >= 86_400:
+        return counted(round(seconds / 86_400), "day")
+    if seconds >= 3_600:
+        return f"{seconds / 3_600:.0f} h"
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{max(seconds, 1):.0f} s"

@@ -19,13 +19,19 @@ def test_systems_are_bars_and_age_is_a_line() -> None:
     run = made_run(60)
     text = plot_run(run, 80, color=False)
     lines = text.splitlines()
-    assert lines[0] == "Recall@10"
+    hybrid, baseline = (
+        next(one for one in run.systems if one.system == name) for name in ("hybrid", "baseline")
+    )
+    assert lines[0] == f"Recall@10: hybrid {hybrid.recall_at_10:.3f}, baseline {baseline.recall_at_10:.3f}"
     assert [score.system for score in run.systems] == [line.split()[0] for line in lines[1:4]]
     assert [f"{score.recall_at_10:.3f}" for score in run.systems] == [line.split()[1] for line in lines[1:4]]
     bars = [line.count("█") for line in lines[1:4]]
     assert sorted(bars) == bars
     assert bars[0] < bars[2]
-    assert "nDCG@10 by age of the tasks (o baseline, x hybrid)" in text
+    assert re.search(
+        r"hybrid ranks better than baseline in \d of 8 periods\nnDCG@10: o baseline, x hybrid\n", text
+    )
+    assert re.search(r"^0\.2┤", text, re.MULTILINE)
     assert re.search(r"\b\d\d-\d\d\b.*\b01-\d\d$", lines[-1])
 
 
@@ -57,8 +63,8 @@ def test_nothing_is_drawn_of_nothing() -> None:
     """A run without tasks has no plot; a few tasks, or one system, have bars and no line."""
     run = made_run(4)
     assert plot_run(replace(run, rows=(), systems=()), 80, color=False) == ""
-    assert "by age" not in plot_run(run, 80, color=False)
-    assert "by age" not in plot_run(made_run(60, systems=("hybrid",)), 80, color=False)
+    assert "ranks better" not in plot_run(run, 80, color=False)
+    assert "ranks better" not in plot_run(made_run(60, systems=("hybrid",)), 80, color=False)
 
 
 def test_figures_of_nought_are_drawn() -> None:

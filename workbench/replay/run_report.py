@@ -7,13 +7,14 @@ from one thread only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 from workbench.records.replay import Gap, ReplayRun, SystemScore
-from workbench.text.counts import counted, draw_figure, new_figure
+from workbench.text.charts import colored, draw_figure, new_figure, number_text, round_ticks
+from workbench.text.counts import counted, shorten_middle
 from workbench.text.sanitize import visible_line
 
 SIGNIFICANT: Final = 0.05
@@ -71,7 +72,8 @@ _LEAST_IN_PERIOD = 5
 _LINE_ROWS = 12
 _LONG = 240 * 86_400  # seconds from which months distinguish periods
 _LATEST = 253_402_300_799  # the last second of the year 9999
-_MARKS = ("o", "x")  # apart without colours, too
+_OWN, _OTHER = "blue+", "orange"
+_MARKS = (("o", _OTHER), ("x", _OWN))  # apart without colours, too
 
 _BARS = (("Recall@10", "recall_at_10"), ("nDCG@10", "ndcg_at_10"))
 
@@ -240,7 +242,8 @@ def plot_run(run: ReplayRun, columns: int, *, color: bool) -> str:
         return ""
     width = min(columns, _MOST_COLUMNS)
     scores = [score for score in run.systems if score.tasks][:_SYSTEMS]
-    parts = [_bars(title, measure, scores, width, color) for title, measure in _BARS] if scores else []
+    own = counterpart(run) or run.baseline
+    parts = [_bars(title, measure, scores, own, width, color) for title, measure in _BARS] if scores else []
     return "\n\n".join(filter(None, [*parts, _by_age(run, width, color)]))
 
 
@@ -265,36 +268,62 @@ def periods(run: ReplayRun, systems: Sequence[str]) -> list[tuple[int, tuple[flo
     return found
 
 
-def _bars(title: str, measure: str, scores: Sequence[SystemScore], width: int, color: bool) -> str:
+def _bars(title: str, measure: str, scores: Sequence[SystemScore], own: str, width: int, color: bool) -> str:
     values = [float(getattr(score, measure)) for score in scores]
-    names = [visible_line(score.system)[: width // 3] for score in scores]
+    names = [shorten_middle(visible_line(score.system), width // 3) for score in scores]
     longest = max(map(len, names))
     labels = [f"{name:<{longest}} {value:.3f} " for name, value in zip(names, values, strict=True)]
     figure = new_figure(width, len(scores) + 1, color=color)
-    bars = figure.bar(labels[::-1], values[::-1], orientation="h", width=0.4)
-    figure.draw(bars)
+    tones = [_OWN if score.system == own else _OTHER for score in scores]
+    blocks = [colored("█", tone) if color else "█" for tone in tones]
+    figure.draw(figure.bar(labels[::-1], values[::-1], orientation="h", width=0.4, marker=blocks[::-1]))
     figure.axes(False)
     figure.ruler("x").lim(0, 1)
+    figure.ruler("x").ticks(*_scale())
     figure.ruler("y").lim(0.5, len(scores) + 0.5)
-    return f"{title}\n{draw_figure(figure, color=color)}"
+    pairs = zip(names, values, strict=True)
+    return f"{values_title(title, pairs, visible_line(own))}\n{draw_figure(figure, color=color)}"
 
 
 def _by_age(run: ReplayRun, width: int, color: bool) -> str:
-    systems = [name for name in (run.baseline, counterpart(run)) if name]
-    found = periods(run, systems)
-    if len(found) < 2 or found[0][0] == found[-1][0] or len(systems) < 2:
+    own = counterpart(run)
+    found = periods(run, [run.baseline, own]) if own else []
+    if len(found) < 2 or found[0][0] == found[-1][0]:
         return ""
     figure = new_figure(width, _LINE_ROWS, color=color)
     places = list(range(1, len(found) + 1))
-    for number, mark in enumerate(_MARKS):
-        line = figure.signal(places, [means[number] for _, means in found], marker=mark)
-        line.lines()
-        figure.draw(line)
+    for number, (mark, tone) in enumerate(_MARKS):  # the product's own over the other
+        marker = colored(mark, tone) if color else mark
+        figure.draw(figure.signal(places, [means[number] for _, means in found], marker=marker))
     pattern = "%Y-%m" if found[-1][0] - found[0][0] > _LONG else "%m-%d"
     figure.ruler("x").ticks(places, [_date(at, pattern) for at, _ in found])
     figure.ruler("y").lim(0, 1)
-    names = ", ".join(f"{mark} {visible_line(name)}" for mark, name in zip(_MARKS, systems, strict=True))
-    return f"nDCG@10 by age of the tasks ({names})\n{draw_figure(figure, color=color)}"
+    figure.ruler("y").ticks(*_scale())
+    names = ", ".join(
+        f"{mark} {visible_line(name)}" for (mark, _), name in zip(_MARKS, (run.baseline, own), strict=True)
+    )
+    return f"{age_title(run, own)}\nnDCG@10: {names}\n{draw_figure(figure, color=color)}"
+
+
+def values_title(measure: str, values: Iterable[tuple[str, float]], own: str, digits: int = 3) -> str:
+    """Return a measure with the product's own value and the first other one: `R@10: hybrid 0.8, bm25 0.6`."""
+    first = sorted(values, key=lambda pair: pair[0] != own)[:2]
+    return f"{measure}: {', '.join(f'{name} {value:,.{digits}f}' for name, value in first)}"
+
+
+def age_title(run: ReplayRun, own: str) -> str:
+    """Return in how many periods of a run the product's own system ranks better than the baseline."""
+    found = periods(run, [run.baseline, own])
+    if not found or own == run.baseline:
+        return "nDCG@10 by age of the tasks"
+    better = sum(means[1] > means[0] for _, means in found)
+    names = visible_line(own), visible_line(run.baseline)
+    return f"{names[0]} ranks better than {names[1]} in {better} of {counted(len(found), 'period')}"
+
+
+def _scale() -> tuple[list[float], list[str]]:
+    places = round_ticks(0, 1, 6)
+    return places, list(map(number_text, places))
 
 
 def _date(second: int, pattern: str) -> str:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from textual.widgets import Static
 
 from screens.app import WorkbenchApp
+from screens.metrics.charts import draw_charts
 from screens.metrics.screen import MetricsScreen
 from screens.metrics.usage import rule_cells, rule_story, variant_cells
 from screens.widgets.code import Details
@@ -18,10 +19,11 @@ from screens.widgets.plot import Plot
 from screens.widgets.table import VirtualTable
 from store.clock import SystemClock
 from store.journal import FileJournal
-from store.metrics import record_call
+from store.metrics import HitPoint, LatencyPoint, Measurements, Totals, record_call
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size
-from workbench.records.answers.usage import RuleUse, VariantGap
+from workbench.records.answers.project import OperationStats
+from workbench.records.answers.usage import RuleUse, SessionUse, UsageResponse, VariantGap
 
 
 def journal_of(root: Path) -> FileJournal:
@@ -65,7 +67,7 @@ async def test_figures_of_all_operations_are_shown(roastery: Path) -> None:
         assert "11k left out of the files shown (75%)" in line
         table = app.screen.query_one("#metrics-operations", VirtualTable)
         assert [table.rows.key(n) for n in range(table.count)] == ["plan", "rules"]
-        calls = app.screen.query_one("#metrics-calls", VirtualTable)
+        calls = app.screen.query_one("#card-calls", VirtualTable)
         assert calls.count == 8
         assert not app.screen.query_one("#metrics-usage").display
         given = {"session_id": "s", "event": "plan", "tokens": 900, "files": {"a.py": "full", "b.py": "path"}}
@@ -115,21 +117,25 @@ def test_only_a_check_judges_whether_a_rule_was_obeyed() -> None:
     assert cells == ["tokens added (11 and 12)", "700", "900", "-200", "-380 to -15", "0.04"]
 
 
-async def test_the_chart_is_of_the_operation_under_the_cursor(roastery: Path) -> None:
-    """Moving in the table draws another operation, `c` draws another chart."""
+async def test_charts_are_a_dashboard_or_one_alone(roastery: Path) -> None:
+    """The latency is of the operation under the cursor; `c` shows a chart alone, after the last one all."""
     measure(roastery)
     app = WorkbenchApp(roastery, watch=False, section="metrics")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        plot = app.screen.query_one(Plot)
-        assert [series.name for series in plot.series] == ["p50", "p95", "p99"]
-        before = plot.series[0].y
+        charts = {name: app.screen.query_one(f"#card-{name}", Plot) for name in ("latency", "cache-hits")}
+        assert [one.name for one in charts["latency"].chart.series] == ["median", "95th", "99th"]
+        assert charts["latency"].chart.title == "Plans take 25 ms in the median, 38 ms at the 95th percentile"
+        assert [(one.name, list(one.y)) for one in charts["cache-hits"].chart.series] == [("l1", [75.0])]
         await press(pilot, "j")
-        assert plot.series[0].y != before
+        assert charts["latency"].chart.title.startswith("rules takes 2.5 ms")
+        cards = app.screen.query(".card")
+        assert all(card.region.height > 5 for card in cards)
+        for number in range(5):
+            await press(pilot, "c")
+            assert [card.display for card in cards] == [place == number for place in range(6)]
         await press(pilot, "c")
-        assert [(series.name, list(series.y)) for series in plot.series] == [("l1", [75.0])]
-        await press(pilot, "c")
-        assert list(plot.series[0].y) == [100.0]
+        assert all(card.display for card in cards)
 
 
 async def test_on_a_small_screen_charts_and_calls_take_turns(roastery: Path) -> None:
@@ -139,11 +145,35 @@ async def test_on_a_small_screen_charts_and_calls_take_turns(roastery: Path) -> 
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         shown = []
-        for _ in range(4):
-            calls = app.screen.query_one("#metrics-calls", VirtualTable)
-            shown.append((calls.region.height > 0, app.screen.query_one(Plot).region.height > 0))
+        for _ in range(7):
+            shown.append([card.display for card in app.screen.query(".card")].index(True))
             await press(pilot, "c")
-        assert shown == [(False, True)] * 3 + [(True, False)]
+        assert shown == [0, 1, 2, 3, 4, 5, 0]
+
+
+def test_charts_say_what_there_is_to_see() -> None:
+    """Titles are figures of all that was measured; what there is nothing of has a sentence in its place."""
+    stats = OperationStats("plan", 4, 0, 24.0, 61.0, 90.0, {}, {}, 900.0, None, 0.5, {"grepai": 2})
+    point = LatencyPoint("plan", 60.0, 4, 24.0, 61.0, 90.0, 0.5, 3600, 10_800)
+    found = Measurements(
+        Totals(4, 0, 3600, 10_800, 2, 60.0), (stats,), (point,), (HitPoint("l1", 60.0, 3, 1),), ()
+    )
+    session = SessionUse("s", "claude", 61.0, 1, 10, 5, 2, ("a.py",), ("b.py",), 0, 0, (), "", "")
+    usage = UsageResponse("24h", (), (session,), (), ())
+    drawn = draw_charts(found, usage, "plan", (0.0, 120.0), 60.0)
+    assert [chart.title for chart in drawn.values()] == [
+        "Plans take 24 ms in the median, 61 ms at the 95th percentile",
+        "Caches answer 75% of what they are asked",
+        "3,600 tokens packed, 11k left out of the files shown (75%)",
+        "2 of 4 plans degraded: without grepai",
+        "2 of 5 files given opened, 1 edited without",
+    ]
+    opened = drawn["usage"].series[0]
+    assert (opened.name, list(opened.x), list(opened.y)) == ("opened", [60.0], [2])
+    blank = Measurements(Totals(0, 0, 0, 0, 0, None), (), (), (), ())
+    nothing = draw_charts(blank, None, "", (0.0, 1.0), 1.0)
+    assert not any(chart.series for chart in nothing.values())
+    assert all(chart.empty.endswith("in this time.") for chart in nothing.values())
 
 
 async def test_what_another_process_writes_is_followed_until_it_is_paused(roastery: Path) -> None:
@@ -171,7 +201,7 @@ async def test_one_operation_can_be_looked_at_alone(roastery: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         await press(pilot, "o")
-        calls = app.screen.query_one("#metrics-calls", VirtualTable)
+        calls = app.screen.query_one("#card-calls", VirtualTable)
         assert calls.count == 4
         assert "only plan" in text_of(app, "#metrics-headline")
         await press(pilot, "o")
@@ -184,7 +214,7 @@ async def test_a_slow_call_tells_its_story(roastery: Path) -> None:
     app = WorkbenchApp(roastery, watch=False, section="metrics")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        app.screen.query_one("#metrics-calls", VirtualTable).focus()
+        app.screen.query_one("#card-calls", VirtualTable).focus()
         await press(pilot, "G", "enter")
         assert isinstance(app.screen, Details)
         assert "redis [/]" in app.screen._text
@@ -216,7 +246,7 @@ async def test_foreign_memories_are_ignored(roastery: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         screen = await opened(app)
-        assert screen.remember() == {"span": "24h", "chart": "latency", "paused": False}
+        assert screen.remember() == {"span": "24h", "chart": "", "paused": False}
 
 
 async def test_the_screen_without_measurements(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,17 +16,17 @@ from screens.replay.figures import (
     AGE,
     LATENCY,
     OVER,
-    Interval,
+    compute_figures,
     gates_sentence,
     gates_text,
-    interval_lines,
+    interval_chart,
     plot_curves,
-    whisker,
 )
 from screens.replay.live_run import SoFar, add_rows, live_lines
 from screens.replay.runs import RunLine
 from screens.replay.task_panel import first_to_see, side_head, task_head
 from screens.replay.tasks import task_preview
+from screens.widgets.plot import plot_lines
 from tests.replay.made import made_run
 from workbench.lists.filters import parse
 from workbench.records.replay import RunComparison, SystemRow, TaskRow
@@ -142,7 +143,7 @@ def test_figures_mark_the_best_and_judge_gaps() -> None:
     best = [one.system for one in found.systems if one.cells[found.titles.index("nDCG@10")].best]
     assert best == ["hybrid"]
     assert [column.id for column in figures.system_columns(found)] == ["system", *found.titles]
-    assert figures.system_cells(found.systems[-1])[0].plain == "hybrid"
+    assert figures.system_cells(found.systems[-1], "hybrid")[0].plain == "hybrid"
     gap = next(one for one in found.gaps["hybrid"] if one.measure == "ndcg_at_10")
     assert gap.verdict == figures.BETTER
     assert "better" in figures.gap_cells(gap)[-1].plain
@@ -252,33 +253,38 @@ def test_systems_that_weigh_nothing_and_files_that_were_not_there_are_said() -> 
 
 
 def test_curves_are_over_all_tasks_and_by_age() -> None:
-    """Each plot has a series a system; too few tasks give none by age."""
+    """Each chart has a series a system, says what to see, and too few tasks give none by age."""
     run = made_run(40)
-    found = plot_curves(run, ["baseline", "hybrid"])
-    assert [one.name for one in found[AGE]] == ["baseline", "hybrid"]
+    found = plot_curves(run, ["baseline", "hybrid"], "hybrid")
+    assert [(one.name, one.own) for one in found[AGE].series] == [("baseline", False), ("hybrid", True)]
+    assert re.fullmatch(r"hybrid ranks better than baseline in \d of 8 periods", found[AGE].title)
     for name in (OVER, LATENCY):
-        assert list(found[name][0].x)[-1] == 100
-        assert list(found[name][0].y) == sorted(found[name][0].y)
-    assert plot_curves(made_run(3), ["hybrid"])[AGE] == ()
+        series = found[name].series[0]
+        assert (series.x[0], series.x[-1]) == (0, 100)
+        assert list(series.y) == sorted(series.y)
+    assert re.fullmatch(r"95 % of tasks take at most: hybrid \d\d ms, baseline \d\d ms", found[LATENCY].title)
+    assert re.match(
+        r"Tasks with no right file in the first ten: hybrid \d+%, baseline \d+%", found[OVER].title
+    )
+    assert plot_curves(made_run(3), ["hybrid"], "hybrid")[AGE].series == ()
+    many = [f"bm25-{number}" for number in range(9)] + ["hybrid"]
+    drawn = plot_curves(made_run(40, systems=many), many, "hybrid")[OVER].series
+    assert [one.name for one in drawn] == [*many[:5], "hybrid"]  # the product's own is never left out
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(1, 80))
-def test_a_whisker_has_its_width_and_one_point(one: float, two: float, three: float, width: int) -> None:
-    """Whatever an interval is, its line is as wide as it may be and shows the value."""
-    low, value, high = sorted((one, two, three))
-    drawn = whisker(Interval("s", value, low, high), 0.0, 1.0, width)
-    assert len(drawn) == width
-    assert drawn.count("●") == 1
-
-
-def test_intervals_fit_and_have_a_scale() -> None:
-    """A line a system and one for the scale; where there is no room, figures alone."""
-    rows = [Interval("baseline", 0.1, 0.05, 0.2), Interval("hybrid", 0.6, 0.5, 0.7)]
-    wide = interval_lines(rows, 60)
-    assert len(wide) == 3
-    assert max(line.cell_length for line in wide) <= 60
-    assert len(interval_lines(rows, 18)) == 2
-    assert interval_lines([], 60) == []
+def test_intervals_are_a_row_a_system() -> None:
+    """The product's own has a glyph of its own; a measure nobody has says so."""
+    run = made_run(40)
+    chart = interval_chart(compute_figures(run), "ndcg_at_10", "hybrid")
+    assert [row.split()[0] for row in chart.rows] == ["baseline", "bm25", "hybrid"]
+    assert chart.title.startswith("nDCG@10: hybrid 0.")
+    lines = plot_lines(chart, 60, 8).splitlines()
+    own = next(line for line in lines if line.startswith("hybrid"))
+    assert "━" in own
+    assert "●" in own
+    assert sum("○" in line for line in lines) == 2
+    assert len(plot_lines(chart, 60, 3).splitlines()) == 3
+    assert interval_chart(compute_figures(run), "mrr+", "hybrid").series == ()
 
 
 def test_what_a_replay_has_reached_is_a_mean_by_system() -> None:

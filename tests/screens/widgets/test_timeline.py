@@ -38,6 +38,7 @@ async def test_the_selected_time_is_marked(width: int) -> None:
     async with app.run_test(size=(width, 5)) as pilot:
         lines = seen(app).splitlines()
         assert lines[1].index("▲") == width - 1 == lines[0].rindex("█" if width > 1 else lines[0])
+        assert ("█ 1 time in " in lines[1]) == (width > 40)
         timeline = app.screen.query_one(TimelineBar)
         timeline.select(None)
         await pilot.pause()

@@ -11,7 +11,7 @@ from screens.widgets.bars import Contribution, FeatureBars
 from screens.widgets.code import CodeView
 from screens.widgets.diff import WordDiff
 from screens.widgets.form import FieldForm, FormField
-from screens.widgets.plot import Plot, Series
+from screens.widgets.plot import Chart, Plot, Series
 from screens.widgets.timeline import TimelineBar
 from tests.screens.widgets.staging import Stage, seen
 
@@ -23,7 +23,10 @@ WIDGETS: list[tuple[Callable[[], Widget], list[str]]] = [
     (lambda: CodeView("a\nb", marks=[(2, 2)]), [" 1 >a", " 2▌ b"]),
     (lambda: FieldForm([FormField("f", "F", True, kind="flag")]), ["[x] yes"]),
     (lambda: TimelineBar([0.0, 10.0], selected=10.0), ["▲"]),
-    (lambda: Plot([Series("a", [1, 2], [1, 2]), Series("b", [1, 2], [2, 1])]), ["● a", "▲ b"]),
+    (
+        lambda: Plot(Chart(series=(Series("a", [1], [1], own=True), Series("b", [1, 2], [2, 1])))),
+        ["● a", "○ b"],
+    ),
 ]
 
 
