@@ -30,11 +30,11 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos
+.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos test-offline sbom audit
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 $(PYTHON_):
 	@python=`.ci/preflight` || exit 1; \
@@ -82,6 +82,9 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 test: $(VENV)/.dev check ## lint, types, import contracts, tests
 	@$(PYTHON_) -m pytest -n $(JOBS) --dist worksteal --durations=10 $(PYTEST_ARGS)
 
+test-offline: $(VENV)/.dev check ## the same where no network is but the loopback (Linux)
+	@$(PYTHON_) -m tests.offline $(PYTHON_) -m pytest -n $(JOBS) --dist worksteal --durations=10 $(PYTEST_ARGS)
+
 check: $(VENV)/.dev ## lint, types and import contracts only
 	@$(PYTHON_) -m ruff format --check .
 	@$(PYTHON_) -m ruff check .
@@ -116,6 +119,13 @@ dist: $(VENV)/.dev ## build the wheel and the sdist, and try them where there is
 	@$(PYTHON_) -m hatchling build
 	@$(PYTHON_) -m pytest -q -o faulthandler_timeout=1200 tests/distribution.py
 
+sbom: $(VENV)/.dev ## write the bill of materials of what gets installed, with hashes and licences (CycloneDX)
+	@$(PYTHON_) -m bench.components --sbom dist/sbom.json
+
+audit: ## ask what is known to be wrong with the pinned packages (online; needs uv)
+	@test -n "$(UV)" || { echo "make audit needs uv: python3 -m pip install uv" >&2; exit 1; }
+	@$(UV) tool run pip-audit --requirement requirements.lock --require-hashes --disable-pip
+
 docs: $(VENV)/.dev ## write the generated pages and schemas in docs/
 	@$(PYTHON_) -m workbench.entry.cli.reference docs/commands.md
 	@$(PYTHON_) -m screens.reference docs/keys.md
@@ -123,6 +133,7 @@ docs: $(VENV)/.dev ## write the generated pages and schemas in docs/
 	@$(PYTHON_) -m workbench.entry.http.openapi docs/openapi.json
 	@$(PYTHON_) -m store.table_notes docs/tables.md
 	@$(PYTHON_) -m workbench.entry.install.plugin plugin
+	@$(PYTHON_) -m bench.components --licences docs/licences.md
 
 stubs: $(VENV)/.dev ## generate what speaks gRPC from workbench/entry/grpc/ingestion.proto
 	@$(PYTHON_) -m grpc_tools.protoc -I . --python_out=. workbench/entry/grpc/ingestion.proto

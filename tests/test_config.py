@@ -195,6 +195,12 @@ def test_a_projects_file_starts_nothing(tmp_path: Path) -> None:
     assert {key for key in schema() if key.startswith(reaching)} <= USER_ONLY
 
 
+def test_a_project_chooses_no_text_that_could_be_a_command_or_an_address() -> None:
+    """Of the texts it may set none is run or asked; a new one joins here, or is the user's alone."""
+    texts = {key for key, kind in schema().items() if kind is str} - USER_ONLY
+    assert texts == {"rules.tool", "gates.system", "gates.reference"}  # names, and a file with a replay
+
+
 def test_privacy_only_grows(tmp_path: Path) -> None:
     """A project adds paths to what privacy excludes and cannot take any back with `!` or an empty list."""
     write(project_file(tmp_path), "[privacy]\nexclude = ['!.env', 'clients/']\n")

@@ -316,6 +316,17 @@ def test_modules_that_documents_name_are_there() -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("page", ["security", "reliability"])
+def test_what_a_page_promises_has_its_test(page: str) -> None:
+    """Each row of these pages names what shows it, and that is there."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    rows = [row for row in re.findall(r"^\| .*\|$", text, re.MULTILINE) if "shown by" not in row]
+    assert all(re.search(r"`[^`]*\b(?:tests/|make |bench\.)", row) or "the same" in row for row in rows[1:])
+    named = re.findall(r"\b(tests/[\w/]+(?:\.py)?)", text)
+    assert [one for one in named if not (ROOT / one).exists()] == []
+    assert len(named) > 5
+
+
 @pytest.mark.parametrize("tour", ["The way of a task", "The way of an edit"])
 def test_the_tours_of_the_code_are_true(tour: str) -> None:
     """Each function of a tour is in its module, and an earlier step names it or its class."""

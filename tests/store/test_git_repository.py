@@ -200,8 +200,17 @@ def test_programs_named_by_the_repository_are_not_run(work: Any, tmp_path: Path)
         work.git("config", key, command)
     for key in ("diff.external", "diff.evil.command", "diff.evil.textconv", "core.pager", "pager.log"):
         work.git("config", key, command)
+    for key in ("core.sshCommand", "core.editor", "core.askPass", "credential.helper", "gpg.program"):
+        work.git("config", key, command)
+    for key in ("alias.log", "alias.ls-files", "alias.rev-parse", "uploadpack.packObjectsHook"):
+        work.git("config", key, f"!{command}")
     work.git("config", "filter.evil.required", "true")
     work.git("config", "log.showSignature", "true")
+    for name in ("post-index-change", "fsmonitor-watchman", "reference-transaction"):
+        work.write(f".git/hooks/{name}", f"#!/bin/sh\n{command}\n")
+        (work.root / ".git" / "hooks" / name).chmod(0o755)
+    work.write(".git/included", f'[core]\n\tfsmonitor = "{command}"\n\thooksPath = .git/hooks\n')
+    work.git("config", "include.path", "included")
     work.write("f.x", "2\n3\n")
     repository = found(work.root)
 
@@ -215,6 +224,39 @@ def test_programs_named_by_the_repository_are_not_run(work: Any, tmp_path: Path)
     work.git("config", "filter.evil=x.clean", command)
     work.write(".gitattributes", "*.x filter=evil=x\n")
     with pytest.raises(GitError, match="odd name"):
+        changes_since(repository, sha)
+    assert not proof.exists()
+
+
+def test_a_hostile_gitmodules_runs_and_fetches_nothing(work: Any, tmp_path: Path) -> None:
+    """Paths that lead out or are options, commands as update and as transport: names, and nothing more."""
+    from store.git_diff import changes_since
+
+    proof = tmp_path / "ran"
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret")
+    for number, path in enumerate(("../outside", ".git", "-u./run", "sub", "/etc")):
+        module = f'[submodule "{number}"]\n\tpath = {path}\n\turl = ext::sh -c touch% {proof}\n'
+        work.write(f"module{number}", f"{module}\tignore = none\n")
+        work.git("config", f"submodule.{number}.update", f"!touch {proof}")
+    parts = [(work.root / f"module{number}").read_text() for number in range(5)]
+    work.write(".gitmodules", "".join(parts))
+    sha = work.commit()
+    work.git("update-index", "--add", "--cacheinfo", f"160000,{sha},sub")
+    work.git("commit", "-q", "-m", "a link")
+    (work.root / "sub").symlink_to(outside)
+    repository = found(work.root)
+
+    assert set(repository.submodules) == {"../outside", ".git", "-u./run", "sub", "etc"}
+    listed = list_files(repository)
+    assert Skipped("sub", "submodule") in listed.skipped
+    assert not [path for path in listed.paths if "secret" in path]
+    assert len(list(log_commits(repository))) == 2
+    assert not changes_since(repository, sha).untracked
+    with (work.root / ".gitmodules").open("a") as file:
+        file.write(f"\tupdate = !touch {proof}\n")
+    with pytest.raises(GitError, match="update"):  # git refuses such a repository by itself
         changes_since(repository, sha)
     assert not proof.exists()
 

@@ -359,4 +359,5 @@ async def test_a_browser_shows_the_app(start: Start, tmp_path: Path) -> None:
         assert running.address in asked
         assert any(url.startswith(running.websocket) for url in asked)
         assert all(url.startswith((running.url, running.websocket)) for url in asked)
-        assert [text for text in page.complaints if "WebGL" not in text] == []
+        usual = ("WebGL", "Slow network")  # of a browser without a graphics card, and without a network
+        assert [text for text in page.complaints if not any(word in text for word in usual)] == []
