@@ -157,12 +157,12 @@ def steps_of(name: str, app: WorkbenchApp, pilot: Pilot[Any]) -> dict[str, Act]:
     """Return what is done on a screen once it is open."""
     steps: dict[str, dict[str, Act]] = {
         "conflicts": {
-            "decide, filter, go": keys(pilot, "a", "r", "slash", *"logs", "enter", "G"),
+            "decide, filter, go": keys(pilot, "a", "o", "slash", *"logs", "enter", "G"),
             "undo": keys(pilot, "u"),
         },
         "learnings": {
             "filter": lambda: filtered(app, "feature:part-7 table"),
-            "decide, go, sort": keys(pilot, "a", "j", "x", "t", "G", "g", "s"),
+            "decide, go, sort": keys(pilot, "a", "j", "r", "t", "G", "g", "o"),
         },
         "sessions": {
             "go": keys(pilot, "G", "k", "ctrl+u", "g"),

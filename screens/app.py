@@ -262,6 +262,11 @@ class WorkbenchApp(TerminalApp):
         """Do the last undone step again."""
         self._step("redo", "redone")
 
+    def action_match(self, step: int) -> None:
+        """Go to the next match of the filter or the search, or to the one before."""
+        if isinstance(self.screen, SectionScreen):
+            self.screen.go_to_match(step)
+
     def action_zoom(self) -> None:
         """Let the focused panel fill the screen, or put it back."""
         screen = self.screen

@@ -21,6 +21,8 @@ from screens.themes import style_of
 if TYPE_CHECKING:
     from screens.app import WorkbenchApp
     from screens.engine import AppEngine
+    from screens.widgets.filter import FilterBar
+    from screens.widgets.table import VirtualTable
 
 Result = TypeVar("Result")
 
@@ -120,6 +122,42 @@ class SectionScreen(Screen[None]):
     def say(self, text: str) -> None:
         """Show a sentence in the status line."""
         self.query_one(StatusLine).left = text
+
+    def clear_filter(self) -> bool:
+        """Take off the first filter or search that is applied; return whether there was one."""
+        bar = next(iter(self.applied_filters()), None)
+        if bar is not None:
+            bar.clear()
+        return bar is not None
+
+    def action_list(self) -> None:
+        """Go back to the list; from there take the filter off."""
+        first = next(iter(self._lists()), None)
+        if first is None or first.has_focus:
+            self.clear_filter()
+        else:
+            first.focus()
+
+    def go_to_match(self, step: int) -> None:
+        """Go to the next row that the filter or the search lets through, or to the one before."""
+        lists = self._lists()
+        table = next((one for one in lists if one.has_focus), next(iter(lists), None))
+        if table is None or not self.applied_filters():
+            self.say("Nothing is searched for: / filters.")
+        elif table.count:
+            table.cursor = (table.cursor + step) % table.count
+            self.say(f"match {table.cursor + 1:,} of {table.count:,}")
+
+    def _lists(self) -> list[VirtualTable]:
+        from screens.widgets.table import VirtualTable
+
+        return [one for one in self.query(VirtualTable) if one.focusable and one.is_on_screen]
+
+    def applied_filters(self) -> list[FilterBar]:
+        """Return the bars in view in which something is filtered by or searched for."""
+        from screens.widgets.filter import FilterBar
+
+        return [bar for bar in self.query(FilterBar) if bar.text and bar.is_on_screen]
 
     @property
     def too_small(self) -> bool:

@@ -5,7 +5,7 @@ In a terminal too small to work in a notice covers everything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from textual.app import RenderResult
@@ -22,7 +22,7 @@ from screens.themes import style_of
 
 
 class TopBar(Widget):
-    """One line of sections. Where not all titles fit they are short ones, and the last keep their key.
+    """One line of sections, each with its key and a name, a shorter one where there is little room.
 
     `badges` are counts of what waits by section, shown behind its title; whoever changes them refreshes.
     """
@@ -59,23 +59,25 @@ class TopBar(Widget):
 
 
 def labels(current: str, width: int, badges: Mapping[str, str] | None = None) -> list[tuple[Section, str]]:
-    """Return the label of each section: in full, else short, else short from the right to what fits.
+    """Return the label of each section: the longest names that all fit, at last without counts.
 
-    Together they have at most `width` cells, if keys alone fit.
+    Together they have at most `width` cells, if keys alone fit. Where the shortest names do not, which is
+    below the least width to work in, only the current section has one.
     """
-    counts = {section.id: f"{(badges or {}).get(section.id, '')} ".lstrip() for section in SECTIONS}
-    full = {section.id: f" {section.key} {section.title} {counts[section.id]} " for section in SECTIONS}
-    short = {
-        section.id: f" {section.key} {section.short or section.title} {counts[section.id]}"
-        for section in SECTIONS
-    }
-    chosen = full if sum(map(len, full.values())) <= width else short
-    for section in reversed(SECTIONS):
-        if sum(map(len, chosen.values())) <= width:
-            break
-        if section.id != current:
-            chosen[section.id] = f" {section.key} "
-    return [(section, chosen[section.id]) for section in SECTIONS]
+    counts = {section: f" {count}" for section, count in (badges or {}).items() if count}
+
+    def count(section: Section) -> str:
+        return counts.get(section.id, "")
+
+    forms: tuple[Callable[[Section], str], ...] = (
+        lambda one: f" {one.key} {one.title}{count(one)} ",
+        lambda one: f" {one.key} {one.short}{count(one)}",
+        lambda one: f" {one.key} {one.brief}{count(one)}",
+        lambda one: f" {one.key}{one.brief}",
+        lambda one: f" {one.key}{one.brief}" if one.id == current else f" {one.key}",
+    )
+    written = [[(one, form(one)) for one in SECTIONS] for form in forms]
+    return next((row for row in written if sum(len(text) for _, text in row) <= width), written[-1])
 
 
 class StatusLine(Widget):
@@ -171,10 +173,11 @@ class CommandFooter(Widget):
                 continue
             if command is None or not command.rank or not active.enabled or command.id in found:
                 continue
-            if self._is_written(binding.key):
-                continue
-            key = self.app.get_key_display(binding)
-            found[command.id] = FooterEntry(key, command.title, command.action, command.rank)
+            keys = command.keys if binding.key in command.keys else (binding.key,)  # else: a setting's
+            if free := [key for key in keys if not self._is_written(key)]:
+                found[command.id] = FooterEntry(
+                    shown_key(free[0]), command.title, command.action, command.rank
+                )
         return sorted(found.values(), key=lambda entry: entry.rank)
 
     def _is_written(self, key: str) -> bool:

@@ -1,9 +1,10 @@
 """The sections of the app, all commands and their keys, which palette, help and documentation list.
 
 They are declared in `commands.json` and nowhere else: no key, footer entry or line of help is written in a
-screen. A command's fields are those of `AppCommand`. Its title and its action are its verb unless given:
-`rules.edit-all` is `Edit all` and runs `action_edit_all`, wherever it is asked for. Widgets and dialogs have
-keys of their own there, by the widget.
+screen. What people do in many sections is a verb, which has the same keys in all of them: a command names its
+verb and gets these keys, and none of them means anything else anywhere. A command's other fields are those of
+`AppCommand`. Its title and its action follow from its id unless given: `rules.edit-all` is `Edit all` and
+runs `action_edit_all`, wherever it is asked for. Widgets and dialogs have keys there, too, by the widget.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ GROUPS: Final = (ACT, CURATE, VIEW, MOVE)
 class Section:
     """A screen: its id, the key that opens it, its title, what it is for, and `module:Class`.
 
-    `short` is its title where there is little room. The module is imported when the screen is first shown, so
-    that the first paint pays for one screen alone.
+    `short` and `brief` are its titles where there is little room, and less. The module is imported when the
+    screen is first shown, so that the first paint pays for one screen alone.
     """
 
     id: str
@@ -44,13 +45,23 @@ class Section:
     title: str
     summary: str
     target: str
-    short: str = ""
+    short: str
+    brief: str
 
     def load(self) -> SectionScreen:
         """Import the screen and make it."""
         module, _, name = self.target.partition(":")
         screen: SectionScreen = getattr(import_module(module), name)()
         return screen
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What is done in many sections, its keys, the same everywhere, and in a sentence what it does."""
+
+    id: str
+    keys: tuple[str, ...]
+    help: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,7 @@ class AppCommand:
     command line that does the same, words in capitals being arguments; only commands that merely move or
     change the view have none. `rank` is the order in the footer, 1 first; 0 keeps a command out of it. One
     that `changes` something, as all that curate do, is refused where the terminal is too small to see what
-    it does.
+    it does. Keys of one with `priority` that are no text work in a field, too.
     """
 
     id: str
@@ -74,6 +85,7 @@ class AppCommand:
     rank: int = 0
     changes: bool = False
     priority: bool = False
+    verb: str = ""
 
     @property
     def section(self) -> str:
@@ -85,8 +97,14 @@ def _command(declared: Mapping[str, Any]) -> AppCommand:
     section, _, verb = declared["id"].partition(".")
     given = {"title": verb.replace("-", " ").capitalize(), "changes": declared["group"] == CURATE, **declared}
     action = given.pop("does", verb.replace("-", "_"))
-    keys = tuple(given.pop("keys", "").split())
-    return AppCommand(action=f"app.{action}" if section == "app" else action, keys=keys, **given)
+    given["keys"] = _keys(declared)
+    return AppCommand(action=f"app.{action}" if section == "app" else action, **given)
+
+
+def _keys(declared: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the keys of a command or of a widget: those of its verb, then its own."""
+    verb = declared.get("verb")
+    return (*(VERBS[verb].keys if verb else ()), *declared.get("keys", "").replace(",", " ").split())
 
 
 def _go_to(section: Section) -> AppCommand:
@@ -102,6 +120,9 @@ def _go_to(section: Section) -> AppCommand:
 
 _DECLARED = json.loads((files(__package__) / "commands.json").read_text(encoding="utf-8"))
 SECTIONS: Final = tuple(Section(**one) for one in _DECLARED["sections"])
+VERBS: Final[Mapping[str, Verb]] = {
+    one["id"]: Verb(one["id"], tuple(one["keys"].split()), one["help"]) for one in _DECLARED["verbs"]
+}
 _COMMANDS: Final = (*map(_command, _DECLARED["commands"]), *map(_go_to, SECTIONS))
 BY_SECTION: Final = {
     section: tuple(command for command in _COMMANDS if command.section == section)
@@ -129,24 +150,31 @@ def bindings(section: str) -> list[Binding]:
     """Return the key bindings of a screen's own commands, remappable by their ids."""
     return [
         Binding(
-            ",".join(command.keys),
+            ",".join(keys),
             command.action,
             command.title,
             show=command.rank > 0,
             tooltip=command.help,
             id=command.id,
-            priority=command.priority,
+            priority=priority,
         )
         for command in BY_SECTION[section]
-        if command.keys
+        for priority, keys in _by_priority(command)
+        if keys
     ]
+
+
+def _by_priority(command: AppCommand) -> tuple[tuple[bool, list[str]], ...]:
+    """Return the keys of a command that work in a field, too, and the others: a letter is text there."""
+    first = [key for key in command.keys if command.priority and "+" in key]
+    return (True, first), (False, [key for key in command.keys if key not in first])
 
 
 def widget_bindings(widget: str) -> list[BindingType]:
     """Return the key bindings of a widget or a dialog, remappable by their ids."""
     return [
         Binding(
-            one["keys"],
+            ",".join(_keys(one)),
             one["does"],
             one["title"],
             show=not one.get("hidden", False),
@@ -157,6 +185,11 @@ def widget_bindings(widget: str) -> list[BindingType]:
         for one in _DECLARED["widgets"][widget]
     ]
 
+
+WIDGET_KEYS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    one["id"]: (one.get("verb", ""), _keys(one)) for keys in _DECLARED["widgets"].values() for one in keys
+}
+"""The verb of each key of a widget or a dialog, "" for none, and the keys, by the id."""
 
 WIDGET_RANKS: Final[Mapping[str, int]] = {
     one["id"]: one["rank"] for keys in _DECLARED["widgets"].values() for one in keys if "rank" in one

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from screens.commands import BY_SECTION, GROUPS, SECTIONS, AppCommand, shown_key
+from screens.commands import BY_SECTION, GROUPS, SECTIONS, VERBS, WIDGET_KEYS, AppCommand, shown_key
 
 _HEAD = """# Keys and commands of the app
 
@@ -18,17 +19,45 @@ keys = ["rules.edit=f4", "app.undo=ctrl+z,u"]
 ```
 
 The column *Without the app* is the command line that does the same.
+
+## Verbs
+
+What is done in several places has one key in all of them, in sections, forms and dialogs, and that key means
+nothing else anywhere. In a question `y` and `n` are the answers.
+
 """
+
+
+_TABS = (
+    "| `1` to `9`, `0`, `alt+1` … | **Section** Go to a section; with alt from a field, too. | everywhere |"
+)
 
 
 def page() -> str:
     """Return the page as Markdown."""
-    parts = [_HEAD, _section("Everywhere", BY_SECTION["app"])]
+    parts = [_HEAD + _verbs(), _section("Everywhere", BY_SECTION["app"])]
     parts += [
         _section(f"{section.title} ({section.key})", BY_SECTION[section.id], section.summary)
         for section in SECTIONS
     ]
     return "\n".join(parts)
+
+
+def _verbs() -> str:
+    named = {section.id: section.title for section in SECTIONS} | {"app": "everywhere"}
+    in_widgets = {verb for verb, _ in WIDGET_KEYS.values()}
+    lines = ["| keys | verb | where |", "|---|---|---|", _TABS]
+    for verb in VERBS.values():
+        ids = [section for section in BY_SECTION for one in BY_SECTION[section] if one.verb == verb.id]
+        places = [named[section] for section in dict.fromkeys(ids)]
+        places += ["lists and dialogs"] if verb.id in in_widgets else []
+        name = f"**{verb.id.replace('-', ' ').capitalize()}**"
+        lines.append(f"| {_written(verb.keys)} | {name} {verb.help} | {', '.join(places)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _written(keys: Sequence[str]) -> str:
+    return " ".join(f"`{shown_key(key)}`" for key in keys)
 
 
 def _section(title: str, commands: tuple[AppCommand, ...], summary: str = "") -> str:
@@ -42,7 +71,7 @@ def _section(title: str, commands: tuple[AppCommand, ...], summary: str = "") ->
 
 
 def _row(command: AppCommand) -> str:
-    keys = " ".join(f"`{shown_key(key)}`" for key in command.keys) or "·"
+    keys = _written(command.keys) or "·"
     line = f"`{command.cli}`" if command.cli else ""
     cells = (keys, f"**{command.title}** {command.help}", f"`{command.id}`", line)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widgets import Input, OptionList, Select, Static
 from textual.widgets.option_list import Option
 
+from screens.commands import widget_bindings
 from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, advised
 from screens.curation.dialog import Dialog
 from screens.safe_text import shown
@@ -68,17 +69,14 @@ def wider_side(pair: RecordPair) -> str:
 
 
 class NarrowForm(Dialog[Narrowing | None]):
-    """Asks for a side and a scope; enter or f2 accepts, escape leaves both as they are."""
+    """Asks for a side and a scope; enter or ctrl+s accepts, escape leaves both as they are."""
 
     DEFAULT_CSS = f"""NarrowForm {{
         {DIALOG_CSS}
         & FieldForm {{ height: auto; max-height: 1fr; }}
         & ChoiceList {{ height: auto; max-height: 6; border: none; padding: 0; background: $surface; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "save", "Narrow", id="narrow.save", tooltip="Narrow that side to this scope"),
-        Binding("escape", "cancel", "Cancel", id="narrow.cancel", tooltip="Leave both as they are"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("narrow")
 
     def __init__(self, pair: RecordPair) -> None:
         super().__init__()
@@ -104,7 +102,7 @@ class NarrowForm(Dialog[Narrowing | None]):
             )
             yield Static(classes="dialog-hint", id="narrow-offered")
             yield ChoiceList(compact=True)
-            yield Static(shown("f2 or enter narrows, escape leaves both as they are"), classes="dialog-hint")
+            yield Static(shown("ctrl+s narrows, escape leaves both as they are"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Begin at the scope."""

@@ -161,7 +161,7 @@ def empty_queue(count: int, settled: int) -> Content:
         lines.append(
             Content.assemble(Content.styled(f"  {glyph} {name:<14}", style), shown(meaning, "$text-muted"))
         )
-    lines += [Content(""), shown("S searches again, also after files were edited. ? lists the keys.")]
+    lines += [Content(""), shown("D searches again, also after files were edited. ? lists the keys.")]
     return Content("\n").join(lines)
 
 

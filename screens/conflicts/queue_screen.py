@@ -208,7 +208,7 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         """Say what to press; what is known stays."""
         self._search_job = None
         self._searching = self.table.busy = ""
-        self.say("The search did not end: S searches again.")
+        self.say("The search did not end: D searches again.")
         self.glance()
 
     def busy_text(self) -> str:
@@ -288,7 +288,7 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         if not self.searched:
             return unsearched(self.table.busy)
         if self.queue.waiting and self.wanted.filter:
-            return shown("No pair passes this filter: / changes it, escape there clears it.")
+            return shown("No pair passes this filter: / changes it, escape clears it.")
         return empty_queue(sum(one.count for one in self.searched.values()), len(self.queue.settled))
 
     def _focus(self) -> None:

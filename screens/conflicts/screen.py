@@ -287,7 +287,7 @@ class ConflictsScreen(QueueScreen):
         self.with_current(copy)
 
 
-_ALWAYS = ("conflicts.scan", "conflicts.filter", "conflicts.facets", "conflicts.queue", "conflicts.sort")
+_ALWAYS = tuple(f"conflicts.{name}" for name in "scan filter facets queue sort list".split())
 _LOOKING = (
     "conflicts.next",
     "conflicts.previous",

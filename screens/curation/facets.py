@@ -8,10 +8,11 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.filter_matching import filter_rows
 from screens.safe_text import shown
@@ -79,11 +80,7 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
         {DIALOG_CSS}
         & > .dialog {{ width: 84; height: 90%; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "apply", "Filter", id="facets.apply", tooltip="Filter by what is marked"),
-        Binding("slash", "filter", "Find", id="facets.find", tooltip="Find a value"),
-        Binding("escape", "leave", "Leave", id="facets.leave", tooltip="Leave the filter as it is"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("facets")
 
     def __init__(self, of: ListType, counts: ValueCounts, active: Sequence[Facet] = ()) -> None:
         super().__init__()

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
 from screens.curation.record_form import RecordFields
 from screens.safe_text import shown
@@ -88,13 +89,7 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
         & > .dialog {{ width: 110; height: 90%; border: heavy $warning; }}
         & VirtualTable {{ height: 8; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m,left", "choose('mine')", "Mine", id="overtaken.mine", tooltip="Keep what you wrote"),
-        Binding("t,right", "choose('theirs')", "Theirs", id="overtaken.theirs", tooltip="Keep what is there"),
-        Binding("e", "merge", "Merge", id="overtaken.merge", tooltip="Merge the two texts"),
-        Binding("ctrl+s,f2", "save", "Save", id="overtaken.save", tooltip="Save what was chosen"),
-        Binding("escape", "leave", "Back", id="overtaken.leave", tooltip="Back to what you wrote"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("overtaken")
 
     def __init__(self, title: str, merges: Sequence[FieldMerge], record: RecordFields) -> None:
         super().__init__()
@@ -117,7 +112,7 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
             yield WordDiff()
             yield Static(classes="dialog-error")
             yield Static(
-                shown("m mine · t theirs · e merge · ctrl+s saves · escape goes back to what you wrote"),
+                shown("L mine · R theirs · m merge · ctrl+s saves · escape goes back to what you wrote"),
                 classes="dialog-hint",
             )
 
@@ -163,7 +158,7 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
     def action_save(self) -> None:
         """Give what was chosen, once every field is decided."""
         if left := undecided(self.merges):
-            self.say(f"! {counted(left, 'field')} that both changed: m or t says which is kept")
+            self.say(f"! {counted(left, 'field')} that both changed: L or R says which is kept")
         else:
             self.dismiss(merged_changes(self.merges))
 

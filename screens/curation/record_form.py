@@ -8,9 +8,10 @@ from typing import Any, ClassVar, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.safe_text import shown
 from screens.widgets.dialogs import DIALOG_CSS, Confirm
@@ -54,10 +55,7 @@ class RecordForm(Dialog[bool]):
         & FieldForm #field-0 {{ height: 5; }}
         & .dialog-error {{ max-height: 4; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s,f2", "save", "Save", id="edit.save", tooltip="Save as one step"),
-        Binding("escape", "leave", "Leave", id="edit.leave", tooltip="Leave without saving"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("record-form")
 
     HINT: ClassVar = "ctrl+s saves · tab and arrows move · escape leaves"
 

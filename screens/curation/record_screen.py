@@ -122,10 +122,6 @@ class RecordScreen(RecordListScreen[RecordT, RowT]):
         """Count the values of all facets among the rows that a query lists. Called in a job."""
         return self.table_of(job).facets(query)
 
-    def action_list(self) -> None:
-        """Go back to the list."""
-        self.table.focus()
-
     # The record under the cursor.
 
     def action_copy(self) -> None:

@@ -8,10 +8,11 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.engine import AppEngine
 from screens.headless import run_command
@@ -93,7 +94,7 @@ def audit_of(
             found[PRUNE].append(JunkFinding(PRUNE, identifier, _WHAT[PRUNE], ""))
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ProcessError(
-            f"the answer of `memory audit` cannot be read: {error}", hint="Press A to ask again."
+            f"the answer of `memory audit` cannot be read: {error}", hint="Press X to ask again."
         ) from error
     known = texts(one.id for mine in found.values() for one in mine)
     named = {
@@ -111,13 +112,7 @@ class AuditView(Dialog[str | None]):
         & #audit-kinds {{ height: 8; }}
         & #audit-findings {{ height: 1fr; border-top: solid $panel; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "p,P", "prune", "Prune", id="audit.prune", tooltip="Take out what may be pruned automatically"
-        ),
-        Binding("tab", "app.focus_next", "Other list", id="audit.other", tooltip="To the other list"),
-        Binding("escape,q", "leave", "Close", id="audit.close", tooltip="Back to the learnings"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("audit")
 
     def __init__(self, audit: JunkAudit) -> None:
         super().__init__()
@@ -149,7 +144,7 @@ class AuditView(Dialog[str | None]):
             )
             yield Static(
                 shown(
-                    "p prunes what may go · enter goes to the learning · tab changes the list · escape closes"
+                    "ctrl+s prunes what may go · enter goes to the learning · tab other list · escape closes"
                 ),
                 classes="dialog-hint",
             )

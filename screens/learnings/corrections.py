@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
 from screens.engine import AppEngine
 from screens.jobs import Job
@@ -58,10 +59,7 @@ class CorrectionsView(ListDialog[CorrectionReport, CorrectionReport | None]):
         & .quotes {{ height: 1fr; min-height: 4; border-top: solid $panel; }}
         & .quotes Static {{ height: auto; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("P", "promote", "Rule", id="corrections.promote", tooltip="Make a rule of it"),
-        Binding("escape,q", "leave", "Close", id="corrections.close", tooltip="Back to the learnings"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("corrections")
 
     def __init__(self, found: tuple[CorrectionReport, ...]) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
     list_type: ClassVar = LEARNINGS
     list_id: ClassVar = "learnings-list"
     list_command: ClassVar = ("memory", "list")
-    marks_hint: ClassVar = "a x d R act on all of them, one step"
+    marks_hint: ClassVar = "a r d R act on all of them, one step"
     DEFAULT_CSS = """
     LearningListScreen {
         & #learnings-head { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widgets import Input, Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.learnings.learning_form import prompt_command
 from screens.learnings.learning_service import LearningWriter
@@ -45,10 +46,7 @@ class PromptPreview(Dialog[None]):
         & #preview-outcome {{ height: 1; text-wrap: nowrap; text-overflow: ellipsis; }}
         & CodeView {{ height: 1fr; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,f2", "copy", "Copy", id="preview.copy", tooltip="Copy the text; it counts as given"),
-        Binding("escape", "leave", "Close", id="preview.close", tooltip="Back to the learnings"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("prompt-preview")
 
     def __init__(self, section: LearningsScreen, feature: str, task: str) -> None:
         super().__init__()
@@ -71,7 +69,7 @@ class PromptPreview(Dialog[None]):
                 yield SafeInput(str(budget), compact=True, select_on_focus=False, id="preview-budget")
             yield Static(id="preview-outcome")
             yield CodeView(path="prompt.md", empty="No learning would be in it.")
-            yield Static(shown("tab moves · y or f2 copies · escape closes"), classes="dialog-hint")
+            yield Static(shown("tab moves · y copies · escape closes"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Make the text; the focus is on it, so that y copies."""

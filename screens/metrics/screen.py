@@ -67,7 +67,7 @@ _CALLS = (
 
 
 class MetricsScreen(SectionScreen):
-    """Looks back over a span of time that `[` and `]` change, and follows unless it is paused."""
+    """Looks back over a span of time that `+` and `-` change, and follows unless it is paused."""
 
     section: ClassVar[str] = "metrics"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("metrics")]
@@ -92,7 +92,7 @@ class MetricsScreen(SectionScreen):
                 yield VirtualTable(
                     _OPERATIONS,
                     id="metrics-operations",
-                    empty="Nothing was measured in this time. Press ] to look further back, 1 to plan.",
+                    empty="Nothing was measured in this time. Press + to look further back, 1 to plan.",
                 )
                 with Container(id="metrics-board"):
                     yield from (Plot(id=_card(name), classes="card") for name in CHARTS)
@@ -215,11 +215,11 @@ class MetricsScreen(SectionScreen):
             call = next(call for call in self.found.slowest if call.id == message.key)
             self.app.push_screen(Details("A call", call_story(call)))
 
-    def action_chart(self) -> None:
-        """Show the next chart alone, after the last one all or the slowest calls."""
+    def action_chart(self, step: int) -> None:
+        """Show the next chart alone or the one before, after the last one all or the slowest calls."""
         turns = self._turns()
-        at = turns.index(self.which) + 1 if self.which in turns else 1
-        self.which = turns[at % len(turns)]
+        at = turns.index(self.which) if self.which in turns else 0
+        self.which = turns[(at + step) % len(turns)]
         self._draw()
 
     def action_widen(self, step: int) -> None:

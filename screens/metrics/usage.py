@@ -68,7 +68,7 @@ class UsageTables(Vertical):
         yield VirtualTable(
             _DOORS,
             id="usage-doors",
-            empty="Nothing was handed over in this time. Press ] to look further back.",
+            empty="Nothing was handed over in this time. Press + to look further back.",
         )
         yield VirtualTable(_RULES, id="usage-rules", empty="No session was given a rule, or loaded one.")
         yield VirtualTable(_VARIANTS, id="usage-variants")

@@ -388,7 +388,7 @@ _NEED_A_PLAN = frozenset(
 def _nothing_to_undo(job: Job) -> str:
     raise UsageError(
         "nothing can be undone here",
-        hint="i and x again clear a pin or an exclusion, c clears all; u undoes curation on other screens.",
+        hint="i and x again clear a pin or an exclusion, R clears all; u undoes curation on other screens.",
     )
 
 

@@ -132,7 +132,7 @@ def counts(project: str, found: FirstLook, width: int = _WIDTH, *, brief: bool =
         _key("enter", "index this project and go"),
     ]
     if found.transcripts:
-        lines.append(_key("f2", "index, and learn from the sessions too"))
+        lines.append(_key("f7", "index, and learn from the sessions too"))
     lines.append(_key("ctrl+g", "then a digit: a screen; ctrl+p commands"))
     return Content("\n").join(lines)
 

@@ -304,9 +304,7 @@ class PlanScreen(PlanActions):
             return
         total = len(plan.candidates)
         self.filter.show_count(total if order is None else len(order), total)
-        empty = (
-            _no_candidates(plan) if order is None else "Nothing matches the filter; escape in it clears it."
-        )
+        empty = _no_candidates(plan) if order is None else "Nothing matches the filter; escape clears it."
         self.table.set_empty(shown_lines(empty, "$text-muted"))
         keep = self._keep or (None if self._anew else self.table.cursor_key)
         self._keep, self._anew = "", False

@@ -319,6 +319,6 @@ class ReplayActions(SectionScreen):
     def action_copy_report(self) -> None:
         """Copy the path of what was written last."""
         if self.written is None:
-            self.bench.report("nothing was written yet: H writes a report", severity="warning")
+            self.bench.report("nothing was written yet: E writes a report", severity="warning")
         else:
             self.bench.copy(str(self.written), "the path")

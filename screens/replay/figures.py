@@ -301,7 +301,7 @@ _STATES: Final = {
 def gates_text(gates: Sequence[Gate] | None) -> Content:
     """Return a line for each gate, below it the reason of one that is not passed; None: not judged yet."""
     if gates is None:
-        return shown("Not judged yet: e judges the gates G1 to G7 of this run.", "$text-muted italic")
+        return shown("Not judged yet: D judges the gates G1 to G7 of this run.", "$text-muted italic")
     names = max((len(gate.name) for gate in gates), default=0)
     lines = [Content.styled("Gates", "bold")]
     for gate in gates:

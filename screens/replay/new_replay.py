@@ -175,7 +175,7 @@ class NewReplay(ModalScreen[ReplayRequest | None]):
             yield Static(id="command", markup=False)
             yield Static(classes="dialog-error", markup=False)
             with Horizontal(classes="dialog-buttons"):
-                yield Button("Start (f2)", id="start", compact=True)
+                yield Button("Start (^s)", id="start", compact=True)
                 yield Button("Cancel", id="cancel", compact=True)
 
     def on_mount(self) -> None:

@@ -97,13 +97,13 @@ class RunPanel(Vertical):
         self.query_one(f"#{GATES}", Static).update(gates_text(gates))
         self.set_view(GATES)
 
-    def next_view(self) -> str:
-        """Show the next view below the systems; where gaps have a place of their own they are left out."""
+    def turn_view(self, step: int) -> str:
+        """Show the next view below the systems, or the one before; gaps that have a place are left out."""
         beside = self.screen.has_class("-tall") or self.screen.has_class("-wide")
         views = [view for view in VIEWS if not (beside and view == GAPS)]
         shown_now = INTERVALS if beside and self.view == GAPS else self.view
         at = views.index(shown_now)
-        self.set_view(views[(at + 1) % len(views)])
+        self.set_view(views[(at + step) % len(views)])
         return self.view
 
     def set_view(self, view: str) -> None:

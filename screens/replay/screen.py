@@ -95,6 +95,8 @@ class ReplayScreen(ReplayActions):
     def available(self, command_id: str) -> bool | None:
         """Offer what makes sense in the view."""
         view = self.place.view
+        if command_id == "replay.back" and view == RUNS:
+            return bool(self.applied_filters())
         where = _WHERE.get(command_id.partition(".")[2])
         return where is None or view in where
 
@@ -270,9 +272,9 @@ class ReplayScreen(ReplayActions):
         self.query_one("#crumbs", Static).update(shown(" › ".join(parts), "bold"))
 
     def action_back(self) -> None:
-        """Go up one step."""
+        """Take the filter off, or go up one step."""
         view = self.place.view
-        if view in _UP:
+        if not self.clear_filter() and view in _UP:
             self.show_view(_UP[view])
 
     def action_open(self) -> None:
@@ -296,9 +298,9 @@ class ReplayScreen(ReplayActions):
         """Filter what is listed."""
         self.query_one(f"#{self.place.view}-filter", FilterBar).open()
 
-    def action_plot(self) -> None:
-        """Show the next plot."""
-        self.say(f"shown: {self.query_one(RunPanel).next_view()}")
+    def action_plot(self, step: int) -> None:
+        """Show the next plot, or the one before."""
+        self.say(f"shown: {self.query_one(RunPanel).turn_view(step)}")
 
     def action_other(self) -> None:
         """Go to the other ranking."""
@@ -356,7 +358,6 @@ class ReplayScreen(ReplayActions):
 
 
 _WHERE: Final[Mapping[str, Iterable[str]]] = {
-    "back": (RUN, TASKS, TASK, COMPARE),
     "tasks": (RUN,),
     "compare": (RUNS,),
     "systems": (TASKS, TASK),
@@ -364,6 +365,7 @@ _WHERE: Final[Mapping[str, Iterable[str]]] = {
     "order": (TASKS,),
     "filter": (RUNS, TASKS),
     "plot": (RUN,),
+    "previous-plot": (RUN,),
     "gates": (RUNS, RUN),
     "other": (TASK,),
     "missed": (TASK,),

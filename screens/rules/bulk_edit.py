@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
+from screens.commands import widget_bindings
 from screens.curation.record_form import RecordForm, SaveForm
 from screens.rules.rule_form import LINES, given, problems, record_values
 from screens.widgets.form import FormField
@@ -101,10 +102,7 @@ class BulkEditForm(RecordForm):
         & FieldForm TextArea { height: 2; }
         & FieldForm #field-0 { height: 1; }
     }"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s,f2", "save", "Save", id="bulk.save", tooltip="Change all of them in one step"),
-        Binding("escape", "leave", "Leave", id="bulk.leave", tooltip="Change nothing"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("bulk-edit")
     HINT: ClassVar = "what is empty stays as it is · ctrl+s saves all as one step · escape leaves"
 
     def __init__(self, rules: Sequence[Rule], save: SaveForm, *, extra_tags: Sequence[str] = ()) -> None:

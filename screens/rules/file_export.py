@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.engine import AppEngine
 from screens.jobs import Job
@@ -106,10 +107,7 @@ class ExportRules(Dialog[bool]):
         & #export-home {{ height: 1; }}
         & #export-home Static {{ width: auto; margin-right: 2; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "write", "Write", id="export.write", tooltip="Write the files that are shown"),
-        Binding("escape", "leave", "Leave", id="export.leave", tooltip="Write nothing"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("export")
 
     def __init__(self, screen: RulesScreen) -> None:
         super().__init__()
@@ -130,7 +128,7 @@ class ExportRules(Dialog[bool]):
                 yield Static(shown("enter shows what would be written.", "$text-muted italic"))
             yield Static(classes="dialog-error")
             yield Static(
-                shown("space marks · enter looks · f2 writes what is shown · escape leaves"),
+                shown("space marks · enter looks · ctrl+s writes what is shown · escape leaves"),
                 classes="dialog-hint",
             )
 
@@ -160,7 +158,7 @@ class ExportRules(Dialog[bool]):
         def then(found: ExportPlan) -> None:
             self.planned = found
             self._show(planned_content(found))
-            self.say(f"{counted(found.changed, 'file')} would be written: f2 writes" if found.changed else "")
+            self.say(f"{counted(found.changed, 'file')} would change: ctrl+s writes" if found.changed else "")
 
         self._section.ask(
             "Looking",

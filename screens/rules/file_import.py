@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.engine import BY, AppEngine
 from screens.jobs import Failure, Job
@@ -116,12 +117,7 @@ class ImportFiles(Dialog[bool]):
         & > .dialog {{ width: 96; height: 80%; }}
         & #import-outcome {{ height: auto; max-height: 6; color: $text-muted; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "import", "Import", id="import.do", tooltip="Import what was looked at"),
-        Binding("escape", "leave", "Leave", id="import.leave", tooltip="Import nothing"),
-        Binding("down", "list", "List", show=False, id="import.list", tooltip="Go to the list"),
-        Binding("up", "path", "Path", show=False, id="import.path", tooltip="Go to the path"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("import")
 
     def __init__(self, screen: RulesScreen) -> None:
         super().__init__()
@@ -150,7 +146,7 @@ class ImportFiles(Dialog[bool]):
             yield Static(id="import-outcome")
             yield Static(classes="dialog-error")
             yield Static(
-                shown("enter looks at a path · f2 imports it · escape leaves"), classes="dialog-hint"
+                shown("enter looks at a path · ctrl+s imports it · escape leaves"), classes="dialog-hint"
             )
 
     def on_mount(self) -> None:
@@ -184,7 +180,7 @@ class ImportFiles(Dialog[bool]):
             self.preview = found
             self._list(found.rows)
             files = counted(len(found.rows), "file")
-            lines = [f"{counted(found.rules, 'rule')} would change in {files}: f2 imports them"]
+            lines = [f"{counted(found.rules, 'rule')} would change in {files}: ctrl+s imports them"]
             if not found.rules:
                 lines = ["nothing new to import"]
             self._tell("\n".join([*lines, *found.problems[:4]]))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
 from screens.engine import BY, AppEngine
 from screens.jobs import Failure, Job
@@ -148,13 +149,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         & WordDiff {{ height: 3fr; }}
         & .dialog-error {{ max-height: 3; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o,left", "take('ours')", "Ours", id="drift.ours", tooltip="Keep the store's words"),
-        Binding("t,right", "take('theirs')", "Theirs", id="drift.theirs", tooltip="Keep the file's words"),
-        Binding("m", "merge", "Merge", id="drift.merge", tooltip="Merge both sides"),
-        Binding("f2,w", "write", "Write", id="drift.write", tooltip="Sync files and rules"),
-        Binding("escape", "leave", "Leave", id="drift.leave", tooltip="Back to the list"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("drift")
 
     def __init__(self, screen: RulesScreen) -> None:
         super().__init__()
@@ -176,7 +171,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             yield WordDiff(left_title="the store", right_title="the file")
             yield Static(classes="dialog-error")
             yield Static(
-                shown("changed on both sides: o ours · t theirs · m merge   f2 writes · escape leaves"),
+                shown("changed on both sides: L ours · R theirs · m merge   ctrl+s writes · escape leaves"),
                 classes="dialog-hint",
             )
 
@@ -211,7 +206,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         """Say which side is kept."""
         here, engine = self.here, self._section.engine
         if here is None or here.side != "both":
-            self.say("only one side changed this: f2 syncs it")
+            self.say("only one side changed this: ctrl+s syncs it")
             return
         command = ["rules", "drift", "--resolve", here.identifier, "--take", side]
         self._step("Settling", lambda job: take_side(engine, here, side, job), command, f"kept {side}")
@@ -252,7 +247,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             files = sum(written.changed for written in outcome.written)
             if not files and not incoming:
                 refused = _refusals(outcome)
-                self.say("\n".join(refused) if refused else "what is left changed on both sides: o, t or m")
+                self.say("\n".join(refused) if refused else "what is left changed on both sides: L, R or m")
                 return
             body = "\n".join([*taken, preview_text(outcome.written)])
             title = f"Write {counted(files, 'file')}?" if files else "Take the files' changes in?"
@@ -299,7 +294,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         def then(nothing: None) -> None:
             self._changed = True
             section.bench.log_action(command, outcome_text)
-            section.bench.report(f"{outcome_text}; f2 writes the files, u takes it back")
+            section.bench.report(f"{outcome_text}; ctrl+s writes the files, u takes it back")
             self._look()
 
         section.ask(name, work, then, group="drift", failed=self.fail, writes=True)

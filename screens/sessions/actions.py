@@ -18,7 +18,7 @@ from screens.sessions.story import FACT, FILE, HEADING, SESSION, StoryLine, Stor
 from screens.sessions.transcript import TranscriptScreen
 from screens.sessions.work import SessionVerdict, TracedSession
 from screens.widgets.code import Details
-from screens.widgets.dialogs import Ask, Confirm
+from screens.widgets.dialogs import Ask, Choose, Confirm, DialogChoice
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from screens.widgets.window_rows import WindowRows
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from workbench.records.episodes import SessionRow
 
 _NEEDS_ROW: Final = frozenset(
-    f"sessions.{name}" for name in "transcript success failed partial clear plan copy copy-id".split()
+    f"sessions.{name}" for name in "transcript judge success failed partial clear plan copy copy-id".split()
 )
 _WHY: Final = {
     "success": "What is good about it?",
@@ -132,10 +132,6 @@ class SessionActions(SectionScreen):
         """Go from the list to the story or back."""
         (self.table if self.story.has_focus else self.story).focus()
 
-    def action_list(self) -> None:
-        """Go back to the list."""
-        self.table.focus()
-
     # Opening.
 
     async def open_line(self, line: StoryLine) -> None:
@@ -218,10 +214,13 @@ class SessionActions(SectionScreen):
 
     # Judging.
 
-    def action_judge(self, outcome: str) -> None:
-        """Record how the sessions went, and why."""
+    def action_judge(self, outcome: str = "") -> None:
+        """Record how the sessions went, and why; without an outcome ask for it."""
         sessions = self.table.chosen
         if not sessions:
+            return
+        if not outcome:
+            self._ask_outcome()
             return
         what = f"{len(sessions):,} sessions" if len(sessions) > 1 else "This session"
 
@@ -233,6 +232,14 @@ class SessionActions(SectionScreen):
         self.app.push_screen(
             Ask(f"{what}: {outcome}", body="Why? May be left empty.", placeholder=_WHY[outcome]), answered
         )
+
+    def _ask_outcome(self) -> None:
+        def chosen(outcome: str | None) -> None:
+            if outcome:
+                self.action_judge(outcome)
+
+        choices = [DialogChoice(outcome, outcome, why) for outcome, why in _WHY.items()]
+        self.app.push_screen(Choose("How did it go?", choices), chosen)
 
     def _judged(self, verdicts: Sequence[SessionVerdict]) -> None:
         self.judged = self.judged.did(verdicts)

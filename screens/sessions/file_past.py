@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.safe_text import shown
 from screens.sessions.rows import head, outcome, source, when
 from screens.widgets.dialogs import DIALOG_CSS
@@ -46,10 +47,7 @@ class FilePastDialog(ModalScreen[tuple[str, str] | None]):
         & #past-sessions {{ height: 3fr; }}
         & #past-files {{ height: 2fr; border-top: solid $panel; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "Close", id="past.close", tooltip="Back to the sessions"),
-        Binding("tab", "app.focus_next", "Other list", show=False, id="past.next", tooltip="The other list"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("past")
 
     def __init__(self, past: FileHistory, now: float) -> None:
         super().__init__()

@@ -221,9 +221,9 @@ class SessionsScreen(SessionActions):
             parts.append(f"{stories.share:.0%} have a complete story")
         more = listing.total - stories.ended - stories.open
         if self.wanted.commits:
-            parts.append(f"○ {counted(more, 'commit')} shown (m)" if more > 0 else "○ no commits known yet")
+            parts.append(f"○ {counted(more, 'commit')} shown (V)" if more > 0 else "○ no commits known yet")
         else:
-            parts.append("○ commits hidden (m)")
+            parts.append("○ commits hidden (V)")
         self.query_one("#sessions-headline", Static).update(shown(" · ".join(parts), "bold"))
 
     # The story.

@@ -229,7 +229,7 @@ def _facts(story: TracedSession) -> Iterator[tuple[str, str]]:
     if episode.outcome_evidence and episode.outcome_evidence != "feedback":
         yield "because", episode.outcome_evidence
     elif episode.judged is None and story.state != OPEN and episode.source != COMMITS:
-        yield "because", "no evidence of an outcome: s, x or p records how it went"
+        yield "because", "no evidence of an outcome: r records how it went"
     if episode.rationale:
         yield "why", episode.rationale
     if episode.commit_sha:

@@ -36,7 +36,7 @@ _PULSE: Final = 0.15  # seconds
 
 
 class TranscriptScreen(ModalScreen[None]):
-    """Shows the conversation an episode comes from; `n` and `p` go to the next prompt and the one before."""
+    """Shows the conversation an episode comes from; `J` and `K` go to the next prompt and the one before."""
 
     DEFAULT_CSS = style_of("TranscriptScreen")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("transcript")
@@ -66,7 +66,7 @@ class TranscriptScreen(ModalScreen[None]):
             yield Static(shown(head(self.point.episode.task_text)), id="transcript-title")
             yield Static(id="transcript-place")
             yield ConversationView()
-            keys = "n p prompts · enter unfolds · g G ends · y copies · esc closes"
+            keys = "J K prompts · enter unfolds · g G ends · y copies · esc closes"
             yield Static(shown(keys), id="transcript-hint")
 
     def on_mount(self) -> None:

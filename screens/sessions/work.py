@@ -120,7 +120,7 @@ def read_file_text(root: Path, path: str, job: Job) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(
-            f"{path} cannot be read: {reason}", hint="It may be gone: f shows its past."
+            f"{path} cannot be read: {reason}", hint="It may be gone: F shows its past."
         ) from error
 
 
@@ -176,7 +176,7 @@ class FeedbackHistory:
             verb = "undo" if back else "redo"
             raise UsageError(
                 f"there is no feedback to {verb}",
-                hint="s, x, p and c record how a session went, at any time.",
+                hint="r records how a session went, at any time.",
             )
         return steps[-1]
 

@@ -6,10 +6,11 @@ from collections import Counter
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
 from screens.safe_text import shown
 from screens.stash.segment_list import TYPES, short_id
@@ -27,10 +28,7 @@ class CleanUp(ListDialog[Disposal, bool]):
         & > .dialog {{ width: 100; height: 80%; }}
         & VirtualTable {{ height: 1fr; min-height: 4; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "agree", "Remove", id="clean-up.agree", tooltip="Remove them, as one step"),
-        Binding("escape,q,n", "leave", "Close", id="clean-up.close", tooltip="Leave everything as it is"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("clean-up")
 
     def __init__(self, found: StashCollection) -> None:
         super().__init__()
@@ -53,7 +51,7 @@ class CleanUp(ListDialog[Disposal, bool]):
                 empty="Nothing has to go: nothing is expired, unused or repeated.",
             )
             hint = (
-                "y removes them, u brings them back · escape closes" if found.disposals else "escape closes"
+                "ctrl+s removes them, u restores them · escape closes" if found.disposals else "escape closes"
             )
             yield Static(shown(hint), classes="dialog-hint")
 

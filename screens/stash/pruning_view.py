@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
 from screens.safe_text import joined, shown, shown_lines
 from screens.stash.segment_list import TYPES
@@ -59,10 +60,7 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
         & .piece {{ height: 1fr; min-height: 3; border-top: solid $panel; }}
         & .piece Static {{ height: auto; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,f2", "agree", "Put aside", id="pruning.agree", tooltip="Stash what goes, as one step"),
-        Binding("escape", "leave", "Close", id="pruning.close", tooltip="Back to the stash; nothing changes"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("pruning")
 
     def __init__(self, section: StashScreen, transcript: str) -> None:
         super().__init__()
@@ -106,7 +104,7 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
             )
             with VerticalScroll(classes="piece"):
                 yield Static()
-            yield Static(shown("tab moves · y or f2 puts aside · escape closes"), classes="dialog-hint")
+            yield Static(shown("tab moves · ctrl+s puts aside · escape closes"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Propose for what is known; the focus is on the list, or on the path without any."""

@@ -57,7 +57,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
     list_type: ClassVar = SEGMENTS
     list_id: ClassVar = "segments"
     list_command: ClassVar = ("stash", "list")
-    marks_hint: ClassVar = "p x d m act on all of them"
+    marks_hint: ClassVar = "P T d m i act on all of them"
     DEFAULT_CSS = "StashScreen.-wide #segments { width: 1fr; }"
 
     def __init__(self) -> None:

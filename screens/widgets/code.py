@@ -244,7 +244,7 @@ def _strip(content: Content, style: Style) -> Strip:
 
 
 class Details(ModalScreen[None]):
-    """A text to scroll through; `c` or `y` copies the whole of it as it is, not as it is shown."""
+    """A text to scroll through; `y` copies the whole of it as it is, not as it is shown."""
 
     DEFAULT_CSS = f"""Details {{
         {DIALOG_CSS}
@@ -267,7 +267,7 @@ class Details(ModalScreen[None]):
         dialog.border_title = shown(self._title)
         with dialog:
             yield CodeView(self._text, path=self._path, marks=[self._lines] if self._lines[0] else ())
-            yield Static(shown("c copies, escape closes"), classes="dialog-hint")
+            yield Static(shown("y copies, escape closes"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Go to the lines it was opened for."""

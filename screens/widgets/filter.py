@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from screens.commands import widget_bindings
 from screens.safe_text import shown
 from screens.widgets.fields import SafeInput
 from workbench.lists.filters import Field, Filter, parse
@@ -30,14 +31,7 @@ _HISTORY: Final = 50
 class FilterInput(SafeInput):
     """Where the text is typed; its keys act on the bar around it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Clear", id="filter.clear", show=False, tooltip="Clear the filter"),
-        Binding(
-            "enter", "keep", "Keep", id="filter.keep", show=False, tooltip="Keep the filter, go to the list"
-        ),
-        Binding("up", "older", "Older", id="filter.older", show=False, tooltip="The filter used before"),
-        Binding("down", "newer", "Newer", id="filter.newer", show=False, tooltip="The filter used after"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("filter")
 
     @property
     def bar(self) -> FilterBar:

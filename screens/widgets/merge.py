@@ -35,7 +35,7 @@ _HERE: Final = "reverse"
 _NOTHING: Final = "▏"
 _SIDE_BY_SIDE: Final = 100
 _MOST_WRAPPED: Final = 20_000
-_KEYS: Final = "←/→ take  = both  n/p move  L/R all  e edit  f2 save  esc leave"
+_KEYS: Final = "←/→ take  b both  n/N move  L/R all  e edit  ^s save  esc leave"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ from typing import ClassVar, Final
 
 from textual import events
 from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+from screens.commands import widget_bindings
 from screens.widgets.table_rows import (
     GUTTER,
     Column,
@@ -46,17 +47,7 @@ class VirtualTable(DrawnTable, can_focus=True):
     `*` marks all or inverts the marks, `escape` takes all marks off. `h` `l` move long text to the side.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "pan_left", "Left", id="table.left", show=False, tooltip="Move long text back"),
-        Binding("right,l", "pan_right", "Right", id="table.right", show=False, tooltip="Move long text on"),
-        Binding("enter", "open", "Open", id="table.open", show=False, tooltip="Open the row"),
-        Binding("space", "mark", "Mark", id="table.mark", show=False, tooltip="Mark the row and go on"),
-        Binding("v", "range", "Mark range", id="table.range", show=False, tooltip="Mark rows while moving"),
-        Binding(
-            "*", "invert", "Mark all", id="table.invert", show=False, tooltip="Mark all rows, or the others"
-        ),
-        Binding("escape", "clear", "Clear marks", id="table.clear", show=False, tooltip="Take marks off"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("table")
 
     DEFAULT_CSS = """
     VirtualTable {

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.content import Content
 from textual.geometry import Region, Size
@@ -15,6 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
+from screens.commands import widget_bindings
 from screens.safe_text import shown_lines
 from screens.widgets.table_rows import (
     CURSOR,
@@ -41,19 +42,7 @@ class CursorView(ScrollView, can_focus=True, inherit_bindings=False):
 
     ALLOW_SELECT = False
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(keys, action, title, id=f"table.{name}", show=False, tooltip=tooltip)
-        for keys, action, title, name, tooltip in (
-            ("down,j", "move(1)", "Down", "down", "The next row"),
-            ("up,k", "move(-1)", "Up", "up", "The previous row"),
-            ("pagedown", "page(1)", "Page down", "page-down", "A page down"),
-            ("pageup", "page(-1)", "Page up", "page-up", "A page up"),
-            ("ctrl+d", "page(0.5)", "Half down", "half-down", "Half a page down"),
-            ("ctrl+u", "page(-0.5)", "Half up", "half-up", "Half a page up"),
-            ("home,g", "first", "First", "first", "Go to the first row"),
-            ("end,G", "last", "Last", "last", "Go to the last row"),
-        )
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("table.view")
 
     cursor: reactive[int] = reactive(0, repaint=False, init=False)
     """Index of the row under the cursor; 0 without rows."""

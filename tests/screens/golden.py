@@ -27,7 +27,9 @@ UPDATE: Final = "UPDATE_GOLDENS"
 def screen_text(app: App[Any]) -> str:
     """Return what the app's topmost screen shows, with what lies under a modal one, one line a row."""
     lines = draw_text(app).splitlines()
-    beneath = any(screen.query(TopBar) for screen in app.screen_stack) and lines[0].startswith(" 1 ")
+    beneath = any(screen.query(TopBar) for screen in app.screen_stack) and lines[0].startswith(
+        (" 1 ", " 1Plan")
+    )
     if app.screen.query(TopBar) or beneath:
         lines[0] = "(the bar of sections)"  # has a test of its own; not every screen changes with it
     return "".join(f"{line}\n" for line in lines)

@@ -279,17 +279,22 @@ def test_the_footer_drops_the_last_commands_first() -> None:
     assert [entry.title for entry in fit_entries(entries, 16)] == ["One", "Help"]
 
 
-@pytest.mark.parametrize("width", [20, 60, 80, 120, 200])
-def test_the_bar_of_sections_fits_where_keys_fit(width: int) -> None:
-    """Titles give way from the right; the current section keeps its own."""
-    current = SECTIONS[-1]
-    found = labels(current.id, width)
-    assert [section.id for section in SECTIONS] == [section.id for section, _ in found]
-    assert current.title in found[-1][1]
-    if width >= 60:
-        assert sum(len(text) for _, text in found) <= width
-    if width >= 80:
-        assert all((section.short if width < 120 else section.title) in text for section, text in found)
+@pytest.mark.parametrize(("width", "form"), [(60, "brief"), (80, "short"), (120, "title"), (200, "title")])
+def test_the_bar_names_every_section_and_its_key(width: int, form: str) -> None:
+    """Names get shorter, none is left out, and the keys are the digits without a hole."""
+    found = labels(SECTIONS[-1].id, width)
+    assert sum(len(text) for _, text in found) <= width
+    assert all(getattr(section, form) in text and section.key in text for section, text in found)
+    assert [section.key for section in SECTIONS] == list("1234567890")
+
+
+@pytest.mark.parametrize("width", [20, 60, 72, 80, 88, 120, 200])
+def test_the_bar_fits_with_counts(width: int) -> None:
+    """Counts of what waits give way before a name does; the current section keeps its name anywhere."""
+    found = labels("log", width, {"conflicts": "12", "learnings": "1,340"})
+    assert sum(len(text) for _, text in found) <= max(width, 24)
+    assert "Log" in found[-1][1]
+    assert any("12" in text for _, text in found) == (width > 72)
 
 
 async def test_a_terminal_too_small_is_covered_and_refuses_changes(tmp_path: Path) -> None:

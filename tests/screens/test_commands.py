@@ -15,7 +15,9 @@ from screens.commands import (
     GROUPS,
     MOVE,
     SECTIONS,
+    VERBS,
     VIEW,
+    WIDGET_KEYS,
     AppCommand,
     commands_of,
     find_command,
@@ -27,7 +29,7 @@ from workbench.entry.cli.main import as_command, cli
 from workbench.errors import ConfigError
 
 _ALL = [command for commands in BY_SECTION.values() for command in commands]
-_FORBIDDEN = re.compile(r"ctrl\+(enter|j|i|m|h|a|b|s|o)$")
+_FORBIDDEN = re.compile(r"ctrl\+(enter|j|i|m|h|a|b|o)$")
 
 
 def test_sections_and_registry_name_each_other() -> None:
@@ -82,6 +84,28 @@ def test_no_key_means_two_things_on_a_screen(section: object) -> None:
     identifier = getattr(section, "id", "")
     for one, other in combinations(commands_of(identifier), 2):
         assert not set(one.keys) & set(other.keys), (one.id, other.id)
+
+
+_VERB_OF = {key: verb.id for verb in VERBS.values() for key in verb.keys}
+_DECLARED = [(one.id, one.verb, one.keys) for one in _ALL] + [
+    (identifier, *WIDGET_KEYS[identifier]) for identifier in WIDGET_KEYS
+]
+_UNIVERSAL = {"enter", "escape", "space", "tab", "ctrl+c", "f1"}  # what a dialog's own parts answer to
+_ANSWERS = {"confirm.yes", "confirm.no"}
+
+
+def test_a_key_of_a_verb_means_that_verb_everywhere() -> None:
+    """In all sections and dialogs it is the verb's or it is free; who names a verb has all of its keys."""
+    for identifier, verb, keys in _DECLARED:
+        assert set(VERBS[verb].keys if verb else ()) <= set(keys), identifier
+        if identifier not in _ANSWERS:
+            assert {_VERB_OF.get(key, verb) for key in keys if key not in _UNIVERSAL} <= {verb}, identifier
+
+
+def test_no_two_verbs_share_a_key_and_each_is_used() -> None:
+    """A key names one verb; a verb without a command or a widget would be a promise that nothing keeps."""
+    assert len(_VERB_OF) == sum(len(verb.keys) for verb in VERBS.values())
+    assert {verb for _, verb, _ in _DECLARED} - {""} == set(VERBS)
 
 
 def test_the_page_of_keys_is_what_the_registry_says() -> None:

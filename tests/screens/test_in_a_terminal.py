@@ -178,7 +178,7 @@ def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
 
     terminal.press("6")
     terminal.see("No replay yet")
-    terminal.press("n")
+    terminal.press("c")
     terminal.see("New replay", "$ workbench replay")
     terminal.press("F2")
     terminal.see("Runs › roastery", "hybrid", "★")

@@ -46,7 +46,7 @@ async def test_what_follows_the_key_of_a_field_is_its_text(opened: Opened) -> No
 async def test_keys_after_a_filter_was_kept_are_commands_of_the_list(opened: Opened) -> None:
     """Enter gives the focus back to the list before the next key is given."""
     async with opened() as desk:
-        await burst(desk, *keys_of("/refund\nn" + _TEXT))
+        await burst(desk, *keys_of("/refund\nc" + _TEXT))
         assert desk.screen.bar.text == "refund"
         assert desk.dialog(RecordForm).focused.text == _TEXT
 
@@ -62,7 +62,7 @@ async def test_a_paste_right_after_the_key_of_a_field_goes_there(opened: Opened)
 async def test_text_after_the_key_of_a_form_is_in_its_first_field(opened: Opened) -> None:
     """A form, and a question for a line, take what is typed before they are there."""
     async with opened() as desk:
-        await burst(desk, *keys_of("n" + _TEXT))
+        await burst(desk, *keys_of("c" + _TEXT))
         form = desk.dialog(RecordForm)
         assert form.focused.text == _TEXT
         await burst(desk, *keys_of("\t\t"), events.Key("escape", None))

@@ -60,7 +60,7 @@ async def test_many_rules_are_searched_beside_the_loop(tmp_path: Path) -> None:
         assert waiting > 500
         assert desk.item is not None
         first = desk.item.pair
-        await press(pilot, "a", "r", "slash", *"logs", "enter", "G")
+        await press(pilot, "a", "o", "slash", *"logs", "enter", "G")
         assert desk.queue.progress[0] == 1
         await press(pilot, "u")
         assert (desk.item.pair.id, desk.queue.waiting) == (first.id, waiting)
@@ -81,7 +81,7 @@ async def test_a_search_by_a_child_can_be_cancelled_and_begun_anew(tmp_path: Pat
         assert all(job.cancelled for job in app.jobs.running)
         await settle(pilot)
         assert (desk.queue.waiting, desk.query_one("#conflicts-queue").is_mounted) == (0, True)
-        await press(pilot, "S")
+        await press(pilot, "D")
         assert desk.queue.waiting > 300
 
 

@@ -165,7 +165,7 @@ async def test_one_is_narrowed_to_a_scope(roastery: Path) -> None:
         desk = await desk_of(pilot)
         assert desk.item is not None
         pair = desk.item.pair
-        await press(pilot, "n")
+        await press(pilot, "r")
         form = app.screen
         assert isinstance(form, NarrowForm)
         field = form.query_one("#field-1", Input)
@@ -186,7 +186,7 @@ async def test_one_supersedes_the_other(roastery: Path) -> None:
         desk = await desk_of(pilot)
         assert desk.item is not None
         pair = desk.item.pair
-        await press(pilot, "s")
+        await press(pilot, "S")
         assert isinstance(app.screen, Choose)
         await press(pilot, "down", "enter")
         assert curator(roastery).store.ledger().current(pair.right.id) is not None
@@ -216,7 +216,7 @@ async def test_all_exact_duplicates_are_one_step(roastery: Path) -> None:
         desk = await desk_of(pilot)
         await press(pilot, "A")
         assert isinstance(app.screen, Confirm)
-        await press(pilot, "n")
+        await press(pilot, "r")
         assert desk.queue.progress == (0, 9)
         await press(pilot, "A", "y")
         kinds = [item.pair.kind.value for item in items(desk).values() if item.waits]
@@ -246,7 +246,7 @@ async def test_the_queue_is_filtered_sorted_and_hidden(roastery: Path) -> None:
         table, panel = desk.query_one(VirtualTable), desk.query_one(PairPanel)
         await press(pilot, "slash", *"kind:subsumed", "enter")
         assert table.count == 2
-        await press(pilot, "slash", "escape", "r", "r")
+        await press(pilot, "slash", "escape", "o", "o")
         assert table.sort == ("file", False)
         assert (table.display, panel.display) == (False, True)
         await press(pilot, "t", "j")
@@ -272,13 +272,13 @@ async def test_a_side_opens_where_it_stands(roastery: Path) -> None:
         desk = await desk_of(pilot)
         assert desk.item is not None
         pair = desk.item.pair
-        await press(pilot, "O")
+        await press(pilot, "greater_than_sign")
         details = app.screen_stack[-1]
         assert isinstance(details, Details)
         assert details.query_one(CodeView).cursor_line == pair.right.lines[0]
         await press(pilot, "escape")
         (roastery / pair.left.file).unlink()
-        await press(pilot, "o")
+        await press(pilot, "less_than_sign")
         assert app.screen is desk
         assert app.log_of_actions.actions[-1].failed
 
@@ -297,7 +297,7 @@ async def test_what_somebody_else_settles_is_not_overwritten(roastery: Path) -> 
         assert app.log_of_actions.actions[-1].failed
         assert shown_id(desk) == pair.id
         assert "Settled meanwhile by cli: keep both." in said(desk)
-        await press(pilot, "R", "S")
+        await press(pilot, "R", "D")
         assert pair.id not in items(desk)
 
 
@@ -396,9 +396,9 @@ async def test_an_empty_queue_teaches(tmp_path: Path) -> None:
         desk = await desk_of(pilot)
         told = str(desk.query_one(".pair--nothing", Static).content)
         assert told.startswith("No conflicts among 1 rule.")
-        assert "S searches again" in told
+        assert "D searches again" in told
         assert app.badges["conflicts"] == ""
-        for key in "L", "R", "b", "m", "n", "s", "a", "w", "A", "o", "y", "J":
+        for key in "L", "R", "b", "m", "r", "S", "a", "w", "A", "o", "less_than_sign", "y", "J":
             await press(pilot, key)
         assert app.screen is desk
 
@@ -423,7 +423,7 @@ async def test_the_place_is_found_again(roastery: Path, tmp_path: Path) -> None:
     place = tmp_path / "place.json"
     async with make(roastery, place_file=place).run_test(size=(120, 40)) as pilot:
         desk = await desk_of(pilot)
-        await press(pilot, "slash", *"kind:exact", "enter", "r", "t", "J", "J")
+        await press(pilot, "slash", *"kind:exact", "enter", "o", "t", "J", "J")
         wanted = shown_id(desk)
     async with make(roastery, place_file=place).run_test(size=(120, 40)) as pilot:
         desk = await desk_of(pilot)
@@ -441,11 +441,11 @@ async def test_a_cancelled_search_leaves_what_is_known(roastery: Path) -> None:
         desk.action_scan()
         desk.action_scan()
         await settle(pilot)
-        assert "S searches again" not in desk.query_one(StatusLine).left
+        assert "D searches again" not in desk.query_one(StatusLine).left
         desk.action_scan()
         app.action_cancel_jobs()
         await settle(pilot)
-        assert "S searches again" in desk.query_one(StatusLine).left
+        assert "D searches again" in desk.query_one(StatusLine).left
         assert (desk.query_one(VirtualTable).busy, desk.queue.waiting) == ("", 9)
 
 

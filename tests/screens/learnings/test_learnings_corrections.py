@@ -54,7 +54,7 @@ async def test_corrections_are_listed_and_become_rules(opened: Open, made: Made)
         said(STANDING, "bbbb2222", strength="standing", learning_id=learning.id),
     )
     async with opened() as desk:
-        await desk.press("C")
+        await desk.press("w")
         view = desk.dialog(CorrectionsView)
         assert [one.status for one in view.entries] == [
             CorrectionStatus.SUGGESTED,
@@ -67,7 +67,7 @@ async def test_corrections_are_listed_and_become_rules(opened: Open, made: Made)
         await desk.press("P", "f2")
         assert statuses(store)[STANDING] is CorrectionStatus.RULE
         assert any(one.startswith(f"workbench memory promote {learning.id[:17]}") for one in desk.commands)
-        await desk.press("C")
+        await desk.press("w")
         table = desk.dialog(CorrectionsView).query_one(VirtualTable)
         assert table.select_key(PASSING)
         await desk.press("enter")
@@ -77,7 +77,7 @@ async def test_corrections_are_listed_and_become_rules(opened: Open, made: Made)
         assert desk.commands[-1] == (
             f"workbench rules add '{PASSING}' --reason 'said in a prompt: please: {PASSING}'"
         )
-        await desk.press("C", "end", "P")
+        await desk.press("w", "end", "P")
         assert isinstance(desk.app.screen, CorrectionsView), "what is a rule already is left"
         await desk.press("escape")
         assert "workbench memory corrections" in desk.commands
@@ -86,7 +86,7 @@ async def test_corrections_are_listed_and_become_rules(opened: Open, made: Made)
 async def test_where_nothing_was_said_the_list_says_so(opened: Open, made: Made) -> None:
     """An empty list names where corrections come from."""
     async with opened() as desk:
-        await desk.press("C")
+        await desk.press("w")
         assert "in prompts that were ingested" in screen_text(desk.app)
         await desk.press("P", "escape")
         assert not isinstance(desk.app.screen, CorrectionsView)

@@ -44,7 +44,7 @@ async def test_many_are_compared_by_another_process_and_reviewed(opened: Open, r
         screen.bar.set_text("feature:part-7 table")
         await desk.settle()
         assert len(desk.shown) == MANY // 60
-        await desk.pilot.press("a", "j", "x", "t", "G", "g", "s")
+        await desk.pilot.press("a", "j", "r", "t", "G", "g", "o")
         await desk.settle()
         assert screen.counts.waiting == MANY - 2
 

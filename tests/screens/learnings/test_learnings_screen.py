@@ -60,7 +60,7 @@ async def test_what_waits_comes_first_and_a_key_accepts(opened: Open, made: Made
 async def test_many_are_decided_as_one_step(opened: Open, made: Made) -> None:
     """Marked learnings are rejected together; one undo brings all back; restoring is a key as well."""
     async with opened() as desk:
-        await desk.press("*", "x")
+        await desk.press("*", "r")
         assert desk.shown == []
         assert made.desk.find(made.hostile.id).state is LearningState.REJECTED
         assert "rejected" in desk.told
@@ -89,7 +89,7 @@ async def test_an_edit_that_others_overtook_is_shown_and_merged(opened: Open, ma
         assert made.desk.find(made.agent.id).text == "The staging API answers 404 to `/v2/orders`"
         await desk.press("f2")
         assert desk.dialog(OvertakenRecord) is overtaken
-        await desk.press("m", "f2")
+        await desk.press("L", "f2")
         assert made.desk.find(made.agent.id).text == "The staging API has no route `/v2/orders` yet"
         assert desk.app.screen is desk.screen
         assert desk.commands[-1].startswith(f"workbench memory edit {made.agent.id[:17]} --text")
@@ -187,7 +187,7 @@ async def test_the_pair_is_shown_at_the_desk_of_conflicts(opened: Open, made: Ma
         desk.go(made.conflicting)
         await desk.settle()
         pair = desk.pair_id
-        await desk.press("c")
+        await desk.press("S")
         conflicts = desk.dialog(ConflictsScreen)
         assert conflicts.item is not None
         assert conflicts.item.pair.id == pair
@@ -196,7 +196,7 @@ async def test_the_pair_is_shown_at_the_desk_of_conflicts(opened: Open, made: Ma
 async def test_one_is_added_by_hand(opened: Open, made: Made) -> None:
     """A person's learning is reviewed as it comes; a repetition is refused in the form, which stays."""
     async with opened() as desk:
-        await desk.press("t", "n")
+        await desk.press("t", "c")
         form = desk.dialog(RecordForm)
         form.query_one("#field-0", SafeArea).load_text(made.agent.text)
         form.query_one("#field-1", SafeInput).value = "seen again"
@@ -216,19 +216,19 @@ async def test_one_is_added_by_hand(opened: Open, made: Made) -> None:
 async def test_junk_is_counted_and_pruned_and_comes_back(opened: Open, made: Made) -> None:
     """The audit names every kind, a finding leads to its learning; pruning asks first and is undone."""
     async with opened() as desk:
-        await desk.press("A")
+        await desk.press("X")
         view = desk.dialog(AuditView)
         counts = {kind: len(found) for kind, found in view.audit.findings.items()}
         assert (counts["duplicate"], counts["contradiction"], counts[PRUNE]) == (1, 1, 1)
         assert view.audit.prunable[0].id == made.stale.id
-        await desk.press("p", "n")
+        await desk.press("ctrl+s", "n")
         assert made.desk.find(made.stale.id).live
-        await desk.press("p", "y")
+        await desk.press("ctrl+s", "y")
         assert made.desk.find(made.stale.id).state is LearningState.PRUNED
         assert desk.commands[-1] == "workbench memory prune"
         await desk.press("u")
         assert made.desk.find(made.stale.id).live
-        await desk.press("A")
+        await desk.press("X")
         assert desk.dialog(AuditView).query_one("#audit-kinds", VirtualTable).select_key("stale")
         await desk.settle()
         await desk.press("enter", "enter")
@@ -253,7 +253,7 @@ async def test_a_prompt_is_seen_before_it_is_given(opened: Open, made: Made) -> 
         assert "a number from 1" in str(preview.query_one("#preview-outcome", Static).render())
         preview.query_one("#preview-budget", SafeInput).value = "500"
         await desk.settle()
-        await desk.press("f2")
+        await desk.press("y")
         assert desk.app.clipboard == preview.made.text
         assert made.human.id in read_injections(made.store.journal).given
         assert any(one.startswith("workbench memory prompt --feature auth") for one in desk.commands)
@@ -269,7 +269,7 @@ async def test_filter_order_view_and_cursor_come_back(opened: Open, made: Made, 
         await desk.settle()
         assert made.human.id not in desk.shown
         assert made.stale.id in desk.shown
-        await desk.press("s", "s", "s")
+        await desk.press("o", "o", "o")
         assert desk.screen.table.sort == ("feature", False)
         assert desk.shown[-1] == made.hostile.id
         desk.go(made.stale)
@@ -279,7 +279,7 @@ async def test_filter_order_view_and_cursor_come_back(opened: Open, made: Made, 
         assert desk.screen.table.sort == ("feature", False)
         assert desk.screen.table.cursor_key == made.stale.id
         assert made.human.id not in desk.shown
-        await desk.press("S")
+        await desk.press("O")
         assert desk.screen.table.sort == ("feature", True)
 
 
@@ -295,7 +295,7 @@ async def test_hostile_text_is_data(opened: Open, made: Made) -> None:
             await desk.press(keys[0])
             assert not set("\x1b\x00\u202e") & set(screen_text(desk.app))
             await desk.press(keys[1])
-        await desk.press("x", "u")
+        await desk.press("r", "u")
         assert desk.app.screen is desk.screen
         assert made.hostile.id in desk.shown
 
@@ -327,14 +327,14 @@ async def test_an_origin_is_opened(
     (out,) = take_in(made.store, auto("`up` is up", files=("../../secret.py",), session_id="", **project))
     async with opened() as desk:
         desk.go(one)
-        await desk.press("o")
+        await desk.press("F")
         desk.dialog(Choose)
         await desk.press("enter")
         details = desk.dialog(Details)
         assert (details._path, details._lines) == (name, (2, 2))
         await desk.press("escape")
         desk.go(two)
-        await desk.press("o")
+        await desk.press("F")
         details = desk.dialog(Details)
         assert "relation   exists already" in details._text
         assert "step 40" not in details._text
@@ -342,7 +342,7 @@ async def test_an_origin_is_opened(
         assert "step 2\n" not in details._text
         await desk.press("escape")
         desk.go(out)
-        await desk.press("o")
+        await desk.press("F")
         assert desk.app.screen is desk.screen
         assert "leads out of the project" in desk.told
 
@@ -353,10 +353,10 @@ async def test_without_learnings_it_teaches(opened: Open) -> None:
         text = screen_text(desk.app)
         assert "workbench memory collect --feature NAME" in text
         assert "n  adds one by hand" in text
-        await desk.press("x", "e", "P", "m", "c", "o", "a")
+        await desk.press("r", "e", "P", "m", "S", "F", "a")
         assert desk.app.screen is desk.screen
         assert desk.commands == []
-        await desk.press("A")
+        await desk.press("X")
         assert desk.dialog(AuditView).audit.total == 0
         await desk.press("escape")
         desk.screen._arrived(LearningCounts())
@@ -378,7 +378,7 @@ async def test_what_another_process_learns_comes_in(opened: Open, made: Made) ->
 async def test_too_small_a_terminal_changes_nothing(opened: Open, made: Made) -> None:
     """Below the least size keys that change something do nothing."""
     async with opened((50, 12)) as desk:
-        await desk.press("a", "x", "d")
+        await desk.press("a", "r", "d")
         assert all(one.live for one in made.desk.learnings(gone=True))
         assert not made.desk.find(made.conflicting.id).reviewed
 
@@ -389,7 +389,7 @@ async def test_undo_comes_after_what_is_on_its_way(opened: Open, made: Made) -> 
         before = desk.shown
         desk.go(made.agent)
         await desk.settle()
-        await desk.pilot.press("x", "x", "u")
+        await desk.pilot.press("r", "r", "u")
         await desk.settle()
         gone = [one for one in before if not made.desk.find(one).live]
         assert gone == [made.agent.id]

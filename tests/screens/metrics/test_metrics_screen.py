@@ -72,7 +72,7 @@ async def test_figures_of_all_operations_are_shown(roastery: Path) -> None:
         assert not app.screen.query_one("#metrics-usage").display
         given = {"session_id": "s", "event": "plan", "tokens": 900, "files": {"a.py": "full", "b.py": "path"}}
         journal_of(roastery).append("handovers", "handover.given", [given], by="cli")
-        await press(pilot, "right_square_bracket")
+        await press(pilot, "plus")
         await settle(pilot)
         line = "1 hand-over · 900 tokens · 2 files given · 0 opened · 0 edited"
         assert text_of(app, "#metrics-usage") == line
@@ -132,9 +132,9 @@ async def test_charts_are_a_dashboard_or_one_alone(roastery: Path) -> None:
         cards = app.screen.query(".card")
         assert all(card.region.height > 5 for card in cards)
         for number in range(5):
-            await press(pilot, "c")
+            await press(pilot, "right_square_bracket")
             assert [card.display for card in cards] == [place == number for place in range(6)]
-        await press(pilot, "c")
+        await press(pilot, "right_square_bracket")
         assert all(card.display for card in cards)
 
 
@@ -147,7 +147,7 @@ async def test_on_a_small_screen_charts_and_calls_take_turns(roastery: Path) -> 
         shown = []
         for _ in range(7):
             shown.append([card.display for card in app.screen.query(".card")].index(True))
-            await press(pilot, "c")
+            await press(pilot, "right_square_bracket")
         assert shown == [0, 1, 2, 3, 4, 5, 0]
 
 
@@ -189,7 +189,7 @@ async def test_what_another_process_writes_is_followed_until_it_is_paused(roaste
         screen.mark_stale()
         await settle(pilot)
         assert "4 calls" in text_of(app, "#metrics-headline")
-        await press(pilot, "p")
+        await press(pilot, "P")
         assert not list(screen.stores())
         assert "‖ paused" in text_of(app, "#metrics-headline")
 
@@ -200,11 +200,11 @@ async def test_one_operation_can_be_looked_at_alone(roastery: Path) -> None:
     app = WorkbenchApp(roastery, watch=False, section="metrics")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        await press(pilot, "o")
+        await press(pilot, "t")
         calls = app.screen.query_one("#card-calls", VirtualTable)
         assert calls.count == 4
         assert "only plan" in text_of(app, "#metrics-headline")
-        await press(pilot, "o")
+        await press(pilot, "t")
         assert calls.count == 8
 
 
@@ -218,16 +218,16 @@ async def test_a_slow_call_tells_its_story(roastery: Path) -> None:
         await press(pilot, "G", "enter")
         assert isinstance(app.screen, Details)
         assert "redis [/]" in app.screen._text
-        await press(pilot, "escape", "f")
+        await press(pilot, "escape", "b")
         await settle(pilot)
         assert isinstance(app.screen, Details)
         assert re.search(r"plan_context_p95_ms  [\d,.]+\n  95th percentile", app.screen._text)
         assert "affinity_hit_rate  no evidence yet" in app.screen._text
 
 
-@pytest.mark.parametrize(("key", "name"), [("right_square_bracket", "7d"), ("left_square_bracket", "6h")])
+@pytest.mark.parametrize(("key", "name"), [("plus", "7d"), ("minus", "6h")])
 async def test_the_time_looked_at_changes_and_is_remembered(roastery: Path, key: str, name: str) -> None:
-    """Brackets change the span, which the log has as a command and the next start has again."""
+    """Plus and minus change the span, which the log has as a command and the next start has again."""
     app = WorkbenchApp(roastery, watch=False, section="metrics")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)

@@ -249,16 +249,16 @@ async def test_pins_and_exclusions_change_the_pack_at_once(app: WorkbenchApp) ->
         on(here, rule)
         await press(pilot, "x")
         assert rule not in [one.id for one in here.plan.response.rules]
-        await press(pilot, "c")
+        await press(pilot, "R")
         assert rule in [one.id for one in here.plan.response.rules]
 
 
 async def test_both_rankings_follow_what_is_decided(app: WorkbenchApp, tmp_path: Path) -> None:
-    """M lists both side by side, through pins, filters and other tasks, until it is pressed again."""
+    """C lists both side by side, through pins, filters and other tasks, until it is pressed again."""
     async with app.run_test(size=(80, 24)) as pilot:
         here = await write(pilot)
         packed = here.table.columns
-        await press(pilot, "M")
+        await press(pilot, "C")
         assert here.plan is not None
         first = here.plan.comparison
         assert first is not None
@@ -271,14 +271,14 @@ async def test_both_rankings_follow_what_is_decided(app: WorkbenchApp, tmp_path:
         assert here.asked.pinned == (first.hybrid.order[1],) == (here.candidate.name,)
         assert here.plan.comparison is not None
         assert here.candidate.name in here.plan.comparison.baseline.packed
-        await press(pilot, "i", "m")
+        await press(pilot, "i", "B")
         assert here.plan.comparison == first
-        await press(pilot, "m", "slash", *"name:coupon", "enter")
+        await press(pilot, "B", "slash", *"name:coupon", "enter")
         rows = here.table.rows
         assert [rows.key(place) for place in range(len(rows))] == [
             f"files:{path}" for path in first.hybrid.order if "coupon" in path
         ]
-        await press(pilot, "escape", "M")
+        await press(pilot, "escape", "C")
         assert here.table.columns == packed
         assert here.remember()["compared"] is False
 
@@ -318,10 +318,10 @@ async def test_baseline_kind_and_strict_are_switched(app: WorkbenchApp) -> None:
     """m, K and S change how it is planned, the line over the list says so, and so does the log."""
     async with app.run_test(size=(120, 40)) as pilot:
         here = await write(pilot)
-        await press(pilot, "m")
+        await press(pilot, "B")
         assert here.plan is not None
         assert here.plan.model == "baseline"
-        await press(pilot, "K")
+        await press(pilot, "T")
         assert isinstance(app.screen, Choose)
         await press(pilot, *"bugf", "enter")
         assert here.plan.response.intent.predicted == "bugfix"
@@ -329,7 +329,7 @@ async def test_baseline_kind_and_strict_are_switched(app: WorkbenchApp) -> None:
         text = screen_text(app)
         assert " · baseline · strict · bugfix" in text
         assert lines(app)[-1] == f"workbench plan --query-type bugfix --baseline --strict '{TASK}'"
-        await press(pilot, "m", "S")
+        await press(pilot, "B", "S")
         assert here.plan.model != "baseline"
         assert here.asked.strict is False
 
@@ -363,7 +363,7 @@ async def test_the_cursor_explains_and_previews(app: WorkbenchApp) -> None:
         assert any(line.startswith("total") and f"{one.score:+.3f}" in line for line in why.lines)
         assert preview.code.line_count == len(one.text.split("\n"))
         assert str(preview.border_title).startswith(f"Packed · {one.form}")
-        await press(pilot, "f")
+        await press(pilot, "F")
         assert str(preview.border_title) == f"File · {one.name}"
         await press(pilot, "p")
         assert str(preview.border_title).startswith("The whole pack")
@@ -419,7 +419,7 @@ async def test_an_export_never_replaces_a_file_unasked(app: WorkbenchApp, tmp_pa
         here = await write(pilot)
 
         async def export() -> None:
-            await press(pilot, "e", *"json", "enter")
+            await press(pilot, "E", *"json", "enter")
             asked = app.screen.query_one(Input)
             assert asked.value == ".workbench/context.json"  # which no later plan reads
             asked.value = str(target)
@@ -441,7 +441,7 @@ async def test_a_path_that_cannot_be_written_is_told(app: WorkbenchApp, tmp_path
     """The error is shown, nothing is lost, and the app goes on."""
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await write(pilot)
-        await press(pilot, "e", "enter")
+        await press(pilot, "E", "enter")
         app.screen.query_one("Input").value = str(tmp_path / "no" / "such" / "[/]")  # type: ignore[attr-defined]
         await press(pilot, "enter")
         assert any("cannot be written" in note.message for note in app._notifications)
@@ -454,7 +454,7 @@ async def test_a_plan_is_saved_as_an_episode(roastery: Path) -> None:
     app = WorkbenchApp(roastery, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         here = await write(pilot)
-        await press(pilot, "s")
+        await press(pilot, "ctrl+s")
         line = lines(app)[-1]
         session = re.search(r"^workbench plan .*--session (\S+)", line)[1]  # type: ignore[index]
         trace = episode_service(roastery, here.engine.config, "cli").trace(session)

@@ -313,7 +313,7 @@ def test_gates_stand_by_glyph_figure_and_reason() -> None:
     assert "0.1 [/] against 0.2" in text
     assert "never told" not in text
     assert gates_sentence(gates) == "1 of 3 gates passed: G3 failed, G4 could not be judged"
-    assert "e judges" in gates_text(None).plain
+    assert "D judges" in gates_text(None).plain
 
 
 def comparison() -> RunComparison:

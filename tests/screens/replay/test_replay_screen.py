@@ -115,14 +115,14 @@ async def test_a_project_without_a_past_says_so(tmp_path: Path) -> None:
 
 
 async def test_runs_are_listed_opened_and_left_again(project: Path) -> None:
-    """Enter goes from the list to a run, to its tasks, to a task; b goes back step by step."""
+    """Enter goes from the list to a run, to its tasks, to a task; escape goes back step by step."""
     first, second = keep(project, (FIRST, SECOND))
     app = make(project)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         assert [line.name for line in screen.query_one(RunsPanel).lines] == [second, first]
         views = [screen.place.view]
-        for key in ("enter", "enter", "enter", "b", "b", "b"):
+        for key in ("enter", "enter", "enter", "escape", "escape", "escape"):
             await press(pilot, key)
             views.append(screen.place.view)
         assert views == [RUNS, RUN, TASKS, TASK, TASKS, RUN, RUNS]
@@ -140,7 +140,7 @@ async def test_a_run_shows_gaps_of_the_system_under_the_cursor_and_its_plots(pro
         assert "▲ better" in screen_text(app)
         seen = []
         for _ in range(6):
-            await press(pilot, "p")
+            await press(pilot, "right_square_bracket")
             seen.append(panel.view)
         assert seen == ["intervals", "age", "over", "latency", "gates", "gaps"]
         await press(pilot, "g")
@@ -164,7 +164,7 @@ async def test_tasks_are_filtered_ordered_and_compared_between_any_two_systems(p
         assert sorted(panel.order) == sorted(before)
         await press(pilot, "S")
         assert screen.place.systems == ("hybrid", "baseline")
-        await press(pilot, "s", *"bm", "enter", *"hy", "enter")
+        await press(pilot, "w", *"bm", "enter", *"hy", "enter")
         assert screen.place.systems == ("bm25", "hybrid")
 
 
@@ -187,15 +187,15 @@ async def test_a_task_shows_both_rankings_and_why_a_file_was_missed(project: Pat
         text = screen_text(app)
         assert "Missed" in text
         assert "☆" in text
-        await press(pilot, "x")
+        await press(pilot, "b")
         assert panel.focused_side == LEFT
         assert panel.current is not None
         assert panel.current[1].path == row.path
         assert "weighs no features" in screen_text(app)
         task = screen.place.task
-        await press(pilot, "right_square_bracket")
+        await press(pilot, "J")
         assert screen.place.task != task
-        await press(pilot, "left_square_bracket", "m", "y")
+        await press(pilot, "K", "exclamation_mark", "y")
         assert screen.place.task == task
 
 
@@ -207,16 +207,16 @@ async def test_one_ranking_is_shown_where_two_have_no_room(project: Path) -> Non
         screen = await opened(pilot, "enter", "t", "enter")
         panel = screen.query_one(TaskPanel)
         assert (panel.table("left").region.width, panel.table("right").region.width > 50) == (0, True)
-        await press(pilot, "x")
+        await press(pilot, "b")
         assert (panel.table("left").region.width > 50, panel.table("right").region.width) == (True, 0)
 
 
 async def test_two_marked_runs_are_compared(project: Path) -> None:
-    """c compares the older with the newer one, enter on a task looks at it in the newer one."""
+    """C compares the older with the newer one, enter on a task looks at it in the newer one."""
     first, second = keep(project, (FIRST, SECOND))
     app = make(project)
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await opened(pilot, "space", "space", "c")
+        screen = await opened(pilot, "space", "space", "C")
         assert screen.place.view == COMPARE
         panel = screen.query_one(ComparePanel)
         assert panel.found is not None
@@ -237,17 +237,17 @@ async def test_comparing_needs_two_runs(project: Path) -> None:
     keep(project, (FIRST,))
     app = make(project)
     async with app.run_test(notifications=True) as pilot:
-        screen = await opened(pilot, "c")
+        screen = await opened(pilot, "C")
         assert screen.place.view == RUNS
         assert any("mark two runs" in note.message for note in app._notifications)
 
 
 async def test_a_report_and_rows_are_written_and_their_place_is_said(project: Path) -> None:
-    """H and R write files and log the command that does it."""
+    """E and R write files and log the command that does it."""
     (name,) = keep(project, (FIRST,))
     app = make(project)
     async with app.run_test(notifications=True) as pilot:
-        screen = await opened(pilot, "H")
+        screen = await opened(pilot, "E")
         assert screen.written is not None
         assert screen.written.read_bytes().startswith(b"<!doctype html>")
         assert any(str(screen.written) in note.message for note in app._notifications)
@@ -370,7 +370,7 @@ async def test_a_replay_runs_shows_what_it_reached_and_opens_its_run(roastery: P
         wanted = "--source commits --tasks 12 --systems baseline,bm25,hybrid --no-packs"
         assert f"workbench replay {wanted}" in commands
         assert screen.query_one(RunsPanel).lines[0].sources == (("commit", 12),)
-        await press(pilot, "t", "enter", "w")
+        await press(pilot, "t", "enter", "W")
         panel = screen.query_one(TaskPanel)
         panel.table("right").cursor = 15
         await settle(pilot)
@@ -390,7 +390,7 @@ async def test_a_cancelled_replay_says_so_and_the_app_goes_on(roastery: Path) ->
         await settle(pilot)
         assert not screen.query_one(LivePanel).has_class("-running")
         assert "cancelled" in app.log_of_actions.actions[-1].outcome
-        await press(pilot, "n")
+        await press(pilot, "c")
         assert isinstance(app.screen, NewReplay)
 
 
@@ -398,7 +398,7 @@ async def test_the_command_is_shown_before_it_starts(roastery: Path) -> None:
     """Marks and fields are in the command; what is wrong is said and refused; escape starts nothing."""
     app = make(roastery)
     async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot, "n")
+        await opened(pilot, "c")
         dialog = app.screen
         assert isinstance(dialog, NewReplay)
         assert "$ workbench replay --tasks 150" in screen_text(app)
@@ -490,13 +490,13 @@ async def test_views_look_as_they_should(project: Path, size: tuple[int, int]) -
         check_golden(app, "replay-runs")
         await press(pilot, "enter")
         check_golden(app, "replay-run")
-        await press(pilot, "p")
+        await press(pilot, "right_square_bracket")
         check_golden(app, "replay-run-plot")
         await press(pilot, "t")
         check_golden(app, "replay-tasks")
         await press(pilot, "enter")
         check_golden(app, "replay-task")
-        await press(pilot, "b", "b", "n")
+        await press(pilot, "escape", "escape", "c")
         check_golden(app, "replay-new")
         await press(pilot, "escape")
         screen = screen_of(app)

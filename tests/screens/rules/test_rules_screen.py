@@ -119,7 +119,7 @@ async def test_rules_are_sorted_by_keys_and_headers(opened: Opened) -> None:
 
 
 async def test_values_are_counted_and_filtered_by(opened: Opened) -> None:
-    """Chosen values become the filter's text; what is chosen is marked when they are opened again."""
+    """They become the filter's text and are marked when opened again; n and N go round, escape clears it."""
     async with opened() as desk:
         await desk.filter("money")
         await desk.press("f")
@@ -133,8 +133,17 @@ async def test_values_are_counted_and_filtered_by(opened: Opened) -> None:
         assert files == {"AGENTS.md"}
         await desk.press("f")
         assert desk.dialog(FacetDialog).query_one(VirtualTable).marks == {"file:AGENTS.md"}
-        await desk.press("escape")
+        await desk.press("escape", "escape")  # takes the marks off, then leaves
         assert bar.text == 'money file:"AGENTS.md"'
+        matches = desk.screen.table.count
+        await desk.press("g", "N")
+        assert desk.screen.table.cursor == matches - 1
+        await desk.press("n")
+        assert desk.screen.table.cursor == 0
+        await desk.press("escape")
+        assert (bar.text, desk.screen.table.count) == ("", RULES)
+        await desk.press("n")
+        assert "Nothing is searched for" in screen_text(desk.app)
 
 
 async def test_every_pane_shows_the_rule_under_the_cursor(opened: Opened) -> None:
@@ -158,7 +167,7 @@ async def test_every_pane_shows_the_rule_under_the_cursor(opened: Opened) -> Non
         assert code.cursor_line == where.line
         await desk.press("V")
         assert [told.what for told in panes.story] == ["added"]
-        await desk.press("escape", "N")
+        await desk.press("escape", "w")
         assert "usage --record" in str(desk.screen.query_one("#usage-text", Static).content)
         await desk.press("escape", "p", "escape")
         assert desk.screen.table.has_focus
@@ -250,7 +259,7 @@ async def test_a_rule_is_added_and_the_cursor_goes_to_it(opened: Opened) -> None
     """To the project, or to the person's own; the same again is refused in the form."""
     async with opened() as desk:
         for owner, text in (("project", "Never log a token."), ("mine", "Be brief.")):
-            await desk.press("n")
+            await desk.press("c")
             form = desk.dialog(RecordForm)
             form.query_one("#field-0", SafeArea).load_text(text)
             form.query_one("#field-1").value = owner
@@ -258,7 +267,7 @@ async def test_a_rule_is_added_and_the_cursor_goes_to_it(opened: Opened) -> None
             assert desk.current.rule == text
             assert (desk.current.project_id is None) is (owner == "mine")
         assert desk.commands[-1] == "workbench rules add 'Be brief.' --home"
-        await desk.press("a")
+        await desk.press("c")
         desk.dialog(RecordForm).query_one("#field-0", SafeArea).load_text("Never log a token.")
         await desk.press("f2")
         assert "already there" in screen_text(desk.app)
@@ -273,7 +282,7 @@ async def test_many_marked_rules_are_switched_after_a_question(
     async with opened() as desk:
         await desk.press("space", "space", "space", "x")
         assert "Switch 3 rules" in screen_text(desk.app)
-        await desk.press("n")
+        await desk.press("c")
         assert all(rule.enabled for rule in desk.rules)
         await desk.press("x", "y")
         assert len([rule for rule in desk.rules if not rule.enabled]) == 3
@@ -352,7 +361,7 @@ async def test_a_text_goes_through_the_persons_editor(
     monkeypatch.setenv("EDITOR", "true")
     async with opened() as desk:
         before = desk.current
-        await desk.press("E")
+        await desk.press("ctrl+e")
         assert "cannot be handed to an editor" in desk.told[-1]
         await desk.press("F")
         assert "cannot be handed to an editor" in desk.told[-1]

@@ -26,7 +26,7 @@ async def test_files_are_imported_by_name_after_a_look(opened: Opened, roastery:
     (roastery / "notes").mkdir()
     (roastery / "notes" / "team.md").write_text("- Never deploy on Fridays.\n- Name branches by ticket.\n")
     async with opened() as desk:
-        await desk.press("i")
+        await desk.press("I")
         dialog = desk.dialog(ImportFiles)
         table = dialog.query_one(VirtualTable)
         assert {table.rows.key(index) for index in range(len(table.rows))} > {"AGENTS.md", "CLAUDE.md"}
@@ -55,7 +55,7 @@ def test_paths_are_split_as_in_a_shell() -> None:
 async def test_rules_are_exported_after_a_look_at_every_line(opened: Opened, roastery: Path) -> None:
     """Nothing is written before it was shown and confirmed; a second export has nothing to write."""
     async with opened() as desk:
-        await desk.press("w")
+        await desk.press("E")
         dialog = desk.dialog(ExportRules)
         assert dialog.query_one(VirtualTable).select_key("gemini")
         await desk.press("f2")
@@ -69,7 +69,7 @@ async def test_rules_are_exported_after_a_look_at_every_line(opened: Opened, roa
         assert desk.app.screen is desk.screen
         assert "integers of cents" in (roastery / "GEMINI.md").read_text()
         assert desk.commands[-1] == "workbench rules export --to gemini"
-        await desk.press("w")
+        await desk.press("E")
         assert desk.dialog(ExportRules).query_one(VirtualTable).select_key("gemini")
         await desk.press("enter")
         assert "up to date" in str(desk.app.screen.query_one("#export-lines Static", Static).content)
@@ -97,7 +97,7 @@ async def test_what_only_the_store_changed_is_written_into_the_file(
             "~",
             "Run `make test` before a commit.",
         )
-        await desk.press("o")
+        await desk.press("L")
         assert "only one side" in screen_text(desk.app)
         await desk.press("f2")
         desk.dialog(Confirm)
@@ -206,7 +206,7 @@ async def test_a_side_is_taken_where_both_changed_a_rule(
         (difference,) = desk.dialog(SyncFiles).differences
         assert difference.side == "both"
         assert "say which one is kept" in screen_text(desk.app)
-        await desk.press("t")
+        await desk.press("R")
         assert desk.dialog(SyncFiles).differences == ()
         await desk.press("escape")
         assert "Run the whole suite before each release." in {rule.rule for rule in desk.rules}
@@ -224,7 +224,7 @@ async def test_both_sides_are_merged_and_written(opened: Opened, roastery: Path,
         await desk.press("f2")
         (difference,) = desk.dialog(SyncFiles).differences
         assert (difference.side, difference.ours) == ("store", merged)
-        await desk.press("w", "y")
+        await desk.press("f2", "y")
         assert f"- {merged}" in file.read_text()
         await desk.press("escape")
         assert merged in {rule.rule for rule in desk.rules}

@@ -56,14 +56,14 @@ async def test_what_both_changed_waits_for_a_choice(opened: Opened, other: Other
         other().edit(rule.id, priority=44)
         await desk.press("f2", "f2")
         dialog = desk.dialog(OvertakenRecord)
-        assert "m or t says which is kept" in screen_text(desk.app)
+        assert "L or R says which is kept" in screen_text(desk.app)
         await desk.press("escape")
         assert desk.dialog(RecordForm) is form
         assert form.query_one("#field-2", SafeInput).value == "33"
         assert other().store.ledger().live[rule.id].priority == 44
         await desk.press("f2")
         assert desk.dialog(OvertakenRecord) is not dialog
-        await desk.press("t", "f2")
+        await desk.press("R", "f2")
         assert desk.app.screen is desk.screen
         assert desk.current.priority == 44
         assert "kept their version" in desk.told[-1]
@@ -79,7 +79,7 @@ async def test_texts_of_both_are_merged_in_three_panes(opened: Opened, other: Ot
         form.query_one("#field-0", SafeArea).load_text("Keep amounts in whole cents.")
         theirs = other().edit(rule.id, rule="Keep amounts as integers of cents, always.")
         await desk.press("f2")
-        await desk.press("e")
+        await desk.press("m")
         editor = desk.dialog(MergeEditor)
         editor.query_one("#merge-result", SafeArea).load_text("Keep amounts in whole cents, always.")
         await desk.press("f2")

@@ -96,7 +96,7 @@ async def test_sessions_are_listed_newest_first(past: Path) -> None:
         assert ids[1].startswith("codex:")
         assert ids[2:] == ["claude_code:u3", "claude_code:u2", "claude_code:u1"]
         line = str(screen.query_one("#sessions-headline", Static).content)
-        assert line == "5 sessions · ▶ 1 open · 50% have a complete story · ○ commits hidden (m)"
+        assert line == "5 sessions · ▶ 1 open · 50% have a complete story · ○ commits hidden (V)"
 
 
 async def test_a_story_goes_from_the_task_to_the_outcome(past: Path) -> None:
@@ -187,7 +187,7 @@ async def test_orders_and_commits(past: Path) -> None:
         assert screen.table.sort == ("when", False)
         await press(pilot, "o")
         assert screen.table.sort == ("outcome", False)
-        await press(pilot, "m")
+        await press(pilot, "V")
         assert screen.wanted.commits
         assert commands(app) == ["workbench episode list --commits"]
         line = str(screen.query_one("#sessions-headline", Static).content)
@@ -252,7 +252,7 @@ def place(app: WorkbenchApp) -> str:
 
 
 async def test_a_transcript_opens_at_the_prompt(past: Path) -> None:
-    """What was said comes literally and harmless; n and p go to the other prompts."""
+    """What was said comes literally and harmless; J and K go to the other prompts."""
     app = app_on(past)
     async with app.run_test(size=(120, 40)) as pilot:
         await go(pilot, "claude_code:u2")
@@ -262,10 +262,10 @@ async def test_a_transcript_opens_at_the_prompt(past: Path) -> None:
         assert shown[1].startswith("❯ you")
         assert shown[2] == "now the logout ␛[31mas well<U+202E>"
         assert place(app).startswith("prompt 2 of 3 · line 8")
-        await press(pilot, "p")
+        await press(pilot, "K")
         assert turns(app)[2] == "the login [/] forgets list[int] = x[0] (#7)"
-        await press(pilot, "p")
-        await press(pilot, "n", "n")
+        await press(pilot, "K")
+        await press(pilot, "J", "J")
         assert turns(app)[2] == "no, that is still wrong"
         assert not FORBIDDEN & set(screen_text(app))
         await press(pilot, "escape")
@@ -301,7 +301,7 @@ async def test_calls_unfold_and_are_copied(past: Path) -> None:
         assert f"    file_path: {past}/roastery/money.py" in turns(app)
         await press(pilot, "y")
         assert app.clipboard == f"Read roastery/money.py\nfile_path: {past}/roastery/money.py"
-        await press(pilot, "f")
+        await press(pilot, "t")
         assert len(turns(app)) == before
 
 
@@ -413,14 +413,14 @@ async def test_a_session_is_judged_with_a_reason(fresh: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await go(pilot, "claude_code:u3")
         known = desk_of(fresh).trace("claude_code:u3").episode.outcome
-        for key, outcome in (("s", "success"), ("x", "failed"), ("p", "partial"), ("c", "unknown")):
+        for outcome in ("success", "failed", "partial", "unknown"):
             before, known = known, Outcome(outcome)
-            await press(pilot, key)
+            await press(pilot, "r", *outcome, "enter")
             assert isinstance(app.screen, Ask)
-            await answer(pilot, f"it [/] logs out {key}")
+            await answer(pilot, f"it [/] logs out {outcome}")
             judged = desk_of(fresh).trace("claude_code:u3").episode
-            assert (judged.judged, judged.rationale) == (known, f"it [/] logs out {key}")
-            told = f"workbench feedback claude_code:u3 --outcome {outcome} --why 'it [/] logs out {key}'"
+            assert (judged.judged, judged.rationale) == (known, f"it [/] logs out {outcome}")
+            told = f"workbench feedback claude_code:u3 --outcome {outcome} --why 'it [/] logs out {outcome}'"
             assert commands(app)[-1] == told
         await press(pilot, "u")
         assert desk_of(fresh).trace("claude_code:u3").episode.outcome is before
@@ -434,7 +434,7 @@ async def test_marked_sessions_are_judged_together_and_undone_after_a_restart(fr
     app = app_on(fresh)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await go(pilot, "claude_code:u3")
-        await press(pilot, "space", "space", "x")
+        await press(pilot, "space", "space", "r", *"failed", "enter")
         await answer(pilot, "")
         assert len(commands(app)) == 2
         kept = json.loads(json.dumps(screen.remember()))
@@ -456,14 +456,14 @@ async def test_the_task_is_planned_again(past: Path) -> None:
     app = app_on(past)
     async with app.run_test(size=(120, 40)) as pilot:
         await go(pilot, "claude_code:u2")
-        await press(pilot, "r")
+        await press(pilot, "p")
         plan = app.section
         assert isinstance(plan, PlanScreen)
         assert plan.asked.task.startswith("now the logout")
         await press(pilot, "alt+5")
         screen = await go(pilot, "claude_code:u1")
         assert on_top(app) is screen
-        await press(pilot, "r")
+        await press(pilot, "p")
         assert on_top(app) is plan
         assert plan.editor.text.startswith("the login [/]")
 
@@ -474,7 +474,7 @@ async def test_the_past_of_a_file_leads_on(past: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await go(pilot, "claude_code:u2")
         await on_line(pilot, screen, "edit:roastery/money.py")
-        await press(pilot, "f")
+        await press(pilot, "F")
         assert isinstance(app.screen, FilePastDialog)
         files = app.screen.query_one("#past-files", VirtualTable)
         assert files.rows.key(0) == "roastery/vanished.py"
@@ -493,12 +493,12 @@ async def test_sessions_are_imported_once_that_is_agreed(fresh: Path) -> None:
     app = app_on(fresh)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        await press(pilot, "i")
+        await press(pilot, "I")
         assert isinstance(app.screen, Confirm)
         assert "Claude Code: 2 transcripts" in screen_text(app)
-        await press(pilot, "n")
+        await press(pilot, "J")
         assert commands(app) == []
-        await press(pilot, "i", "y")
+        await press(pilot, "I", "y")
         await settle(pilot)
         assert isinstance(app.screen, Details)
         told = app.screen._text
@@ -520,7 +520,7 @@ async def test_without_transcripts_a_place_is_asked_for(
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         assert "No sessions yet." in screen_text(app)
-        await press(pilot, "i")
+        await press(pilot, "I")
         assert isinstance(app.screen, Ask)
         await answer(pilot, "nowhere")
         assert isinstance(app.screen, Ask)
@@ -537,7 +537,7 @@ async def test_the_place_is_remembered(past: Path) -> None:
         screen = await go(pilot, "claude_code:u1")
         screen.filter.set_text("source:claude")
         screen.fold("reads")
-        await press(pilot, "O", "m")
+        await press(pilot, "O", "V")
         kept = json.loads(json.dumps(screen.remember()))
     again = app_on(past)
     again.place.sections["sessions"] = kept

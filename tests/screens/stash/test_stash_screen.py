@@ -146,14 +146,14 @@ async def test_decisions_are_steps_that_undo_takes_back(
 ) -> None:
     """Protecting, expiring and removing each are one step for all that is marked; u brings back what was."""
     async with opened() as place:
-        await place.press("space", "space", "p")
+        await place.press("space", "space", "P")
         assert [place.stash.find(one).protected for one in kept] == [True, True, False, False]
         assert place.commands[-1] == "workbench stash protect decision error"
         await place.press("u")
         assert not any(place.stash.find(one).protected for one in kept)
         assert place.commands[-1] == "workbench stash undo"
         await place.go("error")
-        await place.press("x")
+        await place.press("T")
         assert isinstance(place.app.screen, Ask)
         place.app.screen.query_one(SafeInput).value = "14"
         await place.press("enter")
@@ -182,14 +182,14 @@ async def test_merging_is_one_text_and_counts_as_use(opened: Open, kept: dict[st
 
 
 async def test_clean_up_says_what_goes_before_it_goes(opened: Open, kept: dict[str, ContextSegment]) -> None:
-    """What expired is listed with the reason; only y removes it."""
+    """What expired is listed with the reason; only ctrl+s removes it."""
     async with opened() as place:
-        await place.press("C")
+        await place.press("X")
         assert isinstance(place.app.screen, CleanUp)
         assert [one.segment.id for one in place.app.screen.entries] == ["over"]
         await place.press("escape")
         assert "over" in place.shown
-        await place.press("C", "y")
+        await place.press("X", "ctrl+s")
         assert "over" not in place.shown
         await place.press("u")
         assert "over" in place.shown
@@ -199,7 +199,7 @@ async def test_an_empty_stash_names_the_next_command(opened: Open) -> None:
     """Without segments the list says what fills it; keys about a segment do nothing."""
     async with opened() as place:
         assert "workbench stash import" in screen_text(place.app)
-        await place.press("p", "x", "d", "m", "y")
+        await place.press("P", "T", "d", "m", "y")
         assert isinstance(place.app.screen, StashScreen)
 
 
@@ -246,7 +246,7 @@ async def test_a_context_is_pruned_before_and_after(opened: Open, tmp_path: Path
         )
     )
     async with opened() as place:
-        await place.press("P")
+        await place.press("t")
         view = place.app.screen
         assert isinstance(view, PruningView)
         view.query_one("#pruning-transcript", SafeInput).value = str(transcript)
@@ -258,7 +258,7 @@ async def test_a_context_is_pruned_before_and_after(opened: Open, tmp_path: Path
         assert "Now fix the refunds" in text
         aside = view.made.proposal.aside if view.made else ()
         assert aside
-        await place.press("y")
+        await place.press("ctrl+s")
         assert len(place.shown) == len(aside)
         assert place.commands[-1] == f"workbench stash prune --budget 300 {transcript} --apply"
         await place.press("u")
@@ -269,7 +269,7 @@ async def test_a_segment_is_pinned_into_the_pack(opened: Open, kept: dict[str, C
     """Plan opens with the segment among what must be in the pack."""
     async with opened() as place:
         await place.go("error")
-        await place.press("plus")
+        await place.press("i")
         plan = place.app.section
         assert isinstance(plan, PlanScreen)
         assert plan.asked.pinned == ("error",)
