@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from workbench.entry.project import OpenedProject
     from workbench.entry.services.metrics import Measured
+    from workbench.entry.services.running import RunningSessions
     from workbench.lists.tables import TableRebuild
     from workbench.memory.learnings.service import LearningService
     from workbench.plan.workspace import Progress
@@ -75,6 +76,9 @@ class AppEngine:
     _opened: OpenedProject | None = None
     _lists: OpenedProject | None = None
     _workspace: OpenedProject | None = None
+    _running: RunningSessions | None = None
+    follows_transcripts: bool = False
+    """Whether somebody looks at running sessions: only then are transcripts looked at for changes."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -160,6 +164,14 @@ class AppEngine:
                 _ = self._lists.kept_tables
             return self._lists
 
+    def running(self) -> RunningSessions:
+        """Return what knows the running sessions, one for all looks: it reads transcripts as they grow."""
+        from workbench.entry.services.running import RunningSessions
+
+        if self._running is None:
+            self._running = RunningSessions(self.lists())
+        return self._running
+
     def close(self) -> None:
         """Free the connections to tables, without waiting for jobs: who still reads opens one for that."""
         for opened in (self._opened, self._lists, self._workspace):
@@ -183,6 +195,8 @@ class AppEngine:
         found |= {
             f"home/{name}": opened.home_journal.revision(name) for name in opened.home_journal.streams()
         }
+        if self._running is not None and self.follows_transcripts:
+            found["agents/transcripts"] = self._running.traces()
         return found
 
     def _open_workspace(self) -> OpenedProject:

@@ -352,9 +352,16 @@ class PlanActions(SectionScreen):
 
     def action_save(self) -> None:
         """Start an episode with this task and this pack."""
-        if self.plan is not None:
-            job = partial(work.start_episode, self.engine, self.asked, self.plan)
-            self.ask("Saving", job, partial(self._saved, self.asked, self.plan), group="save", writes=True)
+        plan, asked = self.plan, self.asked
+        if plan is None:
+            return
+        from screens.sessions.beginning import ask_name  # not for the first paint
+
+        def named(name: str) -> None:
+            job = partial(work.start_episode, self.engine, asked, plan, name)
+            self.ask("Saving", job, partial(self._saved, asked, plan), group="save", writes=True)
+
+        ask_name(self, plan.task, named)
 
     def _handed_over(self, plan: ShownPlan, session: str = "") -> None:
         job = partial(work.record_use, self.engine, plan, session)
@@ -364,8 +371,7 @@ class PlanActions(SectionScreen):
         self._handed_over(plan, session)
         self.bench.log_action(asked.arguments("--session", session), session)
         self.bench.report(
-            f"Episode {session} is recorded.\nWhen the task is done: "
-            f"workbench episode end {session} --outcome success"
+            f"Episode {session} has begun: in Sessions it is among those that run, and ends there"
         )
 
 

@@ -140,8 +140,8 @@ def export_pack(
     return len(text)
 
 
-def start_episode(engine: AppEngine, asked: PlanQuery, plan: ShownPlan, job: Job) -> str:
-    """Start an episode with the task, record its pack in it, and return its session.
+def start_episode(engine: AppEngine, asked: PlanQuery, plan: ShownPlan, name: str, job: Job) -> str:
+    """Start an episode with the task under a name, record its pack in it, and return its session.
 
     Raises: UsageError, StoreError.
     """
@@ -150,7 +150,8 @@ def start_episode(engine: AppEngine, asked: PlanQuery, plan: ShownPlan, job: Job
 
     job.check()
     settings = engine.config.plan
-    request = asked.request(str(engine.root), settings.budget, settings.strict)
+    asked_for = asked.request(str(engine.root), settings.budget, settings.strict)
+    request = replace(asked_for, session_id=name)
     return record_pack(episode_service(engine.root, engine.config, BY), request, plan.response)
 
 

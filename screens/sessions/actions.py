@@ -230,7 +230,12 @@ class SessionActions(SectionScreen):
                 self.ask("Judging", asked, self._judged, writes=True)
 
         self.app.push_screen(
-            Ask(f"{what}: {outcome}", body="Why? May be left empty.", placeholder=_WHY[outcome]), answered
+            Ask(
+                f"{what}: {outcome}",
+                body="Why? May be left empty. A session that is open ends with it.",
+                placeholder=_WHY[outcome],
+            ),
+            answered,
         )
 
     def _ask_outcome(self) -> None:
@@ -244,6 +249,8 @@ class SessionActions(SectionScreen):
     def _judged(self, verdicts: Sequence[SessionVerdict]) -> None:
         self.judged = self.judged.did(verdicts)
         for one in verdicts:
+            if one.state:
+                self.bench.log_action(("episode", "end", one.session))
             self.bench.log_action(work.feedback_arguments(one), f"was {one.before}")
         self.bench.report(f"{work.feedback_title(tuple(verdicts))} (u undoes it)")
         self.table.set_marks(())

@@ -25,9 +25,10 @@ from screens.commands import bindings
 from screens.jobs import Failure, Job
 from screens.safe_text import shown, shown_lines
 from screens.sessions import work
-from screens.sessions.actions import SessionActions
 from screens.sessions.listing import SessionListing, SessionQuery, list_sessions, read_rows
 from screens.sessions.rows import COLUMNS, SessionClock, cells
+from screens.sessions.running import running_lines
+from screens.sessions.running_view import RunningView
 from screens.sessions.story import StoryLine, StoryPanel, story_lines
 from screens.sessions.work import TracedSession
 from screens.sitting import text_of, texts_of
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _FOLLOW_EVERY: Final = 0.4  # seconds between two questions while others write
 _REST: Final = 0.06  # seconds the cursor rests on a session before its story is shown
 _TICK: Final = 15.0  # seconds after which the age of open sessions is shown again
+_AGE: Final = 3.0  # seconds after which that of running sessions is
 _TEACH: Final = (
     "No sessions yet.\n\n"
     "A session is what a coding agent did for one prompt: the task, the files it read and changed, and how "
@@ -56,7 +58,7 @@ _TEACH: Final = (
 )
 
 
-class SessionsScreen(SessionActions):
+class SessionsScreen(RunningView):
     """Shows what was done here, one task at a time, follows what goes on, and takes feedback."""
 
     section: ClassVar[str] = "sessions"
@@ -99,6 +101,7 @@ class SessionsScreen(SessionActions):
             "sort": self.wanted.sort,
             "reverse": self.wanted.reverse,
             "folded": sorted(self._folded),
+            "running": self.shows_running,
             "judged": work.dump_history(self.judged),
         }
 
@@ -114,24 +117,31 @@ class SessionsScreen(SessionActions):
         )
         if text := text_of(kept, "filter"):
             self.filter.set_text(text)
+        self.shows_running = kept.get("running") is True
+        self.set_class(self.shows_running, "-running")
         self.table.focus()
         self.set_interval(_TICK, self._tick)
+        self.set_interval(_AGE, self.age)
 
     def stores(self) -> Iterable[str]:
         """Follow what is recorded of sessions."""
-        return ("sessions",)
+        return self.stores_of_view()
 
     # Asking.
 
     def load(self) -> None:
         """Ask for the sessions, at most some times a second however fast others write."""
-        if self.listing is None:
+        self.follow()
+        if self.listing is None and self.looked is None:
             self.list_again()
         else:
             self.bench.jobs.later("sessions/follow", _FOLLOW_EVERY, self.list_again)
 
     def list_again(self) -> None:
         """List what the filter lets through, in the order wanted; the cursor stays on its session."""
+        if self.shows_running:
+            self.look()
+            return
         self.wanted = replace(self.wanted, filter=self.filter.filter)
         rows = self.rows
         number = int(rows.numbers[self.table.cursor]) if rows else None
@@ -147,6 +157,8 @@ class SessionsScreen(SessionActions):
         self.say(f"sessions cannot be read: {failure.message}")
 
     def _listed(self, found: SessionListing) -> None:
+        if self.shows_running:
+            return
         before, self.listing = self.rows, found
         self.table.busy = ""
         self.set_class(not found.total, "-empty")
@@ -229,6 +241,9 @@ class SessionsScreen(SessionActions):
     # The story.
 
     def _tell(self) -> None:
+        if self.shows_running:
+            self.show_running()
+            return
         row = self.row
         if row is None or self.listing is None:
             self.current = None
@@ -236,6 +251,15 @@ class SessionsScreen(SessionActions):
             return
         asked = partial(work.read_story, self.engine, row.session_id)
         self.ask("Reading a session", asked, self._show, group="story", failed=self._unread, quiet=True)
+
+    def show_running(self) -> None:
+        """Show the running session under the cursor."""
+        running = self.running
+        if running is None:
+            self.current = None
+            self.query_one(StoryPanel).show_none()
+        else:
+            self._show(self.traced(running))
 
     def _unread(self, failure: Failure) -> None:
         self.current = None
@@ -247,14 +271,16 @@ class SessionsScreen(SessionActions):
         self._draw(same=same)
 
     def _draw(self, *, same: bool) -> None:
-        current, listing = self.current, self.listing
-        if current is None or listing is None:
+        current, seen = self.current, self.looked if self.shows_running else self.listing
+        if current is None or seen is None:
             return
         panel = self.query_one(StoryPanel)
         self._width = panel.text_width
-        clock, folded, width = listing.clock, self._folded, self._width
+        clock, folded, width, running = seen.clock, self._folded, self._width, self.running
 
         def made(job: Job) -> list[StoryLine]:
+            if running is not None:
+                return running_lines(running, clock, folded, width)
             return story_lines(current, clock, folded, width)
 
         def then(found: list[StoryLine]) -> None:
@@ -266,7 +292,9 @@ class SessionsScreen(SessionActions):
     def _tick(self) -> None:
         """Update how long open sessions have been quiet."""
         listing = self.listing
-        if listing is not None and self.is_current and listing.stories.open:
+        if self.shows_running and self.is_current:
+            self.look()
+        elif listing is not None and self.is_current and listing.stories.open:
             self.listing = replace(listing, clock=replace(listing.clock, now=time.time()))
             self.table.refresh_rows()
             self._draw(same=True)
@@ -277,7 +305,7 @@ class SessionsScreen(SessionActions):
 
     def _moment(self) -> float | None:
         row = self.row
-        return None if row is None else float(row.started_at)
+        return None if row is None or self.shows_running else float(row.started_at)
 
     # Messages.
 

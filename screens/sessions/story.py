@@ -60,16 +60,17 @@ def story_lines(
     """Return the lines of a session; of headings in `folded` only they themselves."""
     episode = story.trace.episode
     return [
-        *_task(episode, width),
-        *_branch("reads", _reads(story), folded, counted(len(episode.reads), "file")),
-        *_branch("edits", _edits(story), folded, counted(len(episode.changes), "file")),
+        *task_lines(episode, width),
+        *branch_lines("reads", _reads(story), folded, counted(len(episode.reads), "file")),
+        *branch_lines("edits", _edits(story), folded, counted(len(episode.changes), "file")),
         *_events(story, folded),
         *_outcome(story, clock, width),
         *_family(episode, story.family, clock, folded),
     ]
 
 
-def _task(episode: Episode, width: int) -> Iterator[StoryLine]:
+def task_lines(episode: Episode, width: int) -> Iterator[StoryLine]:
+    """Yield the task of an episode, in lines of a width."""
     glyph, name = source_of(episode.source)
     yield StoryLine(
         "task",
@@ -101,7 +102,10 @@ def _wrap_task(task: str, width: int) -> list[str]:
     return found or ["(no task)"]
 
 
-def _branch(name: str, inside: list[StoryLine], folded: Collection[str], note: str) -> Iterator[StoryLine]:
+def branch_lines(
+    name: str, inside: list[StoryLine], folded: Collection[str], note: str
+) -> Iterator[StoryLine]:
+    """Yield a heading and the lines below it, those only unless it is folded."""
     shut = name in folded and bool(inside)
     sign = "▸" if shut else "▾" if inside else " "
     yield StoryLine(
@@ -177,7 +181,7 @@ def _events(story: TracedSession, folded: Collection[str]) -> Iterator[StoryLine
     ]
     if others:
         inside = [_event(number, event) for number, event in others]
-        yield from _branch("events", inside, folded, counted(len(inside), "event"))
+        yield from branch_lines("events", inside, folded, counted(len(inside), "event"))
 
 
 def _event(number: int, event: Event) -> StoryLine:
@@ -252,7 +256,7 @@ def _family(
     about = f"{number}{of}".strip() or visible_line(episode.session_id)
     others = any(row.session_id != episode.session_id for row in siblings)
     inside = list(_near(episode, siblings, clock)) if others else []
-    yield from _branch("session", inside, folded, about)
+    yield from branch_lines("session", inside, folded, about)
     if episode.parent_session:
         yield StoryLine("id", FACT, Content.assemble("  ", shown(episode.session_id, "$text-muted")))
 

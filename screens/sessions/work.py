@@ -44,7 +44,7 @@ class TracedSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionVerdict:
-    """Feedback on a session, and what was known of it before."""
+    """Feedback on a session, and what was known of it before; `state` is open where this ended it."""
 
     session: str
     outcome: str
@@ -52,6 +52,7 @@ class SessionVerdict:
     before: str
     before_why: str
     task: str
+    state: str = ""
 
 
 def open_episodes(engine: AppEngine) -> EpisodeService:
@@ -85,18 +86,32 @@ def find_existing(root: Path, paths: Iterable[str]) -> frozenset[str]:
 def record_feedback(
     engine: AppEngine, sessions: Sequence[str], outcome: str, why: str, job: Job
 ) -> list[SessionVerdict]:
-    """Judge sessions; return what was known of each before. Raises: WorkbenchError."""
+    """Judge sessions, and end those that are open; return what was known of each before.
+
+    Raises: WorkbenchError.
+    """
     place = open_episodes(engine)
     done = []
     for number, session in enumerate(sessions):
         job.progress("Judging", number, len(sessions))
-        before = place.trace(session).episode
+        before = _trace(place, session).episode
+        known = before.outcome.value, before.rationale, head(before.task_text)[:_NAME]
+        if before.ended_at is None:
+            place.end(session)
         place.feedback(session, outcome, why)
-        name = head(before.task_text)[:_NAME]
-        done.append(
-            SessionVerdict(before.session_id, outcome, why, before.outcome.value, before.rationale, name)
-        )
+        is_open = "open" if before.ended_at is None else ""
+        done.append(SessionVerdict(before.session_id, outcome, why, *known, is_open))
     return done
+
+
+def _trace(place: EpisodeService, session: str) -> Trace:
+    try:
+        return place.trace(session)
+    except UsageError as error:
+        raise UsageError(
+            error.message,
+            hint="A session that is known from its transcript alone can be judged once it is imported.",
+        ) from error
 
 
 def repeat_feedback(engine: AppEngine, verdicts: Sequence[SessionVerdict], *, back: bool) -> None:
@@ -224,6 +239,9 @@ def _steps(values: object) -> tuple[Step, ...]:
 
 def _verdict(value: object) -> SessionVerdict | None:
     names = [field.name for field in fields(SessionVerdict)]
-    if not isinstance(value, Mapping) or not all(isinstance(value.get(name), str) for name in names):
+    if not isinstance(value, Mapping):
         return None
-    return SessionVerdict(**{name: value[name] for name in names})
+    given = {"state": "", **value}
+    if not all(isinstance(given.get(name), str) for name in names):
+        return None
+    return SessionVerdict(**{name: given[name] for name in names})

@@ -54,6 +54,7 @@ COMMANDS = tuple(
     episode start fix-it --session s1
     episode event s1 --type edit --file src/app.py
     episode list
+    episode running
     feedback s1 --outcome success
     memory status
     memory search token

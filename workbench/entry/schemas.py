@@ -27,6 +27,7 @@ from workbench.records.answers.project import (
     StatsReport,
 )
 from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
+from workbench.records.answers.running import RunningSessionsResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
 from workbench.records.answers.usage import UsageResponse
 
@@ -48,6 +49,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     PruneResponse,
     RankResponse,
     RetrieveResponse,
+    RunningSessionsResponse,
     StatsReport,
     UsageResponse,
 )

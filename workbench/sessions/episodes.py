@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from itertools import islice
+from itertools import chain, count, islice
 from typing import Any
 
 from workbench.errors import UsageError
@@ -113,6 +113,16 @@ class EpisodeService:
                     hint="An episode is one task: end it, and begin the next one under another id.",
                 )
         return session
+
+    def free_name(self, task: str) -> str:
+        """Return an id for a new session that people can type: words of its task, as `refund-stuck-orders`.
+
+        Raises: StoreError.
+        """
+        name = checks.name_of(task)
+        taken = {str(entry.body.get("session_id")) for entry in self.store.mentioning(f'"{name}')}
+        numbered = (f"{name}-{number}" for number in count(2))
+        return next(one for one in chain([name], numbered) if one not in taken)
 
     def event(
         self,

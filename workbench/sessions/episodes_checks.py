@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -24,6 +25,9 @@ MAX_PAYLOAD: Final = 64_000
 MAX_DEPTH: Final = 20
 MAX_WHOLE: Final = 2**53
 
+_NAME: Final = 40  # characters
+_NAME_WORDS: Final = 6
+_WORD = re.compile(r"[a-z0-9]+")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@#/+-]{0,199}")
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 
@@ -38,6 +42,19 @@ def session_id(given: str) -> str:
         f"{_short(given)!r} cannot be the id of a session",
         hint="Up to 200 letters, digits and ._:@#/+- make an id; leave it out to get one.",
     )
+
+
+def name_of(task: str) -> str:
+    """Return words of a task as an id, without its secrets; `task` where it has none in Latin letters."""
+    plain = unicodedata.normalize("NFKD", redact(_storable(task[:MAX_TEXT])).text).encode("ascii", "ignore")
+    words = [word for word in _WORD.findall(plain.decode().lower()) if len(word) > 2 or word.isdigit()]
+    name = ""
+    for word in words[:_NAME_WORDS]:
+        longer = f"{name}-{word}".lstrip("-")
+        if len(longer) > _NAME:
+            break
+        name = longer
+    return name or "task"
 
 
 def task_text(given: str) -> str:

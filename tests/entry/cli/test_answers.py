@@ -22,6 +22,7 @@ from workbench.records.answers.project import (
     StatsReport,
 )
 from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
+from workbench.records.answers.running import RunningSessionsResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
 from workbench.records.answers.usage import UsageResponse
 
@@ -46,6 +47,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     PruneResponse: ("stash", "prune", "--budget", "700", EXAMPLE, "--apply"),
     RankResponse: ("rank", TASK),
     RetrieveResponse: ("stash", "search", "tokens"),
+    RunningSessionsResponse: ("episode", "running"),
     StatsReport: ("stats",),
     UsageResponse: ("stats", "--usage"),
 }
@@ -88,6 +90,7 @@ def test_no_command_leaves_a_connection(project: Any, run: Any, connections: Con
         "memory list log",
         "rules conflicts list log",
         "episode list",
+        "episode running",
         "stash list",
     ):
         before = connections.made

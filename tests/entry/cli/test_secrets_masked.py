@@ -158,6 +158,7 @@ def keep_sessions(say: Callable[..., Ran], text: str, number: int, why: tuple[st
     payload = json.dumps({"why": text, text: number})
     say("episode", "event", session, "--type", "decision", "--payload", payload, *active)
     say("episode", "event", session, "--type", "edit", "--file", f"{text}.py", "--symbol", text)
+    say("episode", "running")
     say("episode", "end", session, "--outcome", "failed", "--evidence", text)
     say("feedback", session, "--outcome", "success", "--why", text)
     if number % 2:

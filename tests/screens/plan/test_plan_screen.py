@@ -454,9 +454,10 @@ async def test_a_plan_is_saved_as_an_episode(roastery: Path) -> None:
     app = WorkbenchApp(roastery, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         here = await write(pilot)
-        await press(pilot, "ctrl+s")
+        await press(pilot, "ctrl+s", "enter")
         line = lines(app)[-1]
         session = re.search(r"^workbench plan .*--session (\S+)", line)[1]  # type: ignore[index]
+        assert re.fullmatch("[a-z0-9-]+", session)  # words of the task
         trace = episode_service(roastery, here.engine.config, "cli").trace(session)
         assert trace.episode.task_text == TASK
         assert trace.episode.token_budget == 4000

@@ -380,7 +380,8 @@ def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
 
     engine = AppEngine(roastery)
     plan = work.make_plan(engine, PlanQuery(TASK), job())
-    session = work.start_episode(engine, PlanQuery(TASK), plan, job())
+    session = work.start_episode(engine, PlanQuery(TASK), plan, "refund-cards", job())
+    assert session == "refund-cards"
     trace = episode_service(roastery, engine.config, "cli").trace(session)
     assert trace.episode.task_text == TASK
     assert trace.events[0].payload["pack"]
@@ -391,7 +392,7 @@ def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
     assert used == {"rule_ids": [rule.id for rule in plan.rules], "session_id": session, "tool": ""}
     assert used["rule_ids"]
     with pytest.raises(UsageError):
-        work.start_episode(engine, PlanQuery("  "), plan, job())
+        work.start_episode(engine, PlanQuery("  "), plan, "nothing", job())
 
 
 def test_segments_of_the_stash_are_rows_with_what_made_their_scores(roastery: Path) -> None:

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from screens.app import WorkbenchApp
+from screens.engine import StoreChanged
 from screens.plan.screen import PlanScreen
 from screens.sessions.file_past import FilePastDialog
 from screens.sessions.screen import SessionsScreen
@@ -53,6 +54,11 @@ def told_by(screen: SessionsScreen) -> list[str]:
 def on_top(app: WorkbenchApp) -> object:
     """Return the screen that is shown, a dialog where there is one."""
     return app.screen
+
+
+def follows(app: WorkbenchApp) -> bool:
+    """Return whether transcripts are looked at for changes."""
+    return app.engine.follows_transcripts
 
 
 def commands(app: WorkbenchApp) -> list[str]:
@@ -448,6 +454,48 @@ async def test_marked_sessions_are_judged_together_and_undone_after_a_restart(fr
         assert len(commands(again)) == 2
 
 
+async def test_running_sessions_are_followed_begun_and_ended(fresh: Path) -> None:
+    """What each needed and was not given, as others record it; an outcome ends it; a new one is named."""
+    app = app_on(fresh)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "]")
+        screen = screen_of(app)
+        assert listed(screen) == ["notes"]
+        assert "not given 1 file it needed" in " ".join(told_by(screen))
+        assert follows(app)
+        assert set(screen.stores()) == {"sessions", "handovers", "transcripts"}
+        desk_of(fresh).event("notes", "edit", files=["roastery/money.py"])
+        app.post_message(StoreChanged(frozenset({"sessions"})))
+        await settle(pilot)
+        assert "▶ working  edit roastery/money.py" in told_by(screen)
+        await press(pilot, "r", *"success", "enter")
+        await answer(pilot, "they are good")
+        assert commands(app)[-2:] == [
+            "workbench episode end notes",
+            "workbench feedback notes --outcome success --why 'they are good'",
+        ]
+        ended = desk_of(fresh).trace("notes").episode
+        assert (ended.ended_at is not None, ended.outcome) == (True, Outcome.SUCCESS)
+        assert "✓ success  edit roastery/money.py" in told_by(screen)
+        await press(pilot, "u")
+        assert desk_of(fresh).trace("notes").episode.outcome is Outcome.UNKNOWN
+        await press(pilot, "c")
+        await answer(pilot, "Write the docs of refunds")
+        assert "write-the-docs-refunds" in screen_text(app)
+        await press(pilot, "enter")
+        assert listed(screen) == ["notes", "write-the-docs-refunds"]
+        assert screen.table.cursor_key == "write-the-docs-refunds"
+        assert desk_of(fresh).trace("write-the-docs-refunds").episode.task_text == "Write the docs of refunds"
+        app.show_section("log")
+        await settle(pilot)
+        assert not follows(app)
+        app.show_section("sessions")
+        await settle(pilot)
+        assert follows(app)
+        await press(pilot, "]")
+        assert "claude_code:u1" in listed(screen)
+
+
 # Elsewhere.
 
 
@@ -575,6 +623,10 @@ async def test_hostile_tasks_and_paths_are_literal(roastery: Path, frozen: None)
         assert not FORBIDDEN & set(screen_text(app))
         await press(pilot, "escape")
         assert any("a [/] <U+202E>␛[31m.py" in line for line in told_by(screen))
+        await press(pilot, "]")
+        assert len(listed(screen)) == len(HOSTILE)
+        assert any("a [/] <U+202E>␛[31m.py" in line for line in told_by(screen))
+        assert not FORBIDDEN & set(screen_text(app))
 
 
 async def test_the_screen(past: Path) -> None:

@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -70,20 +71,37 @@ def project_transcripts(roots: Sequence[str], home: Path, environment: Mapping[s
 
     All of Codex' are returned: what they belong to is inside. Raises: OSError.
     """
-    claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-    slugs = [_SLUG.sub("-", root)[:_SLUG_LENGTH] for root in roots]
     found: list[Path] = []
-    if claude.is_dir():
-        for directory in sorted(claude.iterdir()):
-            if directory.is_dir() and any(
-                directory.name == slug or directory.name.startswith(f"{slug}-") for slug in slugs
-            ):
-                found += sorted(path for path in directory.rglob("*.jsonl") if path.is_file())
+    for directory in _claude_directories(roots, home, environment):
+        found += sorted(path for path in directory.rglob("*.jsonl") if path.is_file())
     for name in ("sessions", "archived_sessions"):
         if (codex / name).is_dir():
             found += sorted(path for path in (codex / name).rglob("*.jsonl") if path.is_file())
     return tuple(found)
+
+
+def project_directories(
+    roots: Sequence[str], home: Path, environment: Mapping[str, str], days: Iterable[datetime]
+) -> tuple[Path, ...]:
+    """Return the directories in which sessions of a project write now: Codex has one for each of some days.
+
+    Raises: OSError.
+    """
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex") / "sessions"
+    return (
+        *_claude_directories(roots, home, environment),
+        *(codex / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}" for day in days),
+    )
+
+
+def _claude_directories(roots: Sequence[str], home: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
+    slugs = [_SLUG.sub("-", root)[:_SLUG_LENGTH] for root in roots]
+    for directory in sorted(claude.iterdir()) if claude.is_dir() else ():
+        ours = any(directory.name == slug or directory.name.startswith(f"{slug}-") for slug in slugs)
+        if ours and directory.is_dir():
+            yield directory
 
 
 def find_files(places: Iterable[Path]) -> tuple[Path, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
+    from workbench.records.answers.running import RunningSession
     from workbench.records.episodes import SessionRow, Trace
 
 _TASK = 60  # characters
@@ -106,6 +107,52 @@ def _rows(rows: Sequence[SessionRow], states: Sequence[str]) -> Iterator[tuple[s
     for cell in cells:
         parts = [f"{text:<{width}}" for text, width in zip(cell, widths, strict=False)]
         yield "  ".join([*parts, cell[6]]), cell[3]
+
+
+@command(examples=("workbench episode running", "workbench episode running --json"))
+def running() -> None:
+    """Show what agents do now: files read and changed, what they were given, rules kept and broken.
+
+    Known from hooks and from the transcripts that agents write. A session is listed until ten minutes after
+    its turn is over.
+    """
+    from workbench.entry.project import open_workspace
+    from workbench.entry.services.running import RunningSessions
+    from workbench.records.answers.running import RunningSessionsResponse
+
+    here = current()
+    place = open_workspace(here.project, here.settings().config)
+    found = RunningSessions(place).look()
+    if here.flags.json:
+        here.out.json(RunningSessionsResponse(found))
+        return
+    for one in found:
+        head = f"{one.session_id}  {one.state}, prompt {one.prompts:,}, last word {shown_time(one.last_at)}"
+        here.out.painted(here.out.style(visible_line(head), "1"))
+        for name, text in _running_lines(one):
+            here.out.data(visible_line(f"  {name:<12}{text}"))
+    if not found:
+        here.out.say("no session is running: `workbench install` adds the hooks that record them")
+
+
+def _running_lines(session: RunningSession) -> Iterator[tuple[str, str]]:
+    from workbench.sessions.running import was_missed, was_opened
+
+    yield "task", shorten(session.task, _TASK)
+    yield "now", session.now or "-"
+    yield "reads", _paths(one.path for one in session.files if one.read_at >= 0)
+    yield "edits", _paths(one.path for one in session.files if one.edited_at >= 0)
+    yield "given", f"{session.tokens:,} tokens in {counted(session.calls, 'hand-over')}"
+    yield "not given", _paths(one.path for one in session.files if was_missed(one))
+    yield "not opened", _paths(one.path for one in session.files if one.given and not was_opened(one))
+    for rule in session.rules:
+        yield rule.verdict, f"{rule.rule_id[:13]} {shorten(rule.text, _TASK)}"
+
+
+def _paths(paths: Iterable[str]) -> str:
+    found = list(paths)
+    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    return f"{', '.join(found[:_SHOWN])}{more}" or "-"
 
 
 @command(examples=("workbench episode show fix-login", "workbench episode show 01JD --json"))
