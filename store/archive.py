@@ -130,6 +130,23 @@ class Archive:
             self._settle({copy.path: copy for copy in rows})
         return count
 
+    def forget(self, before: float, *, dry: bool) -> tuple[int, int]:
+        """Remove the copies that were made before a time in seconds; return how many, and their bytes.
+
+        `dry` only counts. Raises: StoreError.
+        """
+        old = []
+        with translated(f"looking through {self.root}"):
+            for copy in self.copies():
+                with suppress(FileNotFoundError):
+                    if (self.root / copy.name).stat().st_mtime < before:
+                        old.append(copy)
+        if old and not dry:
+            rows = [copy for copy in self.copies() if copy not in old]
+            self.max_bytes = sum(copy.stored for copy in rows)
+            self._settle({copy.path: copy for copy in rows})
+        return len(old), sum(copy.stored for copy in old)
+
     def _copy(self, source: ArchiveSource, order: int) -> Copy | None:
         """Write a copy; None if it is more than fits at all."""
         private_dir(self.root)

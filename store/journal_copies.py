@@ -124,7 +124,7 @@ def _goes_on(root: Path, stream: str) -> bool:
     """Whether a journal begins with its copy, which then catches up; so it seems while somebody writes."""
     try:
         with locks.exclusive(lock_path(root, stream), timeout=0):
-            return _catch_up(root, stream)
+            return catch_up(root, stream)
     except StoreBusy:
         return True
     except StoreError:
@@ -133,7 +133,7 @@ def _goes_on(root: Path, stream: str) -> bool:
 
 def _damage(root: Path, stream: str) -> JournalDamage | None:
     with locks.exclusive(lock_path(root, stream), timeout=LOCK_TIMEOUT):
-        if _catch_up(root, stream):
+        if catch_up(root, stream):
             return None
         journal, copy = (_read(path) for path in _files(root, stream))
     start = _common_lines(journal, copy)
@@ -159,10 +159,10 @@ def _follow(root: Path, stream: str, before: os.stat_result, data: bytes) -> Non
             return
     finally:
         os.close(descriptor)
-    _catch_up(root, stream)
+    catch_up(root, stream)
 
 
-def _catch_up(root: Path, stream: str) -> bool:
+def catch_up(root: Path, stream: str) -> bool:
     """Add to a copy what its journal has beyond it; False if the journal does not begin with it.
 
     Raises: JournalError.

@@ -9,23 +9,34 @@ language models and files that repairs set aside are removed: whoever asks next 
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from store import locks
-from store.files import read_state, translated, write_atomic
-from store.journal_copies import ASIDE, copy_path
-from store.journal_files import LOCK_TIMEOUT, list_streams, lock_path, stream_path
+from store.files import open_state, read_state, sync_data, sync_dir, translated, write_atomic
+from store.journal_copies import ASIDE, catch_up, copy_path
+from store.journal_files import (
+    BINARY,
+    LOCK_TIMEOUT,
+    list_streams,
+    lock_path,
+    readable_end,
+    reading_stream,
+    stream_path,
+)
 from store.journal_lines import decode_line, encode_line
 from store.runs import list_runs
 from store.tables import FILE as TABLES
-from workbench.errors import JournalError
+from workbench.errors import JournalError, StoreBusy, StoreError
 from workbench.ports import Entry
+from workbench.records.dataclass import dataclass
 
 KEPT_INDEX: Final = "transcripts"
 """What imports saw: without it the sessions that were taken out would be imported again."""
@@ -41,6 +52,14 @@ ChangeBytes = Callable[[bytes], bytes | None]
 """What becomes of a file or of a line that no entry can be read from; None if it goes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """How many lines of a journal became others or went, and how many bytes fewer it has."""
+
+    lines: int
+    freed: int
+
+
 def rewrite_journals(root: Path, change: Change, other: ChangeBytes, *, dry: bool) -> dict[str, int]:
     """Write each journal again as a change leaves it; return how many lines of which are changed by it.
 
@@ -48,31 +67,77 @@ def rewrite_journals(root: Path, change: Change, other: ChangeBytes, *, dry: boo
     """
     found = {}
     for stream in list_streams(root):
-        with locks.exclusive(lock_path(root, stream), timeout=LOCK_TIMEOUT):
-            before = _lines(root, stream)
-            after = [_changed(stream, line, change, other) for line in before]
-            count = sum(old != new for old, new in zip(before, after, strict=True))
-            if count:
-                found[stream] = count
-            if count and not dry:
-                data = b"".join(filter(None, after))
-                copy = copy_path(root, stream)
-                copied = copy.exists()
-                with translated(f"removing {copy}"):
-                    copy.unlink(missing_ok=True)
-                write_atomic(stream_path(root, stream), data)
-                if copied:
-                    write_atomic(copy, data)
+        done = rewrite_stream(root, stream, partial(_changed, stream, change=change, other=other), dry=dry)
+        if done.lines:
+            found[stream] = done.lines
     return found
 
 
-def _lines(root: Path, stream: str) -> list[bytes]:
-    """Return the lines of a journal, each with its newline but for an unfinished last one."""
-    with translated(f"reading the journal {stream}", JournalError):
-        return [line for line in re.split(rb"(?<=\n)", read_state(stream_path(root, stream))) if line]
+def rewrite_stream(root: Path, stream: str, change: ChangeBytes, *, dry: bool) -> Rewriting:
+    """Write a journal again as `change` leaves each of its lines, and its copy; `dry` only counts.
+
+    A line is given with its newline, but for an unfinished last one. What is there at first is read while
+    others may append; they wait for what they appended meanwhile. A process that is killed leaves the journal
+    as it was or as it is to be, and at worst no copy, which the next append makes.
+    Raises: JournalError, StoreError, StoreBusy.
+    """
+    path, copy = stream_path(root, stream), copy_path(root, stream)
+    beside = path.with_name(f".{path.name}.rewrite")
+    with ExitStack() as held, translated(f"rewriting the journal {stream}", JournalError):
+        try:
+            source = held.enter_context(os.fdopen(open_state(path, os.O_RDONLY | BINARY), "rb"))
+        except FileNotFoundError:
+            return Rewriting(0, 0)
+        if dry:
+            return _rewrite_lines(source, None, change)
+        held.enter_context(locks.exclusive(root / "locks" / "rewrite.lock", timeout=LOCK_TIMEOUT))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY
+        target = held.enter_context(os.fdopen(open_state(beside, flags), "wb"))
+        held.callback(beside.unlink, missing_ok=True)
+        end = readable_end(source)
+        source.seek(0)
+        first = _rewrite_lines(source, target, change, end)
+        held.enter_context(locks.exclusive(lock_path(root, stream), timeout=LOCK_TIMEOUT))
+        if not os.path.samestat(os.fstat(source.fileno()), path.stat()):
+            raise StoreBusy(f"the journal {stream} was replaced meanwhile", hint="Run it again.")
+        rest = _rewrite_lines(source, target, change)
+        done = Rewriting(first.lines + rest.lines, first.freed + rest.freed)
+        if not done.lines:
+            return done
+        target.flush()
+        sync_data(target.fileno())
+        copied = copy.exists()
+        if copied and not catch_up(root, stream):
+            raise StoreError(
+                f"the journal {stream} is not what was written into it",
+                hint="`workbench doctor --repair` brings it back, --accept keeps it; then run this again.",
+            )
+        copy.unlink(missing_ok=True)
+        os.replace(beside, path)
+        sync_dir(path.parent)
+        if copied:
+            catch_up(root, stream)
+    return done
 
 
-def _changed(stream: str, line: bytes, change: Change, other: ChangeBytes) -> bytes | None:
+def _rewrite_lines(
+    source: IO[bytes], target: IO[bytes] | None, change: ChangeBytes, end: int | None = None
+) -> Rewriting:
+    """Write what becomes of the lines from where a file is, up to `end` or its end."""
+    at = source.tell()
+    lines = freed = 0
+    while (end is None or at < end) and (line := source.readline()):
+        at += len(line)
+        made = change(line)
+        if made != line:
+            lines += 1
+            freed += len(line) - len(made or b"")
+        if target is not None and made:
+            target.write(made)
+    return Rewriting(lines, freed)
+
+
+def _changed(stream: str, line: bytes, *, change: Change, other: ChangeBytes) -> bytes | None:
     entry = decode_line(line)
     if not isinstance(entry, Entry):
         return other(line)
@@ -82,17 +147,32 @@ def _changed(stream: str, line: bytes, change: Change, other: ChangeBytes) -> by
     return None if made is None else encode_line(made)
 
 
-def remove_projections(root: Path) -> None:
-    """Remove what can be made again from the journals and the files. Raises: StoreError, StoreBusy."""
+def stream_lines(root: Path, stream: str) -> Iterator[bytes]:
+    """Yield the lines of a journal as they are, each with its newline. Raises: JournalError."""
+    with reading_stream(root, stream) as file:
+        left = 0 if file is None else readable_end(file)
+        if file is not None:
+            file.seek(0)
+            while left > 0 and (line := file.readline()):
+                left -= len(line)
+                yield line
+
+
+def remove_projections(root: Path, kinds: Sequence[str] = ()) -> None:
+    """Remove what can be made again from the journals and the files, of indexes these kinds or all.
+
+    Raises: StoreError, StoreBusy.
+    """
     with translated(f"removing what was made from the journals of {root}"):
         with locks.FairLock(root / "locks", "tables", _PATIENCE).exclusive():
             for path in root.glob(f"{TABLES}*"):
                 path.unlink(missing_ok=True)
         with locks.exclusive(root / "locks" / "index.lock", timeout=_PATIENCE):
             for path in (root / "index").glob("*"):
-                if not path.name.startswith((f"{KEPT_INDEX}-", f"{KEPT_INDEX}.")):
+                kind = re.split(r"[-.]", path.name)[0]
+                if kind in kinds if kinds else kind != KEPT_INDEX:
                     _remove(path)
-        for name in _MADE:
+        for name in () if kinds else _MADE:
             _remove(root / name)
 
 

@@ -248,9 +248,14 @@ class HooksConfig:
 
 @dataclass(frozen=True, slots=True)
 class StoreConfig:
-    """The state on disk. `metrics` keeps figures for `workbench stats`."""
+    """The state on disk. `metrics` keeps figures for `workbench stats`.
+
+    What was recorded of sessions is kept for `keep_days`, always with 0; of past tasks that plans weigh their
+    words, files and outcome stay. What was curated stays.
+    """
 
     metrics: bool = True
+    keep_days: Count = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,8 +360,8 @@ USER_ONLY = frozenset(
     models.background models.ranking models.llm models.llm_url plan.ml_mode
     rerank.top rerank.weight rerank.timeout rerank.cross_encoder rerank.intent
     grepai.search grepai.timeout clipboard.mode clipboard.file
-    store.metrics sessions.archive sessions.archive_mb rules.home rules.recheck rules.recheck_top
-    rules.recheck_timeout rules.variant rules.variant_share
+    store.metrics store.keep_days sessions.archive sessions.archive_mb rules.home
+    rules.recheck rules.recheck_top rules.recheck_timeout rules.variant rules.variant_share
     cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
     stash.keep_days stash.max_segments stash.max_tokens stash.collect
     stash.models stash.summary_tokens stash.summary_timeout

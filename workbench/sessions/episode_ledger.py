@@ -12,6 +12,7 @@ from dataclasses import field
 
 import msgspec
 
+from workbench.errors import JournalError
 from workbench.ports import Entry
 from workbench.records.conversion import convert, decode_msgpack
 from workbench.records.dataclass import dataclass
@@ -41,7 +42,7 @@ MAX_HEAD = 500
 _SPARE = 2_000  # episodes held beyond the limit before the oldest are let go
 
 Entries = Iterable[tuple[int, Entry]]
-_FORMAT = 3
+_FORMAT = 4
 _LIVE = frozenset({EVENT, ENDED, FEEDBACK})
 _Changes = list[tuple[bytes, str, int, int, bytes]]
 _Row = tuple[int, dict[str, int], _Changes, list[str], bool, str, str, list[int], str]
@@ -58,7 +59,7 @@ class Remembered:
 
 @dataclass(slots=True)
 class EpisodeLedger:
-    """The episodes of a journal up to `offset`.
+    """The episodes of a journal up to `offset`. `last` is where its last line begins, and its entry's id.
 
     `alive` maps the id of every episode that has ended and is not forgotten to (time, offset after its first
     line, how complete its story is); `tasks` holds the newest `limit` of them, and may hold older ones.
@@ -68,6 +69,7 @@ class EpisodeLedger:
 
     limit: int
     offset: int = 0
+    last: tuple[int, str] = (0, "")
     alive: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     tasks: dict[str, Remembered] = field(default_factory=dict)
     live: dict[str, tuple[Episode, int]] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class _Saved(msgspec.Struct):
     format: int
     limit: int
     offset: int
+    last: tuple[int, str]
     events: int
     malformed: int
     alive: dict[str, tuple[int, int, int]]
@@ -114,14 +117,18 @@ def _remember(episode: Episode) -> Remembered:
 def fold(ledger: EpisodeLedger, read: Callable[[int], Entries]) -> None:
     """Bring a ledger up to the end of the journal; `read(start)` yields (offset after the line, entry).
 
+    Raises: JournalError if the journal was replaced by another one, such as one that was purged.
     Reads only what is new, unless an episode that was let go is among the newest again because newer ones
     were forgotten, or something was added to one that had ended before.
     """
-    before = ledger.events
+    before, (start, known) = ledger.events, ledger.last
     again: set[str] = set()
-    for after, entry in read(ledger.offset):
+    entries = iter(read(start))
+    if known and ((first := next(entries, None)) is None or first[1].id != known):
+        raise JournalError("the journal of sessions was replaced", hint="Run `workbench rebuild`.")
+    for after, entry in entries:
         ledger.events += _apply(ledger, after, entry, again)
-        ledger.offset = after
+        ledger.last, ledger.offset = (ledger.offset, entry.id), after
         if len(ledger.tasks) > ledger.limit + _SPARE:
             _let_go(ledger)
     if ledger.events != before:
@@ -249,7 +256,7 @@ def pack_ledger(ledger: EpisodeLedger) -> bytes:
     """Return a ledger as bytes for `unpack_ledger`."""
     tasks = {session: _row(ledger.tasks[session]) for session in newest(ledger)}
     live = {session: (after, _write_episode(episode)) for session, (episode, after) in ledger.live.items()}
-    counts = (ledger.limit, ledger.offset, ledger.events, ledger.malformed)
+    counts = (ledger.limit, ledger.offset, ledger.last, ledger.events, ledger.malformed)
     saved = _Saved(_FORMAT, *counts, ledger.alive, tasks, live)
     return msgspec.msgpack.encode(saved)
 
@@ -263,7 +270,8 @@ def unpack_ledger(data: bytes) -> EpisodeLedger:
     if not tasks.keys() <= saved.alive.keys():
         raise ValueError("the ledger holds tasks of no episode")
     live = {session: (_read(text), after) for session, (after, text) in saved.live.items()}
-    return EpisodeLedger(saved.limit, saved.offset, saved.alive, tasks, live, saved.events, saved.malformed)
+    places = (saved.limit, saved.offset, saved.last)
+    return EpisodeLedger(*places, saved.alive, tasks, live, saved.events, saved.malformed)
 
 
 def _write_episode(episode: Episode) -> str:

@@ -233,7 +233,8 @@ class PastKeeper:
         except JournalError:
             if not self._ledger.offset:
                 raise
-            self._ledger = EpisodeLedger(limit)  # the journal was replaced: what is known of it is of another
+            # The journal was replaced: what is known of it is of another.
+            self.past, self._ledger = None, EpisodeLedger(limit)
             fold(self._ledger, partial(_read, journal))
         return self._ledger
 
@@ -252,7 +253,7 @@ class PastKeeper:
         same = past is not None and past.limit == limit and past.trust == self.store.trust
         if past is not None and same and past.mark == mark and self.store.journal.size(STREAM) == past.offset:
             return past
-        ledger = self._caught_up(limit)
+        ledger, past = self._caught_up(limit), self.past
         if past is not None and same and ledger.events == past.events:
             history, heads, templates = past.history, past.heads, past.templates
         else:

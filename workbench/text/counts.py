@@ -10,6 +10,17 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def shown_bytes(count: float) -> str:
+    """Return a number of bytes as people read it: `312 B`, `4.0 kB`, `1.3 GB`."""
+    if count < 1000:
+        return f"{count:,.0f} B"
+    for unit in ("kB", "MB"):
+        count /= 1000
+        if count < 999.95:
+            return f"{count:.1f} {unit}"
+    return f"{count / 1000:,.1f} GB"
+
+
 def tenths(chance: float) -> str:
     """Return a probability in tenths, never as certain or impossible: `in 8 of 10`."""
     count = round(chance * 10)

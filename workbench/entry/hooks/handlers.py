@@ -223,6 +223,10 @@ def _on_end(project: OpenedProject, config: Config, call: HookCall) -> HookReply
 
     reply = _record(project, config, call, record_stop)
     archive_session(project, config, call)
+    if config.store.keep_days:
+        from workbench.entry.services.retention import purge_daily
+
+        purge_daily(project)
     return reply
 
 

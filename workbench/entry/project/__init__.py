@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from store.git_process import git_version
     from store.git_repository import Repository, remote_addresses, resolve, share_history, work_trees
     from store.journal_copies import JournalDamage
+    from store.journal_files import list_streams
+    from store.journal_lines import decode_line, encode_line
     from store.lists.sessions import SessionList, session_family
     from store.locks import lock_waits
     from store.metrics import LOCK, LOCKS, Call, Measurements, record_call
@@ -34,7 +36,16 @@ if TYPE_CHECKING:
         state_notes,
         work_state,
     )
-    from store.purge import remains, remove_projections, remove_runs, rewrite_files, rewrite_journals
+    from store.purge import (
+        Rewriting,
+        remains,
+        remove_projections,
+        remove_runs,
+        rewrite_files,
+        rewrite_journals,
+        rewrite_stream,
+        stream_lines,
+    )
     from store.runs import list_runs, open_run, put_run, write_rows
     from store.sandbox import ColumnType, StatementRows
     from store.search_index import SearchIndex, build_search_index, load_search_index
@@ -77,7 +88,12 @@ _NAMES = {
     "store.locks": "lock_waits",
     "store.metrics": "LOCK LOCKS record_call",
     "store.project_state": "give_consent project_id project_root repository_at state_notes work_state",
-    "store.purge": "remains remove_projections remove_runs rewrite_files rewrite_journals",
+    "store.journal_files": "list_streams",
+    "store.journal_lines": "decode_line encode_line",
+    "store.purge": (
+        "Rewriting remains remove_projections remove_runs rewrite_files rewrite_journals rewrite_stream"
+        " stream_lines"
+    ),
     "store.runs": "list_runs open_run put_run write_rows",
     "store.search_index": "SearchIndex build_search_index load_search_index",
     "store.table_notes": "table_notes",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject
+from workbench.entry.services.retention import retention_findings
 from workbench.errors import WorkbenchError
 from workbench.records.answers.project import DoctorFinding, State
 from workbench.rules.curation.ledger import RuleLedger
@@ -333,6 +334,7 @@ _QUESTIONS: Mapping[str, Callable[[OpenedProject], Iterator[DoctorFinding]]] = {
     "stash": _stash,
     "indexes": _indexes,
     "sessions": _sessions,
+    "retention": retention_findings,
     "rules": rule_findings,
     "tables": _tables,
     "locks": _locks,

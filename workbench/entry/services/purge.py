@@ -44,7 +44,7 @@ _PARTS: Final = ("id", "segment_id", "learning_id")
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """What a purge took out, or would: lines of journals by name, transcripts, replays, files.
+    """What a purge took out, or would: lines of journals by name, transcripts, replays, files; bytes freed.
 
     `remaining` are files that still hold it; `notes` say what is not the workbench's to change.
     """
@@ -54,6 +54,7 @@ class PurgeReport:
     transcripts: int
     replays: int
     files: int
+    freed: int = 0
     remaining: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -149,7 +150,7 @@ def purge_project(project: OpenedProject, *, dry: bool) -> PurgeReport:
     size = sum(1 for path in project.state.rglob("*") if path.is_file())
     if not dry:
         try:
-            for path in (path for place in _places(project) for path in place.iterdir()):
+            for path in (path for place in state_places(project) for path in place.iterdir()):
                 if path.name not in ("config.toml", ".gitignore"):
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
             with suppress(FileNotFoundError):
@@ -163,14 +164,14 @@ def purge_project(project: OpenedProject, *, dry: bool) -> PurgeReport:
 
 def _run(project: OpenedProject, purge: _Purge, *, dry: bool) -> PurgeReport:
     journals: dict[str, int] = {}
-    roots = tuple(dict.fromkeys((*_places(project), project.home)))
+    roots = tuple(dict.fromkeys((*state_places(project), project.home)))
     for root in roots:
         found = rewrite_journals(root, purge.entry, purge.other, dry=dry)
         journals |= {
             name if root == project.state else f"home: {name}": count for name, count in found.items()
         }
     transcripts = project.archive().rewrite(purge.copy, dry=dry)
-    replays = sum(remove_runs(place, purge.other, dry=dry) for place in _places(project))
+    replays = sum(remove_runs(place, purge.other, dry=dry) for place in state_places(project))
     log = hook_log(project.environment)
     homes = (place_file(project.root, project.environment), log, *log.parent.glob(f"{log.name}.*"))
     files = rewrite_files(homes, purge.file, dry=dry)
@@ -183,7 +184,7 @@ def _run(project: OpenedProject, purge: _Purge, *, dry: bool) -> PurgeReport:
     return replace(report, remaining=tuple(map(str, left)))
 
 
-def _places(project: OpenedProject) -> tuple[Path, ...]:
+def state_places(project: OpenedProject) -> tuple[Path, ...]:
     """Return where state of a project is: also in the user's home, from when it could not be written."""
     elsewhere = fallback_root(project.root, project.home)
     return (

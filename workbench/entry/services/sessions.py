@@ -46,7 +46,7 @@ from workbench.sessions.importers.places import (
     same_address,
     transcript,
 )
-from workbench.text.counts import counted
+from workbench.text.counts import counted, shown_bytes
 
 if TYPE_CHECKING:
     from workbench.entry.project import Archive, FileHistory, SessionList
@@ -112,6 +112,11 @@ def import_sessions(
     if missing:
         report.skipped["files that went away or cannot be read"] += len(missing)
         report.notes += missing
+    if not wanted.dry_run:
+        from workbench.entry.services.retention import purge_daily
+
+        if (taken := purge_daily(project)) is not None and not taken.empty:
+            report.notes.append(f"retention took {taken.what}: {shown_bytes(taken.freed)} fewer")
     return Imported(report, archive.dropped, archive.refused)
 
 

@@ -96,6 +96,7 @@ def test_what_is_older_goes_and_what_was_curated_stays(project: Any, run: Any) -
     """A moment in the past takes nothing, one in the future every session."""
     filled(project, run)
     assert "nothing is kept" in run("purge", "--before", "7d", "--yes").out
+    assert "nothing is kept" in run("purge", "--due", "--yes").out
 
     assert run("purge", "--before", "2999-01-01", "--yes").code == exits.OK
 
@@ -119,5 +120,11 @@ def test_a_project_is_forgotten(project: Any, home: Path, run: Any) -> None:
 
 def test_one_thing_is_purged_at_a_time(project: Any, run: Any) -> None:
     """Nothing, two things and a text that is everywhere are refused with the next step."""
-    for given in ([], ["--project", "--before", "1d"], ["--secret", "ab"], ["--before", "soon"]):
+    for given in (
+        [],
+        ["--project", "--before", "1d"],
+        ["--due", "--project"],
+        ["--secret", "ab"],
+        ["--before", "soon"],
+    ):
         assert run("purge", *given, "--yes").code == exits.USAGE, given

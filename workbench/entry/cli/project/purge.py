@@ -13,7 +13,7 @@ from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.inputs import read_input
 from workbench.entry.project import open_project
 from workbench.errors import UsageError
-from workbench.text.counts import counted
+from workbench.text.counts import counted, shown_bytes
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _MAX_TEXT = 1 << 20  # bytes
 @command(
     examples=(
         "workbench purge --session 18acf4bf",
+        "workbench purge --due",
         "workbench purge --before 90d --yes",
         'printf %s "$LEAKED" | workbench purge --secret -',
         "workbench purge --project --dry-run",
@@ -34,14 +35,25 @@ _MAX_TEXT = 1 << 20  # bytes
 )
 @click.option("--session", metavar="ID", help="A session and what was stashed and learned of it.")
 @click.option("--before", metavar="TIME", help="Sessions and events that ended before: 90d, 2026-01-31.")
+@click.option("--due", is_flag=True, help="What is older than store.keep_days keeps.")
 @click.option("--secret", metavar="TEXT", help="A text wherever it stands; - reads it from stdin.")
 @click.option("--project", "everything", is_flag=True, help="All that is kept of this project.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def purge(
-    session: str | None, before: str | None, secret: str | None, everything: bool, dry_run: bool, yes: bool
+    session: str | None,
+    before: str | None,
+    due: bool,
+    secret: str | None,
+    everything: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> int:
     """Take a session, what is old, a text or the project out of all that is kept.
+
+    With --due what retention takes by itself, at most once a day: what was recorded of sessions before the
+    days of store.keep_days. Of past tasks that plans weigh their words, files and outcome stay, and so does
+    what was curated. With --before nothing of such sessions stays but what was curated.
 
     Journals with their copies and copies of transcripts are written again, kept replays that hold it removed;
     tables and indexes are made again by whoever asks next. There is no undo, so it says first what would go,
@@ -49,10 +61,13 @@ def purge(
     yours and transcripts of agents are named, never touched.
     """
     from workbench.entry.services import purge as service
+    from workbench.entry.services.retention import purge_due
 
     given = [option for option in (session, before, secret) if option is not None]
-    if len(given) + everything != 1:
-        raise UsageError("one of --session, --before, --secret and --project is needed", hint="Give one.")
+    if len(given) + everything + due != 1:
+        raise UsageError(
+            "one of --session, --before, --due, --secret and --project is needed", hint="Give one."
+        )
     here = current()
     opened = open_project(here.project, here.settings().config)
 
@@ -61,6 +76,8 @@ def purge(
             return service.purge_session(opened, session, dry=dry)
         if before is not None:
             return service.purge_before(opened, since_time(before), dry=dry)
+        if due:
+            return purge_due(opened, dry=dry)
         return service.purge_project(opened, dry=dry) if secret is None else purge_secret(dry)
 
     text = "" if secret is None else _text(secret)
@@ -109,6 +126,8 @@ def _show(here: Invocation, found: PurgeReport, verdict: str) -> None:
     for one in counts:
         if one[0]:
             here.out.data(visible_line(f"  {counted(*one)}"))
+    if found.freed > 0:
+        here.out.data(f"  {shown_bytes(found.freed)} fewer")
 
 
 def _text(secret: str) -> str:

@@ -1,0 +1,214 @@
+"""What was recorded goes when it is old enough: as a job that a person runs, or once a day by itself.
+
+By itself nothing goes that the look of a day before did not find due already, so that a clock that jumped
+takes nothing: after a jump, as after a week without a look, the next look only notes what would go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from workbench.entry.project import (
+    Rewriting,
+    decode_line,
+    encode_line,
+    list_streams,
+    remove_projections,
+    rewrite_stream,
+    stream_lines,
+    write_atomic,
+)
+from workbench.entry.services.handovers import STREAM as HANDOVERS
+from workbench.entry.services.purge import PurgeReport, state_places
+from workbench.errors import UsageError
+from workbench.ports import Entry
+from workbench.records.answers.project import DoctorFinding, State
+from workbench.records.dataclass import dataclass
+from workbench.sessions.episodes_fold import FORGOTTEN, STREAM
+from workbench.sessions.retention import SessionAges, past_task, read_head
+from workbench.text.counts import counted, shown_bytes
+
+if TYPE_CHECKING:
+    from workbench.entry.project import OpenedProject
+
+DAY: Final = 86_400.0
+_WEEK: Final = 7 * DAY
+_MOST: Final = 64 << 20
+"""Bytes of the stream of sessions up to which retention runs by itself: seconds, at a session's end."""
+_FILE: Final = "retention.json"
+_MEMORY: Final = "memory/"
+_PASSING: Final = frozenset({"iteration", "correction.said"})
+_DERIVED: Final = ("history", "memory")
+"""Kinds of indexes that hold what was recorded of sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionState:
+    """When retention last looked (seconds), when it last took something, and what that was."""
+
+    looked: float = 0.0
+    took: float = 0.0
+    freed: int = 0
+    due: Mapping[str, int] = field(default_factory=dict)
+
+
+def purge_due(project: OpenedProject, *, dry: bool, cutoff: float | None = None) -> PurgeReport:
+    """Take out what is older than the setting keeps, or than a moment in seconds.
+
+    Events of sessions, what they were given, iterations and copies of transcripts go. A session that is among
+    the past tasks that plans weigh stays as one, without its text; what was curated stays as it is.
+    Raises: UsageError if everything is kept; StoreError, StoreBusy.
+    """
+    days = project.config.store.keep_days
+    if not days:
+        raise UsageError(
+            "everything is kept: store.keep_days is 0", hint="`workbench config set store.keep_days 90`."
+        )
+    now = project.clock.now()
+    moment = datetime.fromtimestamp(now - days * DAY if cutoff is None else cutoff, UTC)
+    before = moment.isoformat(timespec="microseconds")[:-6] + "Z"
+    counts: Counter[str] = Counter()
+    freed = 0
+    for root in state_places(project):
+        for stream in sorted(list_streams(root), key=lambda one: one != STREAM):
+            change = _change(project, root, stream, before, moved=bool(counts[STREAM]))
+            done = Rewriting(0, 0) if change is None else rewrite_stream(root, stream, change, dry=dry)
+            counts[stream] += done.lines
+            freed += done.freed
+        if counts.total() and not dry:
+            remove_projections(root, _DERIVED)
+            if root == project.state and project.latest("project") is not None:
+                project.workspace.sync()  # or the next command would read the past again
+    copies, packed = project.archive().forget(moment.timestamp(), dry=dry)
+    report = PurgeReport(
+        f"what was recorded before {before[:10]}", +counts, copies, 0, 0, freed=freed + packed
+    )
+    _note(project, report, took=0.0 if dry or report.empty else now)
+    return report
+
+
+def purge_daily(project: OpenedProject) -> PurgeReport | None:
+    """Do what is due, at most once a day; None where nothing is to be done, or only a look was taken.
+
+    Raises: StoreError, StoreBusy.
+    """
+    days, state, now = project.config.store.keep_days, retention_state(project), project.clock.now()
+    if not days or DAY > now - state.looked >= 0 or not 0 < project.journal.size(STREAM) <= _MOST:
+        return None
+    if not state.looked or not DAY <= now - state.looked <= _WEEK:
+        purge_due(project, dry=True)
+        return None
+    return purge_due(project, dry=False, cutoff=state.looked - days * DAY)
+
+
+def retention_state(project: OpenedProject) -> RetentionState:
+    """Return what is noted of retention, of an unreadable note nothing."""
+    with suppress(OSError, ValueError, TypeError):
+        return RetentionState(**json.loads((project.state / _FILE).read_text(encoding="utf-8")))
+    return RetentionState()
+
+
+def retention_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
+    """Yield whether anything is kept longer than it is to be, for `doctor`."""
+    days, state = project.config.store.keep_days, retention_state(project)
+    lines = sum(state.due.values())
+    if not days:
+        yield DoctorFinding("retention", State.OK, "everything is kept (store.keep_days is 0)")
+    elif lines:
+        text = f"{counted(lines, 'record')} are older than {counted(days, 'day')}"
+        yield DoctorFinding("retention", State.NOTE, text, "`workbench purge --due` takes them out.")
+    else:
+        day = datetime.fromtimestamp(state.took, UTC).date()
+        took = f", last taken out on {day}: {shown_bytes(state.freed)}" if state.took else ""
+        yield DoctorFinding("retention", State.OK, f"{counted(days, 'day')}{took}")
+
+
+def _note(project: OpenedProject, report: PurgeReport, *, took: float) -> None:
+    before = retention_state(project)
+    state = {
+        "looked": project.clock.now(),
+        "took": took or before.took,
+        "freed": report.freed if took else before.freed,
+        "due": {} if took else {**report.journals, "transcripts": report.transcripts},
+    }
+    write_atomic(project.state / _FILE, json.dumps(state).encode())
+
+
+_Change = Callable[[bytes], "bytes | None"]
+
+
+def _change(project: OpenedProject, root: Path, stream: str, before: str, *, moved: bool) -> _Change | None:
+    """Return what becomes of the lines of a stream, None where all stay.
+
+    `moved` says that the stream of sessions was rewritten before.
+    """
+    if stream == STREAM:
+        return _sessions_change(project, root, before)
+    if stream == HANDOVERS:
+        return _handover_change(before, moved=moved)
+    if not stream.startswith(_MEMORY):
+        return None
+
+    def passing(line: bytes) -> bytes | None:
+        head = read_head(line)
+        return None if head is not None and head.kind in _PASSING and head.at < before else line
+
+    return passing
+
+
+def _sessions_change(project: OpenedProject, root: Path, before: str) -> _Change | None:
+    """Return what becomes of the lines of sessions, None if all stay."""
+    ages = SessionAges()
+    for line in stream_lines(root, STREAM):
+        if (head := read_head(line)) is not None:
+            ages.add(head)
+    due = ages.due(before)
+    if not due:
+        return None
+    weighed = due & ages.newest_tasks(project.config.index.history_commits)
+    found: defaultdict[str, list[Entry]] = defaultdict(list)
+    for line in stream_lines(root, STREAM) if weighed else ():
+        if (head := read_head(line)) is not None and (session := head.body.session_id) in weighed:
+            entry = decode_line(line)
+            if isinstance(entry, Entry):
+                found[session].append(entry)
+    kept = {session: tasks for session, entries in found.items() if (tasks := past_task(entries))}
+    stays = {one.id: encode_line(one) for tasks in kept.values() for one in tasks}
+    gone = due - kept.keys()
+
+    def change(line: bytes) -> bytes | None:
+        head = read_head(line)
+        if head is None:
+            return line
+        named = head.body.session_ids
+        if head.kind == FORGOTTEN and isinstance(named, list):
+            return None if named and gone.issuperset(map(str, named)) else line
+        return stays.get(head.id) if head.body.session_id in due else line
+
+    return change
+
+
+def _handover_change(before: str, *, moved: bool) -> _Change:
+    """Return what becomes of hand-overs: where sessions moved in their stream, times order both."""
+
+    def change(line: bytes) -> bytes | None:
+        head = read_head(line)
+        if head is None:
+            return line
+        if head.at < before:
+            return None
+        if not moved or b'"seen":' not in line:
+            return line
+        body = json.loads(line)
+        body["body"]["seen"] = -1
+        entry = Entry(body["id"], body["at"], body["kind"], body["by"], body["body"])
+        return encode_line(entry)
+
+    return change
