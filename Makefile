@@ -104,8 +104,9 @@ coverage: $(VENV)/.dev ## run the tests and report which lines none of them reac
 chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether the next command works (4 minutes)
 	@$(PYTHON_) -m bench.chaos
 
-fuzz: $(VENV)/.dev ## ask the HTTP server what its document allows and what it does not, at length
-	@FUZZ_EXAMPLES=100 $(PYTHON_) -m pytest -q -n 0 -o faulthandler_timeout=0 tests/entry/http/test_fuzz.py
+fuzz: $(VENV)/.dev ## send the HTTP and the MCP server what they allow and what they do not, at length
+	@FUZZ_EXAMPLES=100 $(PYTHON_) -m pytest -q -n 0 -o faulthandler_timeout=0 tests/entry/http/test_fuzz.py \
+		tests/entry/mcp/test_fuzz.py
 
 format: $(VENV)/.dev ## format the code
 	@$(PYTHON_) -m ruff format .

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Unpack
+from typing import Final, Unpack
 
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.episodes import episode_service
@@ -13,6 +13,8 @@ from workbench.plan.render import STYLES
 from workbench.records.plan import Detail, MlMode, PlanRequest, QueryType
 from workbench.records.requests import WorkContext
 from workbench.sessions.episodes_checks import one_of
+
+MOST_TOKENS: Final = 1_000_000_000  # of a budget
 
 
 def plan_request(  # noqa: PLR0913 - what a plan can be asked for
@@ -43,6 +45,8 @@ def plan_request(  # noqa: PLR0913 - what a plan can be asked for
         raise UsageError("the task is empty", hint='Say what is to be done, such as "fix the login".')
     if limit < 1:
         raise UsageError(f"a budget of {limit} tokens holds nothing", hint="Give at least 1.")
+    if limit > MOST_TOKENS:
+        raise UsageError("the budget is larger than any context", hint=f"Give at most {MOST_TOKENS:,}.")
     found = work_context(project, **known)
     scenario, step = found.scenario, found.step
     if session and not ("scenario" in known and "step" in known):
