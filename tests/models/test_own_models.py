@@ -93,6 +93,18 @@ def test_every_reader_sees_a_switch_at_its_next_question(journal: FileJournal) -
         ("linear", "weights", "no object"),
         ("trees", {"schema": 1, "models": {LEXICAL_MODEL: {"model_id": "x"}}}, "malformed"),
         ("calibration", {"schema": 1, "relevance": {LEXICAL_MODEL: [-1, 0]}}, "slope"),
+        ("adapter", {"schema": 1, "embedding": "m", "rank": 2, "down": "!", "up": ""}, "malformed"),
+        (
+            "adapter",
+            {"schema": 1, "embedding": "m", "rank": 2, "down": "ADwAPA==", "up": "ADw="},
+            "do not fit",
+        ),
+        ("adapter", {"schema": 1, "embedding": "m", "rank": 1, "down": "AHw=", "up": "ADw="}, "not a number"),
+        (
+            "adapter",
+            {"schema": 1, "embedding": "", "rank": 1, "down": "ADw=", "up": "ADw="},
+            "which embeddings",
+        ),
         ("ollama_rerank", {"schema": 1, "model": ""}, "no model"),
         ("forest", {"schema": 1}, "no models of the kind"),
     ],
@@ -103,7 +115,7 @@ def test_what_cannot_be_used_is_refused_and_the_packaged_model_ranks(
     """Whatever is wrong with a document is named; a plan goes on with what comes with the program."""
     with pytest.raises(ModelError, match=reason):
         check_params(kind, params)
-    if kind in ("ollama_rerank", "forest"):
+    if kind in ("ollama_rerank", "forest", "adapter"):  # those change the order of files otherwise
         return
     body = {"model_id": "damaged", "model_kind": kind, "version": "1", "created_at": 1, "params": params}
     if params == linear(**{NAME: math.nan}):

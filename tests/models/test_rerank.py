@@ -21,6 +21,7 @@ from workbench.models.rerank import (
     SYSTEM,
     CachedModel,
     FileExcerpt,
+    Patience,
     classify_task,
     question,
     rate_by_encoder,
@@ -143,6 +144,26 @@ def test_a_server_that_fails_gives_a_reason(ollama: Any, cache: AnswerCache) -> 
     assert "ollama pull huge" in rate(Ollama(ollama.url, "huge"), cache).failed
     ollama.server.server_close()
     assert rate(Ollama("http://127.0.0.1:9", "tiny"), cache, HASTY).failed
+
+
+def test_a_model_that_hangs_is_not_asked_for_a_while(cache: AnswerCache) -> None:
+    """After two long waits nothing is asked for a minute; a quick failure counts otherwise."""
+    now, waits, asked = [0.0], [6.0, 1.0, 6.0, 6.0, 6.0], []
+
+    class Hanging(ScriptedModel):
+        def complete_json(self, *_: Any, **__: Any) -> Any:
+            asked.append(now[0])
+            now[0] += waits[len(asked) - 1]
+            raise ModelError("no answer")
+
+    source = CachedModel(Hanging(), cache, patience=Patience(lambda: now[0]))
+    for _ in range(4):
+        assert rate_by_language(source, TASK, FILES, timeout=6).failed.startswith("no answer")
+    assert "asked again after a minute" in rate_by_language(source, TASK, FILES, timeout=6).failed
+    assert "asked again" in classify_task(source, TASK, timeout=6).failed
+    now[0] += 60
+    assert rate_by_language(source, TASK, FILES, timeout=6).failed.startswith("no answer")
+    assert len(asked) == 5
 
 
 def test_lines_of_files_stay_on_this_machine(ollama: Any, cache: AnswerCache) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from workbench.errors import ModelError, UsageError
 from workbench.plan.baseline import baseline_files
 from workbench.plan.intent import parse_intent
 from workbench.plan.planner import rank as plan_rank
+from workbench.plan.semantics import QueryAdapter
 from workbench.project.manifests import parse_manifest
 from workbench.replay.systems import GROUPS, Situation, leave_out, load_models, parse_systems, rank
 from workbench.replay.timeline import RepositoryTimeline
@@ -104,6 +106,20 @@ def test_vector_goes_by_past_tasks_of_like_meaning(project: Any) -> None:
     hybrid = rank(SYSTEMS["hybrid"], situation(project, alike), MODELS)
     assert hybrid is not None
     assert (hybrid.model.model_id, hybrid.fallback) == ("files-v2", False)
+
+
+def test_an_adapter_compares_the_task_otherwise(project: Any) -> None:
+    """A model with one ranks by its cosines; the plain model beside it does not notice."""
+    alike, other = (np.asarray(row, np.float32) for row in ([0.9, 0, 0, 0, 0], [0, 0, 0.9, 0, 0]))
+    now = replace(situation(project, alike), adapted=lambda adapter: other)
+    main = MODELS.by_id["files-v2"]
+    nothing = np.zeros((1, 1), np.float32)
+    with_own = replace(main, model_id="files-v2+own", adapter=QueryAdapter("m", nothing, nothing))
+    before, after = now.candidates(main), now.candidates(with_own)
+    column = before.names.index("affinity_semantic")
+    expected = situation(project, other).candidates(main).values[:, column]
+    assert after.values[:, column].tolist() == expected.tolist()
+    assert before.values[:, column].tolist() != expected.tolist()
 
 
 def test_bm25_goes_by_the_words_of_files(project: Any) -> None:

@@ -147,7 +147,13 @@ class Project:
             return found.response
 
     def rank(
-        self, task: str, *, top: int | None = None, query_type: str = "", strict: bool | None = None
+        self,
+        task: str,
+        *,
+        top: int | None = None,
+        query_type: str = "",
+        strict: bool | None = None,
+        ml_mode: str = "",
     ) -> RankResponse:
         """Return the files that matter for a task, the likeliest first, at most `top`. Raises: as `plan`."""
         from workbench.entry.services.plan import rank_for, ranked_files
@@ -155,15 +161,8 @@ class Project:
 
         host = self._host
         with host.operation("rank") as work:
-            request = plan_request(work.project, task, query_type=query_type, strict=strict)
-            found = rank_for(
-                work.project,
-                work.measurement,
-                request.task,
-                query_type=request.query_type,
-                strict=request.strict,
-                progress=host.progress,
-            )
+            request = plan_request(work.project, task, query_type=query_type, strict=strict, ml_mode=ml_mode)
+            found, _ = rank_for(work.project, work.measurement, request, progress=host.progress)
             return ranked_files(found, work.project.planner.confident, top)
 
     def replay(

@@ -8,7 +8,10 @@ has the same answer. What a rating may change is bounded where it is used (`work
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import Any, Final, Protocol
 
 from workbench.errors import ModelError
@@ -23,10 +26,18 @@ MAX_TASK: Final = 3_000  # characters
 MAX_QUESTION: Final = 14_000
 """Tokens of the question, estimated from above."""
 
+LONG: Final = 5.0
+"""Seconds after which a question without an answer counts as hanging."""
+
+HANGS: Final = 2
+PAUSE: Final = 60.0
+"""Seconds for which a model is not asked after `HANGS` questions hung."""
+
 BEST: Final = 10
 _ANSWER_TOKENS: Final = 12  # a file: its id, a number, what is between
 _INTENT_TOKENS: Final = 24
 _LEAST: Final = 200  # characters of a file's lines, however many files there are
+_PAUSED: Final = "did not answer in time twice and is asked again after a minute."
 _KINDS: Final = tuple(kind.value for kind in QueryType if kind is not QueryType.UNKNOWN)
 
 Answers = Cache[Mapping[str, Any]]
@@ -116,13 +127,33 @@ class PairScorer(Protocol):
         ...
 
 
+class Patience:
+    """Whether a model that let two questions in a row wait for long is asked at all; for one process."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._hung = 0
+        self._until = -math.inf
+
+    def paused(self) -> bool:
+        """Whether nothing is asked now."""
+        return self.clock() < self._until
+
+    def answered(self, waited: float, failed: bool) -> None:
+        """Take note of a question that was waited for so many seconds."""
+        self._hung = self._hung + 1 if failed and waited >= LONG else 0
+        if self._hung >= HANGS:
+            self._until = self.clock() + PAUSE
+
+
 @dataclass(frozen=True, slots=True)
 class CachedModel:
-    """A language model, where its answers are kept, and how tokens are counted."""
+    """A language model, where its answers are kept, how tokens are counted, and how long it is borne with."""
 
     model: LanguageModel
     cache: Answers
     count_tokens: CountTokens = utf8_bound
+    patience: Patience = field(default_factory=Patience)
 
 
 def rate_by_language(
@@ -224,7 +255,11 @@ def _answer(
     value = kept.get("value")
     if isinstance(value, Mapping) and usable(value):
         return _Answer(value, Cost(model.model, _count(kept.get("prompt")), _count(kept.get("answer"))), True)
+    if source.patience.paused():
+        return _Answer(None, Cost(model.model, 0, 0, f"{model.model} {_PAUSED}"))
+    began = source.patience.clock()
     found = ask(model, system, data, shape, timeout=timeout, max_tokens=max_tokens, count_tokens=count)
+    source.patience.answered(source.patience.clock() - began, found.value is None)
     cost = found.cost
     if found.value is None:
         return _Answer(None, cost)

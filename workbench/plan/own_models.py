@@ -1,18 +1,23 @@
 """What models of a project change in its ranking: their documents, checked, and applied to a packaged model.
 
 Kinds: `linear` adds a few weights to the score of the first files, `trees` is a ranking model of its own,
-`calibration` turns scores into chances, `ollama_rerank` configures the second stage. A document is checked
+`calibration` turns scores into chances, `adapter` maps the vector of a task before it is compared with past
+ones, `ollama_rerank` configures the second stage. A document is checked
 whenever it is loaded: one that is damaged, or of a later version, is refused and nothing else changes.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench.errors import ModelError
 from workbench.models.registry import (
@@ -25,14 +30,18 @@ from workbench.models.registry import (
     model_name,
 )
 from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, RankingModel, load_model, parse_model
+from workbench.plan.semantics import QueryAdapter
 
 if TYPE_CHECKING:
     from workbench.ports import Journal
+
+Float32 = NDArray[np.float32]
 
 SCHEMA: Final = 1
 LINEAR: Final = "linear"
 TREES: Final = "trees"
 CALIBRATION: Final = "calibration"
+ADAPTER: Final = "adapter"
 OLLAMA_RERANK: Final = "ollama_rerank"
 _MOST: Final = 20.0  # a larger weight would be all that counts
 _HINT: Final = "Train another: `workbench model train`."
@@ -114,6 +123,32 @@ def _check_trees(params: Mapping[str, Any]) -> None:
             raise ModelError(f"it asks for unknown features: {', '.join(unknown[:5])}", hint=_HINT)
 
 
+def adapter_params(adapter: QueryAdapter) -> dict[str, object]:
+    """Return the document of an adapter: its matrices as base64 of float16, row by row."""
+    parts = {name: _packed(matrix) for name, matrix in (("down", adapter.down), ("up", adapter.up))}
+    return {"schema": SCHEMA, "embedding": adapter.embedding, "rank": adapter.down.shape[1], **parts}
+
+
+def _packed(matrix: Float32) -> str:
+    return base64.b64encode(matrix.astype("<f2").tobytes()).decode("ascii")
+
+
+def read_adapter(params: Mapping[str, Any]) -> QueryAdapter:
+    """Return the adapter of a document. Raises: ModelError; KeyError, TypeError, ValueError if malformed."""
+    if not isinstance(params["embedding"], str) or not params["embedding"]:
+        raise ModelError("it does not say which embeddings it maps", hint=_HINT)
+    rank = int(_number(params["rank"], "the rank", 1, 1024))
+    down, up = (
+        np.frombuffer(base64.b64decode(params[name], validate=True), "<f2").astype(np.float32)
+        for name in ("down", "up")
+    )
+    if not down.size or down.size != up.size or down.size % rank:
+        raise ModelError("its matrices do not fit each other", hint=_HINT)
+    if not (np.isfinite(down).all() and np.isfinite(up).all()):
+        raise ModelError("its matrices hold what is not a number", hint=_HINT)
+    return QueryAdapter(params["embedding"], down.reshape(-1, rank), up.reshape(rank, -1))
+
+
 def _check_rerank(params: Mapping[str, Any]) -> None:
     if not isinstance(params["model"], str) or not params["model"].strip():
         raise ModelError("it names no model to ask", hint=_HINT)
@@ -125,10 +160,11 @@ def _check_rerank(params: Mapping[str, Any]) -> None:
         raise ModelError("it was made for other questions than this version asks", hint=_REGISTER)
 
 
-_CHECKS: Final[Mapping[str, Callable[[Mapping[str, Any]], None]]] = {
+_CHECKS: Final[Mapping[str, Callable[[Mapping[str, Any]], object]]] = {
     LINEAR: _check_linear,
     TREES: _check_trees,
     CALIBRATION: _check_calibration,
+    ADAPTER: read_adapter,
     OLLAMA_RERANK: _check_rerank,
 }
 
@@ -143,7 +179,7 @@ def apply_models(base: RankingModel, models: Mapping[str, RegisteredParams]) -> 
     Its id then names both: `files-v2+own-linear-…`. Raises: ModelError.
     """
     made, used = base, []
-    for kind in (TREES, LINEAR, CALIBRATION):
+    for kind in (TREES, LINEAR, CALIBRATION, ADAPTER):
         found = models.get(kind)
         if found is None:
             continue
@@ -156,6 +192,8 @@ def apply_models(base: RankingModel, models: Mapping[str, RegisteredParams]) -> 
         elif kind == CALIBRATION and base.model_id in found.params["relevance"]:
             slope, offset = found.params["relevance"][base.model_id]
             made = replace(made, relevance=(float(slope), float(offset)))
+        elif kind == ADAPTER and base.model_id == DEFAULT_MODEL:
+            made = replace(made, adapter=read_adapter(found.params))
         if made is not before:
             used.append(found.model_id)
     return replace(made, model_id="+".join((base.model_id, *used))) if used else base

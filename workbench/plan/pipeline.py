@@ -65,6 +65,50 @@ class Plan:
     stashed: Mapping[str, FoundSegment] = field(default_factory=dict)
 
 
+def without_models(planner: Planner) -> Planner:
+    """Return a planner that goes by words and structure alone: `ml_mode` off."""
+    return replace(planner, embedder=None, embedder_note="", recheck=None, search=None)
+
+
+def rank_request(
+    workspace: Workspace,
+    planner: Planner,
+    request: PlanRequest,
+    *,
+    baseline: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Ranking, SecondLook | None]:
+    """Rank files as a request asks for it, with a second stage where one is wanted, or as the baseline does.
+
+    Raises: StaleProject under `strict`; UsageError for something pinned or excluded that is not there; errors
+    of the store and git.
+    """
+    started = time.perf_counter()
+    ranking = rank(
+        workspace,
+        planner,
+        request.task,
+        query_type=request.query_type,
+        strict=request.strict,
+        progress=progress,
+        pinned=request.pinned,
+        excluded=request.excluded,
+    )
+    if baseline:
+        from workbench.plan.baseline import baseline_files  # parsers of manifests, which no other plan needs
+
+        ordered = baseline_files(workspace, ranking.intent.predicted, ranking.model)
+        pinned = set(ranking.overrides.pinned).difference(found.path for found in ordered)
+        left = (one for one in ranking.files if one.path in pinned)
+        return replace(ranking, files=(*ordered, *left)), None
+    if request.ml_mode is not MlMode.FULL and planner.search is None:
+        return ranking, None
+    from workbench.plan.second_stage import look_again  # only where something else may be asked
+
+    look = look_again(workspace, planner, request, ranking, started)
+    return look.ranking, look
+
+
 def plan(
     workspace: Workspace,
     planner: Planner,
@@ -82,33 +126,11 @@ def plan(
     With `baseline` the files are in the order of the layers their kind of task is routed to, which is what
     every ranking is compared with.
     """
-    stages: dict[str, float] = {}
     clock = time.perf_counter()
     if request.ml_mode is MlMode.OFF:
-        planner = replace(planner, embedder=None, embedder_note="", recheck=None, search=None)
-    ranking = rank(
-        workspace,
-        planner,
-        request.task,
-        query_type=request.query_type,
-        strict=request.strict,
-        progress=progress,
-        pinned=request.pinned,
-        excluded=request.excluded,
-    )
-    if baseline:
-        from workbench.plan.baseline import baseline_files  # parsers of manifests, which no other plan needs
-
-        ordered = baseline_files(workspace, ranking.intent.predicted, ranking.model)
-        pinned = set(ranking.overrides.pinned).difference(found.path for found in ordered)
-        left = (one for one in ranking.files if one.path in pinned)
-        ranking = replace(ranking, files=(*ordered, *left))
-    again: SecondLook | None = None
-    if not baseline and (request.ml_mode is MlMode.FULL or planner.search is not None):
-        from workbench.plan.second_stage import look_again  # only where something else may be asked
-
-        again = look_again(workspace, planner, request, ranking, clock)
-        ranking, stages = again.ranking, {**again.stages}
+        planner = without_models(planner)
+    ranking, again = rank_request(workspace, planner, request, baseline=baseline, progress=progress)
+    stages = {**again.stages} if again else {}
     left_out = dict.fromkeys(ranking.overrides.excluded, EXCLUDED)
     if request.received:
         left_out = dict.fromkeys(request.received, RECEIVED) | left_out

@@ -132,8 +132,14 @@ def rank(
     note = ""
     if planner.own is not None:
         model, note = planner.own(model, intent.task_fingerprint)
+        if past.index is not None and model.adapter is not None and model.adapter.embedding != vector.model:
+            note = note or f"the project's adapter is not used: it maps vectors of {model.adapter.embedding}"
     ranked = rank_files(
-        workspace.view, intent, model, semantic=lambda: past.compared(vector), also=overrides.pinned
+        workspace.view,
+        intent,
+        model,
+        semantic=lambda: past.compared(vector, model.adapter),
+        also=overrides.pinned,
     )
     return Ranking(intent, ranked, synced, model, past, vector, overrides, own, note)
 

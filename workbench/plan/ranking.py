@@ -25,6 +25,7 @@ from workbench.errors import ModelError
 from workbench.places import data_file
 from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.representations import Shares
+from workbench.plan.semantics import QueryAdapter
 from workbench.plan.signals import prepare_query
 from workbench.plan.snippets import FEATURES, ChunkModel
 from workbench.plan.trees import Trees, parse_trees
@@ -48,7 +49,7 @@ class RankingModel:
     `seeds` weigh the first look; `relevance` = (slope, offset) of a logistic that turns a score into the
     probability that the file is needed; `trained_on` names the repositories it has seen. `confidence` is the
     logistic of `plan/confidence.py`: slopes of both inputs and the offset. `correction` are weights of a
-    project's own, added to what the first files score.
+    project's own, added to what the first files score; `adapter` maps a task's vector before it is compared.
     """
 
     model_id: str
@@ -59,6 +60,7 @@ class RankingModel:
     trees: Trees | None = None
     confidence: tuple[float, float, float] | None = None
     correction: Mapping[str, float] = field(default_factory=dict)
+    adapter: QueryAdapter | None = None
 
     @property
     def reorders(self) -> bool:

@@ -152,7 +152,7 @@ def _ranked(workspace: Workspace, ranking: Ranking, paths: Sequence[str]) -> Ite
 def _rank_again(
     workspace: Workspace, ranking: Ranking, intent: Intent, also: Sequence[str]
 ) -> tuple[RankedFile, ...]:
-    semantic = lambda: ranking.past.compared(ranking.vector)  # noqa: E731
+    semantic = lambda: ranking.past.compared(ranking.vector, ranking.model.adapter)  # noqa: E731
     return rank_files(workspace.view, intent, ranking.model, semantic=semantic, also=also)
 
 

@@ -28,6 +28,26 @@ MAX_HEAD = 300
 MAX_TASK = 1_000
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryAdapter:
+    """A linear map of query vectors that was fitted to a project's past [img 9]: v + (v @ down) @ up.
+
+    embedding: identity of the model whose vectors it maps; down float32 [d, r], up float32 [r, d].
+    """
+
+    embedding: str
+    down: Float32
+    up: Float32
+
+    def adapt(self, vector: Float32, embedding: str) -> Float32:
+        """Return a unit vector float32 [d], the given one where another model made it."""
+        if embedding != self.embedding or len(vector) != len(self.down):
+            return vector
+        moved = vector + (vector @ self.down) @ self.up
+        length = float(np.linalg.norm(moved))
+        return vector if not length or not np.isfinite(length) else np.asarray(moved / length, np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class KnownPast:
     """The index of past tasks' vectors; or None and why, empty where nothing is missing."""
@@ -35,10 +55,14 @@ class KnownPast:
     index: VectorIndex | None
     missing: str = ""
 
-    def compared(self, vector: TaskVector) -> Float32 | None:
+    def compared(self, vector: TaskVector, adapter: QueryAdapter | None = None) -> Float32 | None:
         """Return the task's cosines to the past ones, float32 [tasks], 0 where unknown or far; or None."""
         query = vector.get() if self.index is not None else None
-        return None if query is None or self.index is None else np.nan_to_num(self.index.cosines(query))
+        if query is None or self.index is None:
+            return None
+        if adapter is not None:
+            query = adapter.adapt(query, vector.model)
+        return np.nan_to_num(self.index.cosines(query))
 
 
 def head_texts(heads: Sequence[str]) -> list[str]:
@@ -55,6 +79,7 @@ class TaskVector:
 
     def __init__(self, embedder: TextVectors | None, task: TaskText) -> None:
         self.failure = ""
+        self.model = "" if embedder is None else embedder.model
         self._vector: Float32 | None = None
         self._thread: threading.Thread | None = None
         if embedder is not None:

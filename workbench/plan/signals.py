@@ -188,7 +188,7 @@ def history_signals(view: RankingView, query: Query, semantic: Float32 | None = 
     """
     count = view.index.count
     signals: dict[str, Float32] = {}
-    age = np.exp2(-np.arange(view.history.size) / 1500.0).astype(np.float32)
+    age = _ages(view)
     whole, association = task_weights(view.history, query.terms)
     head, _ = task_weights(view.history, query.head_terms)
     for name, similarity in (("affinity", whole), ("affinity_head", head)):
@@ -198,8 +198,7 @@ def history_signals(view: RankingView, query: Query, semantic: Float32 | None = 
     signals["affinity_folder"] = _by_folder(view, signals["affinity_head"])
     signals["affinity_role"] = _by_role(view, _best(whole) ** 2 * age)
     if semantic is not None:
-        signals["affinity_semantic"] = _spread(view, _best(np.maximum(semantic - 0.2, 0)) ** 2 * age)
-        signals["affinity_semantic_best"] = _spread_max(view, np.maximum(semantic, 0) * age)
+        signals.update(meaning_signals(view, semantic))
     causal = np.zeros(view.history.size, dtype=np.float32)
     for reference in query.intent.entities.issue_refs:
         causal[list(view.history.issues.get(reference, ()))] = 1.0
@@ -211,6 +210,19 @@ def history_signals(view: RankingView, query: Query, semantic: Float32 | None = 
     signals["fix_share"] = view.fix_share
     assert all(len(signal) == count for signal in signals.values())
     return signals
+
+
+def meaning_signals(view: RankingView, semantic: Float32) -> dict[str, Float32]:
+    """What past tasks of like meaning touched; semantic: float32 [tasks], cosines of the task to them."""
+    age = _ages(view)
+    return {
+        "affinity_semantic": _spread(view, _best(np.maximum(semantic - 0.2, 0)) ** 2 * age),
+        "affinity_semantic_best": _spread_max(view, np.maximum(semantic, 0) * age),
+    }
+
+
+def _ages(view: RankingView) -> Float32:
+    return np.exp2(-np.arange(view.history.size) / 1500.0).astype(np.float32)
 
 
 def _best(similarity: Float32) -> Float32:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from workbench.errors import GitError, ParseError
 from workbench.plan.compose import Pack
 from workbench.plan.intent import understand_prompt
 from workbench.plan.planner import Planner
-from workbench.plan.semantics import head_texts, task_text
+from workbench.plan.semantics import QueryAdapter, head_texts, task_text
 from workbench.project.declared import Manifest
 from workbench.project.manifests import is_manifest, parse_manifest
 from workbench.project.workers import spread
@@ -76,14 +77,18 @@ class Vectors:
 
     rows: Mapping[str, int]
     matrix: Float32
+    model: str = ""
 
-    def compared(self, heads: Sequence[str], task: TaskText) -> Float32 | None:
+    def compared(
+        self, heads: Sequence[str], task: TaskText, adapter: QueryAdapter | None = None
+    ) -> Float32 | None:
         """Return float32 [heads], cosines of a task to past ones; None if one of them has no vector."""
         wanted = [self.rows.get(text, -1) for text in head_texts(heads)]
         query = self.rows.get(task_text(task), -1)
         if not wanted or query < 0 or min(wanted) < 0:
             return None
-        return cosines(self.matrix[wanted], self.matrix[query])
+        vector = self.matrix[query]
+        return cosines(self.matrix[wanted], vector if adapter is None else adapter.adapt(vector, self.model))
 
 
 @dataclass(slots=True)
@@ -157,8 +162,10 @@ class ReplayEngine:
 
     def _situation(self, task: ReplayTask, moment: Moment, intent: Intent) -> Situation:
         heads = [known.head for known in moment.past]
-        semantic = None if self.vectors is None else self.vectors.compared(heads, intent.task)
-        return Situation(intent, moment, lambda: self._read_manifests(moment), semantic)
+        if self.vectors is None:
+            return Situation(intent, moment, lambda: self._read_manifests(moment))
+        compared = partial(self.vectors.compared, heads, intent.task)
+        return Situation(intent, moment, lambda: self._read_manifests(moment), compared(), compared)
 
     def _answer(
         self, system: System, situation: Situation, task: ReplayTask

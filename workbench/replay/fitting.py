@@ -66,11 +66,10 @@ class TaskSample:
         return bool(sound and self.relevant.any() and not self.relevant.all())
 
 
-@dataclass(frozen=True, slots=True)
-class FittedWeights:
-    """Weights by feature and what they are worth: nDCG@10 before and after on `held_out` tasks."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedModel:
+    """What a fit is worth: nDCG@10 before and after on `held_out` tasks; a penalty of 0 is that of none."""
 
-    weights: Mapping[str, float]
     penalty: float
     samples: int
     held_out: int
@@ -83,7 +82,14 @@ class FittedWeights:
     @property
     def better(self) -> bool:
         """Whether they are better beyond chance on tasks that they were not fitted to."""
-        return bool(self.weights) and self.after > self.before and self.p < CHANCE
+        return self.penalty > 0 and self.after > self.before and self.p < CHANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedWeights(FittedModel):
+    """Weights by feature."""
+
+    weights: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +124,8 @@ def fit_weights(given: Sequence[TaskSample], *, least: int, seed: int = 7) -> Fi
             penalty, best = one, gain
     found = fit_penalised(samples[:test], trust[:test], names, penalty) if penalty else np.zeros(len(names))
     before, after = _measure(newest, names), _measure(newest, names, found)
-    ours, theirs = _by_session(newest, after), _by_session(newest, before)
+    sessions = [one.session for one in newest]
+    ours, theirs = by_session(sessions, after), by_session(sessions, before)
     return FittedWeights(
         weights={name: round(float(value), 6) for name, value in zip(names, found, strict=True) if value},
         penalty=penalty,
@@ -278,9 +285,9 @@ def ndcg_with(sample: TaskSample, names: Sequence[str] = (), weights: Float64 | 
     return gained / float(_DISCOUNTS[: min(sample.total, 10)].sum())
 
 
-def _by_session(samples: Sequence[TaskSample], values: Float64) -> list[float]:
-    """Return a mean for each session, so that one that asked often counts once."""
+def by_session(sessions: Sequence[str], values: Float64) -> list[float]:
+    """Return a mean for each session, so that one that asked often counts once; values: float64 [tasks]."""
     found: dict[str, list[float]] = {}
-    for sample, value in zip(samples, values.tolist(), strict=True):
-        found.setdefault(sample.session, []).append(value)
+    for session, value in zip(sessions, values.tolist(), strict=True):
+        found.setdefault(session, []).append(value)
     return [float(np.mean(one)) for one in found.values()]

@@ -19,9 +19,19 @@ from numpy.typing import NDArray
 
 from workbench.errors import UsageError
 from workbench.plan.baseline import index_layers, score_by_place
-from workbench.plan.features import SOURCES, CandidateMatrix, describe_files, first_look, gather, seed_mass
-from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model, score_candidates
-from workbench.plan.signals import Query, neighbour_signals, prepare_query
+from workbench.plan.features import (
+    SOURCES,
+    CandidateMatrix,
+    describe_files,
+    feature_matrix,
+    feature_names,
+    first_look,
+    gather,
+    seed_mass,
+)
+from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model, score_candidates, score_rows
+from workbench.plan.semantics import QueryAdapter
+from workbench.plan.signals import Query, meaning_signals, neighbour_signals, prepare_query
 from workbench.plan.view import RankingView
 from workbench.project.declared import Manifest
 from workbench.project.layers import LayerSource, LayerView, PathChange
@@ -96,14 +106,15 @@ class System:
 class Situation:
     """A task in its moment, and what several systems share of looking at it.
 
-    semantic: float32 [past tasks], cosines of the task to them, None without embeddings. `looked` is how many
-    milliseconds the first look at all files took.
+    semantic: float32 [past tasks], cosines of the task to them, None without embeddings; `adapted` returns
+    those of an adapter. `looked` is how many milliseconds the first look at all files took.
     """
 
     intent: Intent
     moment: Moment
     manifests: Callable[[], Sequence[Manifest]]
     semantic: Float32 | None = None
+    adapted: Callable[[QueryAdapter], Float32 | None] = lambda adapter: None
     query: Query = field(init=False)
     looked: float = 0.0
     _signals: dict[str, Float32] | None = None
@@ -112,18 +123,21 @@ class Situation:
     def __post_init__(self) -> None:
         self.query = prepare_query(self.intent)
 
-    def signals(self) -> dict[str, Float32]:
+    def signals(self, adapter: QueryAdapter | None = None) -> dict[str, Float32]:
         """Return the signals that need no idea of which files are likely."""
         if self._signals is None:
             started = time.perf_counter()
             self._signals = first_look(self.moment.view, self.query, lambda: self.semantic)
             self.looked = (time.perf_counter() - started) * 1000
-        return self._signals
+        cosines = self.adapted(adapter) if adapter is not None and self.semantic is not None else None
+        if cosines is None:
+            return self._signals
+        return {**self._signals, **meaning_signals(self.moment.view, cosines)}
 
     def candidates(self, model: RankingModel) -> CandidateMatrix:
         """Return the candidates that a model is given, as plans gather them."""
         if model.model_id not in self._gathered:
-            signals = _with_neighbours(self.moment.view, self.signals(), model.seeds)
+            signals = _with_neighbours(self.moment.view, self.signals(model.adapter), model.seeds)
             self._gathered[model.model_id] = gather(self.moment.view, signals)
         return self._gathered[model.model_id]
 
@@ -280,7 +294,7 @@ def _hybrid(system: System, situation: Situation, models: Models) -> SystemRanki
     view, candidates = situation.moment.view, situation.candidates(model)
     if system.without:
         model = leave_out(model, system.without)
-        signals = _with_neighbours(view, situation.signals(), model.seeds)
+        signals = _with_neighbours(view, situation.signals(model.adapter), model.seeds)
         candidates = describe_files(view, signals, candidates.positions, candidates.sources)
     files = score_candidates(view, candidates, model)
     fallback = situation.semantic is None and not system.model
@@ -293,6 +307,23 @@ _RANKERS: Final[Mapping[str, Callable[[System, Situation, Models], SystemRanking
     VECTOR: _vector,
     HYBRID: _hybrid,
 }
+
+
+def first_files(
+    situation: Situation, model: RankingModel, limit: int = 50
+) -> tuple[list[str], tuple[str, ...], Float32, NDArray[np.float64]]:
+    """Return the first c paths as a model ranks them, best first, with what it ranked them by.
+
+    That is the names of f features, their values float32 [c, f], and the scores float64 [c].
+    """
+    candidates = situation.candidates(model)
+    names, matrix = feature_names(candidates.names), feature_matrix(candidates)
+    index = situation.moment.view.index
+    paths = [index.paths[position] for position in candidates.positions.tolist()]
+    scores, _ = score_rows(model, names, matrix, paths)
+    rounded = np.round(scores, 6)
+    order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))[:limit]
+    return [paths[row] for row in order], tuple(names), matrix[order], rounded[order]
 
 
 def leave_out(model: RankingModel, signals: frozenset[str]) -> RankingModel:

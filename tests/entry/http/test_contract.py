@@ -82,6 +82,9 @@ async def test_every_request_answers_as_its_example_does(shop: Work) -> None:
             if place[1] == "/v1/plan-context":
                 for part, fields in SPECIFIED.items():
                     assert set(fields) <= (answer[part] if part else answer).keys()
+        task = {"project_root": str(shop.root), "task": examples[0]["body"]["task"]}
+        why = (await client.post("/v1/explain", json={**task, "path": "./shop/auth.py"})).json()
+        assert (why["path"], why["state"], why["file"]["place"]) == ("shop/auth.py", "shown", 1)
     if os.environ.get("UPDATE_GOLDENS"):
         EXAMPLES.write_text(json.dumps(examples, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     assert asked >= {(one.method, one.path) for one in OPERATIONS}

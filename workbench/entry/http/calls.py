@@ -19,6 +19,7 @@ from workbench.entry.http.messages import (
     DeltaRequest,
     EndRequest,
     EventRequest,
+    ExplainRequest,
     ExploreRequest,
     FeedbackRequest,
     ListRequest,
@@ -32,34 +33,24 @@ from workbench.entry.http.messages import (
 from workbench.errors import ProjectError
 
 if TYPE_CHECKING:
+    from workbench.entry.project import OpenedProject
     from workbench.entry.services.opening import ProjectHost
+    from workbench.records.answers.explanation import FileExplanation
     from workbench.records.answers.models import ModelStatus, TrainingReport
     from workbench.records.answers.plan import PlanResponse
     from workbench.records.answers.project import Delta, ExploreResponse, IndexReport, ProjectStatus
     from workbench.records.episodes import Episode, Trace
+    from workbench.records.plan import PlanRequest
 
 
 def plan_context(host: ProjectHost, given: PlanContextRequest) -> PlanResponse:
     """Pack what an agent should read for a task into a token budget."""
     from workbench.entry.services.episodes import recording_of
     from workbench.entry.services.plan import plan_for, record_pack
-    from workbench.entry.services.requests import pack_style, plan_request
+    from workbench.entry.services.requests import pack_style
 
     with host.operation("plan") as work:
-        request = plan_request(
-            work.project,
-            given.task,
-            budget=given.token_budget,
-            session=given.session_id,
-            query_type=given.query_type or "",
-            strict=given.strict,
-            pinned=given.pinned,
-            excluded=given.excluded,
-            ml_mode=given.ml_mode or "",
-            detail=given.detail,
-            latency_budget_ms=given.latency_budget_ms,
-            **known(given),
-        )
+        request = _plan_request(work.project, given)
         made = plan_for(
             work.project,
             work.measurement,
@@ -71,6 +62,37 @@ def plan_context(host: ProjectHost, given: PlanContextRequest) -> PlanResponse:
         if given.session_id:
             record_pack(recording_of(host), request, made.response)
         return made.response
+
+
+def explain(host: ProjectHost, given: ExplainRequest) -> FileExplanation:
+    """Say why a file is in the plan for a task or out of it, and what would bring it in; record nothing."""
+    from workbench.entry.services.explanation import explain_for, normal_path
+    from workbench.entry.services.requests import pack_style
+
+    with host.operation("explain") as work:
+        request = _plan_request(work.project, given)
+        style = pack_style(work.project, "")
+        path = normal_path(given.path)
+        return explain_for(work.project, work.measurement, request, path, style=style, progress=host.progress)
+
+
+def _plan_request(project: OpenedProject, given: PlanContextRequest) -> PlanRequest:
+    from workbench.entry.services.requests import plan_request
+
+    return plan_request(
+        project,
+        given.task,
+        budget=given.token_budget,
+        session=given.session_id,
+        query_type=given.query_type or "",
+        strict=given.strict,
+        pinned=given.pinned,
+        excluded=given.excluded,
+        ml_mode=given.ml_mode or "",
+        detail=given.detail,
+        latency_budget_ms=given.latency_budget_ms,
+        **known(given),
+    )
 
 
 def explore(host: ProjectHost, given: ExploreRequest) -> ExploreResponse:
@@ -149,7 +171,9 @@ def train_model(host: ProjectHost, given: TrainRequest) -> TrainingReport:
     from workbench.entry.services.model_training import TrainingOptions, start_training
 
     with host.turn() as project:
-        wanted = TrainingOptions(given.since, given.min_samples, given.seed, given.activate)
+        wanted = TrainingOptions(
+            given.since, given.min_samples, given.seed, given.activate, kind=given.model_kind
+        )
         return start_training(project, wanted)
 
 

@@ -8,6 +8,7 @@ from workbench.curation.conflicts import RecordChanged
 from workbench.curation.steps import BuiltUpon
 from workbench.entry.http.answers import ErrorAnswer, FailureText
 from workbench.errors import (
+    ModelError,
     ProjectError,
     StaleProject,
     StoreBusy,
@@ -29,6 +30,7 @@ _STATUSES: Final[tuple[tuple[type[WorkbenchError], int, str], ...]] = (
     (StaleProject, 409, "stale"),
     (Unasked, 409, "not_agreed"),
     (ProjectError, 409, "project"),
+    (ModelError, 409, "model"),
     (StoreBusy, 503, "busy"),
     (WorkbenchError, 500, "failed"),
 )

@@ -7,7 +7,7 @@ fields of [img §8.1] and a few that other faces have, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -66,6 +66,12 @@ class PlanContextRequest(Request, frozen=True, kw_only=True):
     pinned: Annotated[tuple[str, ...], Meta(description="Paths or ids that must be in.")] = ()
     excluded: tuple[str, ...] = ()
     agent: Annotated[str, Meta(description="The agent it is for, such as claude.")] = ""
+
+
+class ExplainRequest(PlanContextRequest, frozen=True, kw_only=True):
+    """A file, and the plan in which it is to be explained."""
+
+    path: Annotated[str, Meta(min_length=1, max_length=4_096, description="Relative to the project's root.")]
 
 
 class ExploreRequest(Request, frozen=True, kw_only=True):
@@ -267,6 +273,10 @@ class TrainRequest(Request, frozen=True, kw_only=True):
     min_samples: Annotated[int, Meta(ge=50, le=100_000, description="Refuse with fewer past tasks.")] = 500
     seed: Annotated[int, Meta(ge=0, le=2**31)] = 7
     activate: Annotated[bool, Meta(description="Use the model where it is better.")] = True
+    model_kind: Annotated[
+        Literal["linear", "adapter"],
+        Meta(description="Weights of features, or a map of the vectors of tasks."),
+    ] = "linear"
 
 
 class ActivateRequest(Request, frozen=True, kw_only=True):
@@ -281,7 +291,9 @@ class ActivateRequest(Request, frozen=True, kw_only=True):
 class RollbackRequest(Request, frozen=True, kw_only=True):
     """The kind of model whose canary ends, or whose former one comes back."""
 
-    model_kind: Annotated[str, Meta(description="linear, trees, calibration or ollama_rerank.")] = "linear"
+    model_kind: Annotated[str, Meta(description="linear, trees, calibration, adapter or ollama_rerank.")] = (
+        "linear"
+    )
 
 
 class StashRequest(Request, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from workbench.entry.http import answers, calls, curating, messages
 from workbench.entry.services.learnings import curate_learnings
 from workbench.entry.services.rules import curate_rules
 from workbench.entry.services.stash import curate_stash
+from workbench.records.answers.explanation import FileExplanation
 from workbench.records.answers.models import ModelStatus, TrainingReport
 from workbench.records.answers.plan import PlanResponse
 from workbench.records.answers.project import Delta, ExploreResponse, IndexReport, ProjectStatus
@@ -87,6 +88,7 @@ def _steps(group: str, hold: Callable[..., Any], operation: str) -> tuple[HttpOp
 
 OPERATIONS: Final = (
     HttpOperation("POST", "/v1/plan-context", messages.PlanContextRequest, PlanResponse, calls.plan_context),
+    HttpOperation("POST", "/v1/explain", messages.ExplainRequest, FileExplanation, calls.explain),
     HttpOperation("POST", "/v1/explore", messages.ExploreRequest, ExploreResponse, calls.explore),
     HttpOperation("POST", "/v1/context", messages.ContextRequest, answers.TextContext, calls.context),
     HttpOperation("POST", "/v1/delta", messages.DeltaRequest, Delta, calls.delta),

@@ -128,8 +128,8 @@ def _find(served: ServedProject, given: FindArguments, agent: str) -> FilesResul
     start = _offset(given.cursor)
     with host.operation("rank") as work:
         require_index(work.project)
-        task = plan_request(work.project, given.task).task
-        made = rank_for(work.project, work.measurement, task, progress=host.progress)
+        request = plan_request(work.project, given.task)
+        made, _ = rank_for(work.project, work.measurement, request, progress=host.progress)
         threshold = work.project.config.hooks.threshold
     chances = needed_chances(made.model, made.files)
     end = start + given.limit

@@ -69,6 +69,16 @@ def file_in_project(root: Path, name: str) -> str:
     return name
 
 
+def normal_path(name: str) -> str:
+    """Return a path relative to the project's root. Raises: UsageError for one that leads out of it."""
+    path = os.path.normpath(name)
+    if os.path.isabs(path) or path.split(os.sep)[0] == ".." or "\0" in path:
+        raise UsageError(
+            f"{visible_line(name)} is outside of the project", hint="Paths are relative to its root."
+        )
+    return Path(path).as_posix()
+
+
 def explain_for(
     project: OpenedProject,
     measurement: Measured,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -73,7 +74,11 @@ def record_served(project: OpenedProject, made: Ranking, session: str, *, by: st
     for name, canary in (("canary", True), ("active", False)):
         model, _ = project.own_models.applied(base, canary=canary)
         files = rank_files(
-            view, made.intent, model, semantic=lambda: made.past.compared(made.vector), limit=FIRST
+            view,
+            made.intent,
+            model,
+            semantic=partial(made.past.compared, made.vector, model.adapter),
+            limit=FIRST,
         )
         orders[name] = [one.path for one in files]
     body = {

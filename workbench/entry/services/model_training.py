@@ -1,22 +1,24 @@
 """Training a model on a project's own past: tasks with what was known before each, a fit, and a test [img 9].
 
 Tasks are commits and recorded prompts, replayed as `workbench --replay` does: the files and the history are
-those of the moment before. What is trained is a `linear` model, held to the packaged one.
+those of the moment before. What is trained is a `linear` model, held to the packaged one, or an `adapter`
+of the vectors of tasks.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 from msgspec import structs, to_builtins
 
 from workbench.entry.parameters import trust
+from workbench.entry.services.adapter_training import measure_adapters, past_heads, train_adapter
 from workbench.entry.services.models import (
     TRAINING_LOCK,
     activate_model,
@@ -40,19 +42,18 @@ from workbench.entry.services.replay_engine import (
 )
 from workbench.errors import GitError, UsageError
 from workbench.models.registry import STREAM, TRAINED
-from workbench.plan.features import feature_matrix, feature_names
-from workbench.plan.own_models import BASES, LINEAR, SCHEMA
-from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model, score_rows
+from workbench.plan.own_models import ADAPTER, BASES, LINEAR, SCHEMA, adapter_params
+from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model
 from workbench.project.workers import spread, worker_count
 from workbench.records.answers.models import ModelProvenance, TrainingReport
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Outcome
 from workbench.replay.engine import BATCH
-from workbench.replay.fitting import FILES, FittedWeights, TaskSample, fit_weights, require_samples
+from workbench.replay.fitting import FittedModel, TaskSample, fit_weights, require_samples
 from workbench.replay.packs import RuleHistory
-from workbench.replay.systems import Situation
+from workbench.replay.systems import Situation, first_files
 from workbench.replay.tasks import ReplayTask, TaskSource
-from workbench.replay.timeline import PastReader
+from workbench.replay.timeline import KnownTask, PastReader
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
@@ -60,8 +61,10 @@ if TYPE_CHECKING:
 
 MOST: Final = 10_000  # tasks, the newest ones
 LEAST: Final = 500
+SESSION: Final = "session"  # the source of tasks that are prompts
 SHARE: Final = 0.2  # of plans that a new model is tried on
 
+T = TypeVar("T")
 Progress = Callable[[int, int, str], None]
 
 
@@ -69,7 +72,7 @@ Progress = Callable[[int, int, str], None]
 class TrainingOptions:
     """What a user asks a training for: tasks begun `since` a second, at least so many of them.
 
-    `activate` lets plans rank with a model that is better beyond chance.
+    `kind` is `linear` or `adapter`; `activate` lets plans rank with a model that is better beyond chance.
     """
 
     since: int = 0
@@ -77,6 +80,35 @@ class TrainingOptions:
     seed: int = 7
     activate: bool = True
     workers: int | None = None
+    kind: str = LINEAR
+
+
+@dataclass(frozen=True, slots=True)
+class PastTasks:
+    """The tasks to train on, oldest first, and what replaying them takes; `base` is what ranks them."""
+
+    base: RankingModel
+    past: PastProject
+    tasks: Sequence[ReplayTask]
+    spec: EngineSpec
+    known: Sequence[KnownTask]
+    options: TrainingOptions
+    progress: Progress
+
+    def replay(self, function: Callable[[ReplayTask], T | None], tasks: Sequence[ReplayTask]) -> list[T]:
+        """Return what a function of this module makes of tasks in processes, without what failed."""
+        workers = min(worker_count(self.options.workers), max(1, len(tasks) // BATCH))
+        results = spread(function, tasks, workers=workers, batch=BATCH, failed=_nothing)
+        found: list[T] = []
+        done = 0
+        try:
+            for batch in results:
+                done += len(batch)
+                found += [one for one in batch if one is not None]
+                self.progress(done, len(tasks), "Replaying tasks")
+        finally:
+            release()
+        return found
 
 
 def train_model(
@@ -93,15 +125,13 @@ def train_model(
     another training goes on.
     """
     with project.lock(TRAINING_LOCK, 0):
-        base, samples = collect_samples(project, wanted, progress)
-        started = time.perf_counter()
+        past = collect_tasks(project, wanted, progress)
         try:
-            found = fit_weights(samples, least=wanted.min_samples, seed=wanted.seed)
+            trained = _FITS[wanted.kind](past)
         except UsageError as error:  # whoever asked for it may look at the status alone
             project.journal.append(STREAM, TRAINED, [{"reason": error.message}], by=by)
             raise
-        seconds = time.perf_counter() - started
-        report = _finish(project, wanted, base, found, samples, seconds, by)
+        report = _finish(project, past, trained, by)
         project.journal.append(STREAM, TRAINED, [to_builtins(structs.replace(report, seconds=0.0))], by=by)
     return report
 
@@ -120,7 +150,8 @@ def start_training(project: OpenedProject, wanted: TrainingOptions) -> TrainingR
     with ExitStack() as stack:
         count = len(_tasks_since(past, open_reader(past.repository, 2 * MOST, stack), wanted))
     require_samples(count, wanted.min_samples)
-    arguments = ["model", "train", "--min-samples", str(wanted.min_samples), "--seed", str(wanted.seed)]
+    arguments = ["model", "train", "--kind", wanted.kind, "--seed", str(wanted.seed)]
+    arguments += ["--min-samples", str(wanted.min_samples)]
     if wanted.since:
         arguments += ["--since", datetime.fromtimestamp(wanted.since, UTC).isoformat()]
     arguments += [] if wanted.activate else ["--no-activate"]
@@ -135,13 +166,8 @@ def is_training(project: OpenedProject) -> bool:
     return any(name == TRAINING_LOCK for name, *_ in project.held_locks())
 
 
-def collect_samples(
-    project: OpenedProject, wanted: TrainingOptions, progress: Progress
-) -> tuple[RankingModel, list[TaskSample]]:
-    """Return the packaged model that ranks here, and past tasks as it ranked them, oldest first.
-
-    Raises: as `train_model`.
-    """
+def collect_tasks(project: OpenedProject, wanted: TrainingOptions, progress: Progress) -> PastTasks:
+    """Return past tasks and the packaged model that ranks here. Raises: as `train_model`."""
     past = open_past(project.root, project.environment)
     config, history = project.config, max(project.config.index.history_commits, 0)
     options = ReplayOptions(TaskSource.ALL, MOST, (), config.plan.budget, packs=0)
@@ -150,33 +176,66 @@ def collect_samples(
         reader = open_reader(past.repository, commits, stack)
         tasks = _tasks_since(past, reader, wanted)
         require_samples(len(tasks), wanted.min_samples)
-        vectors, _, _ = task_vectors(past, config, reader, tasks, history, progress)
+        vectors, _, missing = task_vectors(past, config, reader, tasks, history, progress)
+        if wanted.kind == ADAPTER and vectors is None:
+            raise UsageError(f"an adapter maps embeddings: {missing}", hint="Train a linear model.")
+        known = past_heads(past, reader, history) if wanted.kind == ADAPTER else []
     base = load_model(packaged_ranking(project) if vectors is not None else LEXICAL_MODEL)
-    if base.model_id not in BASES:
+    if base.model_id not in BASES[: 1 if wanted.kind == ADAPTER else 2]:
         raise UsageError(
             f"models.ranking is {base.model_id}, which no model of a project starts from",
             hint="Unset it: `workbench config unset models.ranking`.",
         )
     version = engine_version()
     spec = engine_spec(past, config, options, (), commits, version, vectors, RuleHistory())
-    samples: list[TaskSample] = []
-    verdicts = _verdicts(past, project)
-    results = spread(
-        partial(sample_task, spec, base.model_id, verdicts),
-        tasks[::-1],
-        workers=min(worker_count(wanted.workers), max(1, len(tasks) // BATCH)),
-        batch=BATCH,
-        failed=_nothing,
+    return PastTasks(base, past, tasks[::-1], spec, known, wanted, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedParams:
+    """What a fit found, as parameters of its kind, in how many seconds, and how many tasks were prompts."""
+
+    found: FittedModel
+    params: Mapping[str, object]
+    prompts: int
+    seconds: float
+
+
+def collect_samples(past: PastTasks) -> list[TaskSample]:
+    """Return tasks as the packaged model ranks them, oldest first."""
+    verdicts = _verdicts(past.past)
+    return past.replay(partial(sample_task, past.spec, past.base.model_id, verdicts), past.tasks)
+
+
+def _fit_linear(past: PastTasks) -> TrainedParams:
+    samples = collect_samples(past)
+    started = time.perf_counter()
+    found = fit_weights(samples, least=past.options.min_samples, seed=past.options.seed)
+    params = {"schema": SCHEMA, "weights": {past.base.model_id: dict(found.weights)}}
+    prompts = sum(one.prompt for one in samples)
+    return TrainedParams(found, params, prompts, time.perf_counter() - started)
+
+
+def _fit_adapter(past: PastTasks) -> TrainedParams:
+    assert past.spec.vectors is not None
+    started = time.perf_counter()
+    found = train_adapter(
+        past.tasks,
+        past.known,
+        past.spec.vectors,
+        lambda tasks, maps: past.replay(
+            partial(measure_adapters, past.spec, past.base.model_id, maps), tasks
+        ),
+        seed=past.options.seed,
     )
-    done = 0
-    try:
-        for batch in results:
-            done += len(batch)
-            samples += [one for one in batch if one is not None]
-            progress(done, len(tasks), "Replaying tasks")
-    finally:
-        release()
-    return base, samples
+    prompts = sum(task.source == SESSION for task in past.tasks)
+    return TrainedParams(found, adapter_params(found.adapter), prompts, time.perf_counter() - started)
+
+
+_FITS: Final[Mapping[str, Callable[[PastTasks], TrainedParams]]] = {
+    LINEAR: _fit_linear,
+    ADAPTER: _fit_adapter,
+}
 
 
 def _tasks_since(past: PastProject, reader: PastReader, wanted: TrainingOptions) -> list[ReplayTask]:
@@ -184,13 +243,13 @@ def _tasks_since(past: PastProject, reader: PastReader, wanted: TrainingOptions)
     return [task for task in past_tasks(past, reader, options) if task.at >= wanted.since]
 
 
-def _nothing(task: ReplayTask) -> TaskSample | None:
+def _nothing(task: ReplayTask) -> None:
     return None
 
 
-def _verdicts(past: PastProject, project: OpenedProject) -> dict[str, float]:
+def _verdicts(past: PastProject) -> dict[str, float]:
     """Return what prompts with a verdict count, by their id."""
-    rate = trust(project.config.sessions)
+    rate = trust(past.place.config.sessions)
     weights = {
         Outcome.SUCCESS: rate.success,
         Outcome.PARTIAL: (1.0 + rate.failed) / 2,
@@ -225,37 +284,24 @@ def make_sample(
     situation: Situation, truth: tuple[str, ...], base: RankingModel, task: ReplayTask, trusted: float = 1.0
 ) -> TaskSample:
     """Return the first files that a packaged model ranks for a task, with their features."""
-    candidates = situation.candidates(base)
-    names, matrix = feature_names(candidates.names), feature_matrix(candidates)
-    index = situation.moment.view.index
-    paths = [index.paths[position] for position in candidates.positions.tolist()]
-    scores, _ = score_rows(base, names, matrix, paths)
-    rounded = np.round(scores, 6).tolist()
-    order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))[:FILES]
+    paths, names, features, scores = first_files(situation, base)
     wanted = frozenset(truth)
     return TaskSample(
-        names=tuple(names),
-        features=matrix[order].astype(np.float16),
-        scores=np.asarray([rounded[row] for row in order]),
-        relevant=np.asarray([paths[row] in wanted for row in order], dtype=np.bool_),
+        names=names,
+        features=features.astype(np.float16),
+        scores=scores,
+        relevant=np.asarray([path in wanted for path in paths], dtype=np.bool_),
         total=len(wanted),
         at=task.at,
         session=task.session,
         text=task.text,
-        prompt=task.source == "session",
+        prompt=task.source == SESSION,
         trust=trusted,
     )
 
 
-def _finish(
-    project: OpenedProject,
-    wanted: TrainingOptions,
-    base: RankingModel,
-    found: FittedWeights,
-    samples: list[TaskSample],
-    seconds: float,
-    by: str,
-) -> TrainingReport:
+def _finish(project: OpenedProject, past: PastTasks, trained: TrainedParams, by: str) -> TrainingReport:
+    wanted, found = past.options, trained.found
     report = TrainingReport(
         model_id="",
         samples=found.samples,
@@ -266,20 +312,20 @@ def _finish(
         better=found.better,
         state="rejected",
         reason=_reason(found),
-        seconds=round(seconds, 3),
+        seconds=round(trained.seconds, 3),
     )
     if not found.better:
         return report
     name = register_model(
         project,
-        LINEAR,
-        {"schema": SCHEMA, "weights": {base.model_id: dict(found.weights)}},
+        wanted.kind,
+        trained.params,
         ModelProvenance(
-            base=base.model_id,
+            base=past.base.model_id,
             since=max(found.since, 0),
             until=max(found.until, 0),
             samples=found.samples,
-            sessions=sum(one.prompt for one in samples),
+            sessions=trained.prompts,
             metrics={
                 "before": found.before,
                 "after": found.after,
@@ -294,7 +340,7 @@ def _finish(
     )
     if not wanted.activate:
         state, then = "registered", "it is registered and not used"
-    elif any(one.prompt for one in samples):
+    elif trained.prompts:
         activate_model(project, name, share=SHARE, by=by)
         state, then = "canary", f"it is tried on {SHARE:.0%} of plans"
     else:
@@ -303,9 +349,9 @@ def _finish(
     return structs.replace(report, model_id=name, state=state, reason=f"{report.reason}; {then}")
 
 
-def _reason(found: FittedWeights) -> str:
-    if not found.weights:
-        return "no weights were better on later tasks than the packaged ranking, which stays"
+def _reason(found: FittedModel) -> str:
+    if not found.penalty:
+        return "nothing was better on later tasks than the packaged ranking, which stays"
     change = f"nDCG@10 {found.before:.3f} -> {found.after:.3f}"
     gain = f"{change} on the {found.held_out} newest tasks (p = {found.p:.3f})"
     return gain if found.better else f"{gain}: not better beyond chance, the ranking stays as it is"

@@ -108,7 +108,7 @@ def roll_back(project: OpenedProject, kind: str = LINEAR, *, by: str) -> tuple[s
     return now, former
 
 
-ORDERING: Final = frozenset({"linear", "trees"})
+ORDERING: Final = frozenset({"linear", "trees", "adapter"})
 """Kinds that order files: these can be tried on a share of plans."""
 
 

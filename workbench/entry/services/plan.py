@@ -15,7 +15,7 @@ from workbench.entry.services.handovers import agent_session, plan_handover, rec
 from workbench.entry.services.metrics import Measured
 from workbench.errors import StoreError, UsageError
 from workbench.plan.passages import match_task
-from workbench.plan.pipeline import Plan, plan_confidence
+from workbench.plan.pipeline import Plan, plan_confidence, rank_request, without_models
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.planner import Planner, Ranking, missing_parts
 from workbench.plan.planner import rank as rank_files
@@ -24,7 +24,7 @@ from workbench.plan.response import EMBEDDINGS, rank_response
 from workbench.plan.workspace import Progress
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.rules import MatchedRule, MatchResponse, RejectedRule
-from workbench.records.plan import MlMode, PlanRequest, QueryType
+from workbench.records.plan import MlMode, PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.rulestore import note_use
 from workbench.rules.descriptions import instruction, origin
@@ -137,19 +137,26 @@ def record_plan(
 def rank_for(
     project: OpenedProject,
     measurement: Measured,
-    task: str,
+    request: PlanRequest,
     *,
-    query_type: QueryType | None = None,
-    strict: bool = False,
     progress: Progress | None = None,
-) -> Ranking:
-    """Rank the project's files for a task and measure it. Raises: StaleProject under `strict`; StoreError."""
+) -> tuple[Ranking, tuple[str, ...]]:
+    """Rank the project's files for a task and measure it; return notes of the second stage, too.
+
+    Raises: StaleProject under `strict`; StoreError.
+    """
     workspace, planner = project.workspace, project.planner
-    made = rank_files(workspace, planner, task, query_type=query_type, strict=strict, progress=progress)
+    if request.ml_mode is MlMode.OFF:
+        planner = without_models(planner)
+    made, look = rank_request(workspace, planner, request, progress=progress)
     measurement.synced(made.synced)
     measurement.candidates = len(made.files)
     measurement.degraded = missing_parts(workspace, planner)
-    return made
+    if look is None:
+        return made, ()
+    measurement.degraded += look.degraded
+    measurement.stages.update(look.stages)
+    return made, look.notes
 
 
 def ranked_files(made: Ranking, confident: float, top: int | None = None) -> RankResponse:

@@ -328,7 +328,7 @@ def task_vectors(
     except WorkbenchError as error:
         return None, "", error.message
     rows = {text: number for number, text in enumerate(texts)}
-    return Vectors(rows, np.ascontiguousarray(matrix, dtype=np.float32)), embedder.model, ""
+    return Vectors(rows, np.ascontiguousarray(matrix, dtype=np.float32), embedder.model), embedder.model, ""
 
 
 def _rules(project: PastProject, config: Config, tasks: Sequence[ReplayTask]) -> RuleHistory:

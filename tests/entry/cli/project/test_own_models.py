@@ -130,7 +130,8 @@ def test_a_canary_trained_on_poisoned_feedback_is_rolled_back(
 ) -> None:
     """It passes every test on the feedback that made it; what sessions edit rolls it back without anybody."""
     base = load_model(LEXICAL_MODEL)
-    monkeypatch.setattr(model_training, "collect_samples", lambda *_: (base, poisoned(base)))
+    monkeypatch.setattr(model_training, "require_samples", lambda *_: None)
+    monkeypatch.setattr(model_training, "collect_samples", lambda *_: poisoned(base))
     project.write("big.py", "x = 1\n" * 5000)
     project.commit("Data")
     report = run("model", "train", "--min-samples", "100", "--json").json()
@@ -179,8 +180,8 @@ def test_training_says_what_is_missing_and_changes_nothing(
     assert run("model", "train", "--async", "--since", "2020-01-01T00:00:00+00:00", "--json").json()[
         "running"
     ]
-    assert started[0][:6] == ("model", "train", "--min-samples", "500", "--seed", "7")
-    assert started[0][6:] == ("--since", "2020-01-01T00:00:00+00:00")
+    assert started[0][:8] == ("model", "train", "--kind", "linear", "--seed", "7", "--min-samples", "500")
+    assert started[0][8:] == ("--since", "2020-01-01T00:00:00+00:00")
 
 
 def test_a_replay_ranks_with_the_models_of_the_project(project: Any, run: Any) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _KIND = click.option(
     "--kind",
-    type=click.Choice(["linear", "trees", "calibration", "ollama_rerank"]),
+    type=click.Choice(["linear", "trees", "calibration", "adapter", "ollama_rerank"]),
     default="linear",
     show_default=True,
     help="Kind of model.",
@@ -206,6 +206,7 @@ def import_(path: Path) -> None:
     examples=(
         "workbench model train",
         "workbench model train --since 180d --min-samples 200 --no-activate",
+        "workbench model train --kind adapter",
         "workbench model train --async",
     )
 )
@@ -218,16 +219,26 @@ def import_(path: Path) -> None:
     metavar="N",
     help="Refuse with fewer past tasks.",
 )
+@click.option(
+    "--kind",
+    type=click.Choice(["linear", "adapter"]),
+    default="linear",
+    show_default=True,
+    help="Weights of features, or a map of the vectors of tasks.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**31), default=7, show_default=True, help="Of the tests.")
 @click.option("--activate/--no-activate", default=True, help="Use the model where it is better.")
 @click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="Processes that replay tasks.")
 @click.option("--async", "later", is_flag=True, help="Train in a process of its own and return at once.")
-def train(since: str, min_samples: int, seed: int, activate: bool, workers: int | None, later: bool) -> None:
+def train(
+    since: str, min_samples: int, kind: str, seed: int, activate: bool, workers: int | None, later: bool
+) -> None:
     """Train a ranking on this project's own past: commits and prompts, each with what was known before it.
 
     The packaged ranking stays the base; a few weights are added, fitted to the older tasks and tested on the
     newest. Where they are not better beyond chance, nothing changes and it says so. A better one is tried on
-    a share of plans first, where sessions are recorded.
+    a share of plans first, where sessions are recorded. With --kind adapter the vector of a task is moved
+    towards those of past tasks that changed the same files; that takes a prepared embedding model.
     """
     from workbench.entry.cli.arguments import since_time
 
@@ -235,7 +246,7 @@ def train(since: str, min_samples: int, seed: int, activate: bool, workers: int 
     with _opened() as (here, project):
         from workbench.entry.services.model_training import TrainingOptions, start_training, train_model
 
-        wanted = TrainingOptions(max(begun, 0), min_samples, seed, activate, workers)
+        wanted = TrainingOptions(max(begun, 0), min_samples, seed, activate, workers, kind)
         if later:
             found = start_training(project, wanted)
         else:

@@ -37,6 +37,11 @@ _TASK = click.argument("task", nargs=-1)
 _BASELINE = click.option(
     "--baseline", is_flag=True, help="Order files by the kind of task alone, to compare with."
 )
+_ML_MODE = click.option(
+    "--ml-mode",
+    type=click.Choice([str(one) for one in MlMode]),
+    help="off: words and structure alone; fast: embeddings; full: a second stage (default: plan.ml_mode).",
+)
 _STDIN = click.option("--stdin", "from_stdin", is_flag=True, help="Read the task from stdin (also: TASK -).")
 _QUERY_TYPE = click.option(
     "--query-type", type=click.Choice(QUERY_TYPES), help="The kind of task (default: by its words)."
@@ -90,11 +95,7 @@ _STRICT = click.option(
     metavar="ID",
     help="The task's id, for what was learned about it; the task, where TASK is a directory or left out.",
 )
-@click.option(
-    "--ml-mode",
-    type=click.Choice([str(one) for one in MlMode]),
-    help="off: words and structure alone; fast: embeddings; full: a second stage (default: plan.ml_mode).",
-)
+@_ML_MODE
 @click.option(
     "--latency-budget-ms",
     type=click.IntRange(min=1),
@@ -224,9 +225,15 @@ def plan(
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many files.")
 @_STRICT
 @_QUERY_TYPE
+@_ML_MODE
 @_STDIN
 def rank(
-    task: Sequence[str], top: int, strict: bool | None, query_type: str | None, from_stdin: bool
+    task: Sequence[str],
+    top: int,
+    strict: bool | None,
+    query_type: str | None,
+    ml_mode: str | None,
+    from_stdin: bool,
 ) -> None:
     """List the files that matter for a task, the likeliest first.
 
@@ -235,14 +242,16 @@ def rank(
     here = current()
     text = read_task(here, task, from_stdin)
     with session("rank", plan__strict=strict) as work:
-        made = rank_for(
-            work.opened,
-            work.measurement,
-            text,
+        settings = work.opened.config.plan
+        request = PlanRequest(
+            project_root=str(work.opened.root),
+            task=text,
             query_type=None if query_type is None else QueryType(query_type),
-            strict=work.opened.config.plan.strict,
-            progress=work.progress,
+            token_budget=settings.budget,
+            strict=settings.strict,
+            ml_mode=MlMode(ml_mode or settings.ml_mode),
         )
+        made, notes = rank_for(work.opened, work.measurement, request, progress=work.progress)
     prepare_if(work, is_unprepared(work.opened.planner, made))
     if here.flags.json:
         here.out.json(ranked_files(made, work.opened.planner.confident, top))
@@ -253,6 +262,8 @@ def rank(
         here.out.say("no file matches this task")
     elif (found := plan_confidence(made)) is not None:
         here.out.say(confidence_text(found))
+    for note in notes:
+        here.note(note)
     work.show_notes()
 
 
