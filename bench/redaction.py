@@ -9,6 +9,7 @@ tests included. The baseline is a short list of prefixes, as scanners of commits
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import time
 from collections import Counter
@@ -25,6 +26,7 @@ BASELINE: Final = re.compile(
     r"|-----BEGIN [A-Z ]*KEY"
     r"|(?i:password|secret|token)\s*[=:]\s*[\"'][^\"']{8,}"
 )
+GO_TEXT: Final = re.compile(r"`([^`]*)`|\"(?:[^\"\\\n]|\\.)*\"|//[^\n]*")
 SEED: Final = 6
 LARGEST: Final = 20_000_000  # bytes
 
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.redaction", description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path, help="folders of ordinary files")
     parser.add_argument("--rounds", type=int, default=4, help="values a format and context (default: 4)")
-    parser.add_argument("--examples", type=Path, help="rules of a scanner with examples, as Nosey Parker has")
+    parser.add_argument("--examples", type=Path, help="rules of Nosey Parker (*.yml) or of gitleaks (*.go)")
     options = parser.parse_args(arguments)
     _recall(list(leaks(SEED, options.rounds)))
     if options.examples:
@@ -84,6 +86,8 @@ def _recall(found: list[Leak]) -> None:
 
 def published_examples(folder: Path) -> Iterator[tuple[str, str, re.Pattern[str] | None]]:
     """Yield (name of the rule, example, its pattern if Python knows it) of rules that are about secrets."""
+    for path in sorted(folder.glob("*.go")):
+        yield from ((path.stem, text, None) for text in go_examples(path.read_text(encoding="utf-8")))
     yaml = import_module("yaml")  # of other packages of this environment
     for path in sorted(folder.glob("*.yml")):
         for rule in yaml.safe_load(path.read_text(encoding="utf-8"))["rules"]:
@@ -93,6 +97,24 @@ def published_examples(folder: Path) -> Iterator[tuple[str, str, re.Pattern[str]
                 pattern = None
             if "secret" in rule.get("categories", ()):
                 yield from ((rule["name"], text, pattern) for text in rule.get("examples", ()))
+
+
+def go_examples(source: str) -> Iterator[str]:
+    """Yield the texts in the lists `tps` of Go: those written out, not those that are put together."""
+    for start in re.finditer(r"\btps\s*:?=\s*\[\]string\{", source):
+        at, depth = start.end(), 1
+        while depth and at < len(source):
+            if found := GO_TEXT.match(source, at):
+                before = source[source.rfind("\n", 0, at) + 1 : at]
+                alone = not re.search(r"//|\(|\+\s*$", before) and not re.match(
+                    r"\s*\+", source[found.end() :]
+                )
+                if alone and found[0] and not found[0].startswith("//"):
+                    yield found[1] if found[1] is not None else str(json.loads(found[0]))
+                at = found.end()
+                continue
+            depth += {"{": 1, "}": -1}.get(source[at], 0)
+            at += 1
 
 
 def _published(examples: Iterable[tuple[str, str, re.Pattern[str] | None]]) -> None:

@@ -53,6 +53,12 @@ def test_keys_with_a_known_beginning_go(kind: str, secret: str) -> None:
         ("curl -H 'Authorization: Bearer abcdef123456'", "curl -H 'Authorization: Bearer [secret:authorization]'"),
         ("https://kim:hunter22@example.org/x", "https://kim:[secret:url-login]@example.org/x"),
         ("curl -u ann:s3cretpw https://example.org", "curl -u ann:[secret:curl-login] https://example.org"),
+        ("curl -k https://a/b \\\n  -u dev:yqDVtkq7", "curl -k https://a/b \\\n  -u dev:[secret:curl-login]"),
+        ("curl -u ':d2LkV78zL' https://a", "curl -u ':[secret:curl-login]' https://a"),
+        ("curl -u d2LkV78zLx!t: https://a", "curl -u [secret:curl-login]: https://a"),
+        ("curl --user kim:'pRf7vG2h1' -iX PATCH", "curl --user kim:'[secret:curl-login]' -iX PATCH"),
+        ('curl --header "Api-Token: Sk94HG7f6KB"', 'curl --header "Api-Token: [secret:curl-header]"'),
+        ("Authorization: Api-Token 22cb987851bc", "Authorization: Api-Token [secret:authorization]"),
         ("tool --password s3cretpw -v", "tool --password [secret:command-line] -v"),
         (KEY + " x", "[secret:private-key]\n\n x"),
         (KEY.replace("\n", "\\n") + '"', '[secret:private-key]"'),
@@ -79,6 +85,9 @@ def test_what_a_name_or_a_place_announces_goes(text: str, expected: str) -> None
         "price: $1$2$3",
         "jwt:\n  expires: 3600",
         "unseal the vault with the key",
+        "hf_requiredCharacteristicTypesForDisplayMetadata",
+        "images/2018-250-xoxo-indieweb-1.jpg",
+        "curl -u $USER: https://a",
     ],
 )
 def test_references_and_placeholders_stay(text: str) -> None:
