@@ -101,7 +101,7 @@ coverage: $(VENV)/.dev ## run the tests and report which lines none of them reac
 	-@$(PYTHON_) -W ignore -m coverage combine --quiet
 	@$(PYTHON_) -W ignore -m coverage report --ignore-errors --sort=cover
 
-chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether the next command works (4 minutes)
+chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether the next command works (8 minutes)
 	@$(PYTHON_) -m bench.chaos
 
 fuzz: $(VENV)/.dev ## send the HTTP and the MCP server what they allow and what they do not, at length

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bench.chaos import DEFECTS, make_project
+from bench.chaos.project import DEFECTS, make_project
 from bench.crowd import quantile
 from store import locks
 from workbench.errors import StoreBusy

@@ -64,6 +64,8 @@ def private_dir(path: Path) -> Path:
         for directory in reversed(missing):
             # Another process may make it at the same moment.
             directory.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+            with contextlib.suppress(OSError):  # what will be in it may be acknowledged; some disks cannot
+                sync_dir(directory.parent)
     return path
 
 

@@ -231,7 +231,9 @@ def _checksum(path: Path) -> int:
 def _building(index: Path, kind: str) -> Iterator[Path]:
     """Give a directory of one's own; the lock in it shows others that its writer is alive."""
     for _ in range(_ATTEMPTS):
-        path = private_dir(index / f".{kind}-{new_id()}")
+        path = index / f".{kind}-{new_id()}"
+        with translated(f"making the directory {path}"):
+            path.mkdir(PRIVATE_DIR)  # what it is renamed to is made durable, its own name need not be
         with contextlib.ExitStack() as stack:
             try:
                 stack.enter_context(locks.exclusive(path / _LOCK, timeout=0))

@@ -162,6 +162,8 @@ def _enter(name: str, handle: int, shown: str, make: int) -> int:
             raise
         with suppress(FileExistsError):  # another process may make it at the same moment
             os.mkdir(name, make, dir_fd=handle)
+        with suppress(OSError):  # what is about to be in it may be acknowledged; some disks cannot
+            os.fsync(handle)
         return _enter(name, handle, shown, 0)
     except OSError as error:
         if error.errno in _NOT_PLAIN and _link(name, handle) is not None:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import random
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
-from bench.chaos import Content, Done, answer, difference, spoil
+from bench.chaos.damage import files_by_turns, spoil
+from bench.chaos.points import Watch, name_of, unsynced
+from bench.chaos.project import Content, Done, answer, difference
+from store.files import write_atomic
+from store.generations import publish
+from store.journal import FileJournal
+from tests.adapters import ManualClock
 
 
 def test_an_explained_failure_is_no_defect() -> None:
@@ -38,3 +45,35 @@ def test_a_file_is_damaged_in_every_way(tmp_path: Path, how: str) -> None:
     spoil(path, how, random.Random(1))
     assert path.exists() is (how != "removed")
     assert how == "removed" or path.read_bytes() != bytes(range(256))
+
+
+def test_files_are_damaged_part_by_part(tmp_path: Path) -> None:
+    """One of each part of a state comes before the second of any; locks are left alone."""
+    for name in ("journal/a.jsonl", "journal/b.jsonl", "tables.duckdb", "runs/r.gz", "locks/x.lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = [path.relative_to(tmp_path).parts[0] for path in files_by_turns(tmp_path, random.Random(1))]
+    assert found == ["journal", "runs", "tables.duckdb", "journal"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux says where descriptors lead")
+def test_what_is_acknowledged_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a power cut there is what was written: data, names of files, and directories made for them."""
+    clock = ManualClock()
+    watch = Watch(tmp_path)
+    watch.start(monkeypatch.setattr)
+    state = tmp_path / "project" / ".workbench"
+    state.parent.mkdir()
+    watch.events.clear()
+    journal = FileJournal(state, clock)
+    journal.append("rules", "rule.put", [{"id": "a"}], by="cli")
+    journal.append("memory/general", "learning.put", [{"id": "b"}], by="cli")
+    write_atomic(state / "app" / "place.json", b"{}")
+    publish(state, "words", lambda place: (place / "data").touch(), clock=clock)
+
+    copies = [path for path in unsynced(watch.events) if "/journal-copy" not in path]
+    assert not copies
+    assert "write project/.workbench/journal/rules.jsonl" in map(name_of, watch.events)
+    watch.events.clear()
+    journal.append("metrics", "op.measured", [{}], by="cli", sync=False)
+    assert "project/.workbench/journal/metrics.jsonl" in unsynced(watch.events)

@@ -1,0 +1,1 @@
+"""Crashes, damage, full disks, clocks that jump: does the next command work?"""
