@@ -30,7 +30,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos test-offline sbom audit
+.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos sittings test-offline sbom audit
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -107,6 +107,9 @@ chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether 
 fuzz: $(VENV)/.dev ## send the HTTP and the MCP server what they allow and what they do not, at length
 	@FUZZ_EXAMPLES=100 $(PYTHON_) -m pytest -q -n 0 -o faulthandler_timeout=0 tests/entry/http/test_fuzz.py \
 		tests/entry/mcp/test_fuzz.py
+sittings: $(VENV)/.dev ## sit through every section in a real terminal, killed and resized in the middle (a minute)
+	@$(PYTHON_) -m pytest -q -n 0 tests/sittings.py
+
 
 format: $(VENV)/.dev ## format the code
 	@$(PYTHON_) -m ruff format .

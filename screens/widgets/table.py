@@ -177,9 +177,11 @@ class VirtualTable(DrawnTable, can_focus=True):
 
     def set_marks(self, keys: Iterable[str]) -> None:
         """Mark exactly the rows with these keys."""
+        before, wanted = (self._marks.keys, self._marks.drawing), set(keys)
         self._marks.clear()
-        self._marks.keys = set(keys)
-        self._marks_changed()
+        self._marks.keys = wanted
+        if before != (wanted, False):  # who hears of it may say so, over what was just said
+            self._marks_changed()
 
     def keep_marks(self, known: Container[str]) -> None:
         """Take the marks off rows that are not known any more, after rows were removed."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,76 +14,10 @@ import pytest
 
 from tests.conftest import Work
 from tests.processes import running
+from tests.terminals import PATIENCE, TMUX, Terminal
 from workbench.entry.project import place_file
 
-TMUX = shutil.which("tmux")
-PATIENCE = 120.0  # seconds until something has to be on the screen, on the slowest machine
-
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
-
-
-class Terminal:
-    """A terminal of a tmux server of its own, in which a program runs."""
-
-    def __init__(self, place: Path, command: str, directory: Path, size: tuple[int, int] = (80, 24)) -> None:
-        self._socket = str(place / "tmux.sock")
-        self._pause = threading.Event()
-        columns, lines = map(str, size)
-        options = ("-f", os.devnull, "new-session", "-d", "-x", columns, "-y", lines, "-c", str(directory))
-        self.tmux(*options, f"{command}; echo left with $?; cat")
-        self.tmux("set", "-g", "set-clipboard", "on")
-
-    def tmux(self, *arguments: str) -> str:
-        """Run tmux on this server and return what it said."""
-        assert TMUX is not None
-        done = subprocess.run(
-            [TMUX, "-S", self._socket, *arguments],
-            capture_output=True,
-            check=True,
-            text=True,
-            timeout=PATIENCE,
-        )
-        return done.stdout
-
-    def screen(self) -> str:
-        """Return what is on the screen."""
-        return self.tmux("capture-pane", "-p")
-
-    def see(self, *texts: str, gone: str = "") -> str:
-        """Return the screen once it shows all texts and not the one gone; fails with it if it never does."""
-        end = time.monotonic() + PATIENCE
-        shown = self.screen()
-        while not all(text in shown for text in texts) or (gone and gone in shown):
-            if time.monotonic() > end:
-                raise AssertionError(f"not on the screen: {texts}, or still there: {gone}\n{shown}")
-            self._pause.wait(0.05)
-            shown = self.screen()
-        return shown
-
-    def until(self, done: Callable[[], bool]) -> None:
-        """Wait until something is done; fails with the screen if it never is."""
-        end = time.monotonic() + PATIENCE
-        while not done():
-            if time.monotonic() > end:
-                raise AssertionError(self.screen())
-            self._pause.wait(0.05)
-
-    def press(self, *keys: str) -> None:
-        """Press keys by tmux's names."""
-        for key in keys:
-            self.tmux("send-keys", key if key != ";" else "\\;")
-
-    def type(self, text: str) -> None:
-        """Type a text."""
-        self.tmux("send-keys", "-l", text)
-
-    def kill(self, number: signal.Signals) -> None:
-        """Send a signal to the program, which wrote its process id beside the socket."""
-        os.kill(int((Path(self._socket).parent / "pid").read_text()), number)
-
-    def end(self) -> None:
-        """End the server and what runs in it."""
-        subprocess.run([str(TMUX), "-S", self._socket, "kill-server"], capture_output=True, check=False)
 
 
 @pytest.fixture
@@ -110,11 +41,7 @@ def small(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     made: list[Terminal] = []
 
     def start() -> Terminal:
-        place = tmp_path / f"terminal-{len(made)}"
-        place.mkdir()
-        program = shlex.join([sys.executable, "-m", "workbench"])
-        command = f"sh -c {shlex.quote(f'echo $$ > {place}/pid; exec {program}')}"
-        made.append(Terminal(place, command, work.root))
+        made.append(Terminal(tmp_path, shlex.join([sys.executable, "-m", "workbench"]), work.root))
         return made[-1]
 
     yield start
@@ -225,7 +152,7 @@ def test_text_in_one_burst_with_its_key_runs_no_command(terminal: Terminal, roas
     terminal.see("contradictory", "0 of 9 settled")
     terminal.press("2")
     terminal.see("21 rules")
-    terminal.tmux("send-keys", "-l", "/refund dy\r")
+    terminal.type("/refund dy\r")
     terminal.see("/ refund dy")
     terminal.press("q")
     terminal.see("left with 0")
