@@ -32,10 +32,10 @@ KEYS: Final = 20
 DATA_TABLE_ROWS: Final = 5_000
 
 COLUMNS: Final = (
-    Column("id", "Id", 12, priority=9),
-    Column("text", "Text", priority=10),
-    Column("priority", "Priority", 8, align="right"),
-    Column("tags", "Tags", 20, priority=1),
+    Column("id", "Id", "About it.", 12, priority=9),
+    Column("text", "Text", "About it.", priority=10),
+    Column("priority", "Priority", "About it.", 8, align="right"),
+    Column("tags", "Tags", "About it.", 20, priority=1),
 )
 
 

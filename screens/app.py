@@ -242,6 +242,7 @@ class WorkbenchApp(TerminalApp):
     def action_show_help(self) -> None:
         """List the commands of this screen, and run the one that is chosen."""
         from screens.overlays import HelpScreen
+        from screens.widgets.table_view import DrawnTable
 
         here = self.section
         found = find_section(here.section) if here else None
@@ -252,7 +253,9 @@ class WorkbenchApp(TerminalApp):
             if action:
                 self.run_worker(here.run_action(action), exit_on_error=True)
 
-        self.push_screen(HelpScreen(found.id, found.title), run)
+        tables = (table for table in here.query(DrawnTable) if table.region.area)
+        columns = dict.fromkeys(column for table in tables for column in table.columns)
+        self.push_screen(HelpScreen(found.id, found.title, tuple(columns)), run)
 
     def action_undo(self) -> None:
         """Take back the last step of what is curated on this screen."""

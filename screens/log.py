@@ -45,10 +45,10 @@ class LogScreen(SectionScreen):
         with Vertical(classes="body"):
             yield VirtualTable(
                 (
-                    Column("at", "Time", 8, priority=1),
-                    Column("state", "", 1, priority=2),
-                    Column("command", "Command", share=2, priority=3),
-                    Column("outcome", "Outcome"),
+                    Column("at", "Time", "When it was done.", 8, priority=1),
+                    Column("state", "", "✓ done, ✗ failed.", 1, priority=2),
+                    Column("command", "Command", "The command line that does the same.", share=2, priority=3),
+                    Column("outcome", "Outcome", "What came of it."),
                 ),
                 empty="No actions yet. Each one will be listed here as the command that does the same.",
             )

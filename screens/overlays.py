@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from textwrap import wrap
 from typing import ClassVar, Final
@@ -30,6 +31,7 @@ from screens.commands import (
 )
 from screens.themes import style_of
 from screens.widgets.dialogs import LegibleList
+from screens.widgets.table_rows import Column
 
 _WIDEST: Final = 110
 _FRAME: Final = 9  # cells that border, padding and scrollbar take
@@ -42,15 +44,19 @@ class HelpList(LegibleList):
 
 
 class HelpScreen(ModalScreen[str]):
-    """Lists the commands of a section; returns the action of the one that was chosen, empty for none."""
+    """Lists the commands of a section, and what is in the columns of its tables.
+
+    It returns the action of the command that was chosen, empty for none.
+    """
 
     DEFAULT_CSS = style_of("HelpScreen")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("help")
 
-    def __init__(self, section: str, title: str) -> None:
+    def __init__(self, section: str, title: str, columns: Sequence[Column] = ()) -> None:
         super().__init__()
         self.section_id = section
         self.heading = title
+        self.columns = columns
 
     def compose(self) -> ComposeResult:
         """Put the filter above the list."""
@@ -114,6 +120,14 @@ class HelpScreen(ModalScreen[str]):
                 options.add_option(Option(Content.styled(group, "bold"), disabled=True))
             for command in members:
                 options.add_option(Option(_help_lines(command, column, width), id=command.action))
+        words = query.lower().split()
+        columns = [
+            one for one in self.columns if all(word in f"{one.title} {one.about}".lower() for word in words)
+        ]
+        if columns:
+            options.add_option(Option(Content.styled("Columns", "bold"), disabled=True))
+        for one in columns:
+            options.add_option(Option(_column_lines(one, column, width), disabled=True))
         options.highlighted = 1 if found else None
 
 
@@ -135,6 +149,15 @@ def _help_lines(command: AppCommand, column: int, width: int) -> Content:
         *(f"\n{gap}{line}" for line in rest),
         *((f"\n{gap}{line}", "$text-muted") for line in headless),
     )
+
+
+def _column_lines(one: Column, column: int, width: int) -> Content:
+    """Return what is in a column, beside its heading where it has one."""
+    title = one.title.strip()
+    gap = " " * (max(column, len(title)) + 3)
+    first, *rest = wrap(one.about, max(20, width - len(gap)))
+    head = Content.styled(f" {title.ljust(len(gap) - 2)} ", "bold")
+    return Content.assemble(head, first, *(f"\n{gap}{line}" for line in rest))
 
 
 class CommandProvider(Provider):

@@ -7,6 +7,7 @@ as `Content`, which is literal. A test goes through the source of `screens` for 
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from textual.app import App
@@ -24,6 +25,7 @@ MAX_LINES: Final = 5_000
 """Lines of a text that are shown."""
 
 _TOAST: Final = 600
+_EMPHASIS: Final = re.compile(r"`[^`\n]*`|(?<![\w/*])\*\*(?=[^\s*/])([^\n]+?)(?<=[^\s*/])\*\*(?![\w/*])")
 
 
 def shown(text: str, style: Style | str = "", *, limit: int = MAX_LINE) -> Content:
@@ -49,6 +51,19 @@ def shown_lines(
         count = rest.count("\n") + (not rest.endswith("\n"))
         kept.append(f"…(+{counted(count, 'line')})")
     return _content("\n".join(kept), style)
+
+
+def emphasized(content: Content) -> Content:
+    """Return a text of Markdown with what is between pairs of `**` in bold, and without the pairs.
+
+    Those of code, globs and powers stay as they are.
+    """
+    parts, at = [], 0
+    for pair in _EMPHASIS.finditer(content.plain):
+        if pair[1] is not None:
+            parts += [content[at : pair.start()], content[pair.start(1) : pair.end(1)].stylize("bold")]
+            at = pair.end()
+    return Content.assemble(*parts, content[at:]) if parts else content
 
 
 def joined(*parts: Content | tuple[str, Style | str], between: str = "") -> Content:

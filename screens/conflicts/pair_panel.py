@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from screens.conflicts.pair import PairType, RecordPair
+from screens.conflicts.pair import RecordPair
 from screens.conflicts.queue import PairState, QueuedPair
 from screens.safe_text import shown, shown_lines
 from screens.widgets.diff import ReadingPane, WordDiff
@@ -32,8 +32,6 @@ STATES: Final[Mapping[PairState, tuple[str, str]]] = {
     PairState.GONE: ("–", "$text-muted"),
 }
 """The glyph of each state and its style."""
-
-OF: Final[Mapping[PairType, str]] = {PairType.RULE: "R", PairType.LEARNING: "L"}
 
 _TESTS: Final[Mapping[str, str]] = {
     "text": "same text",

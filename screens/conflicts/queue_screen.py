@@ -13,14 +13,14 @@ from textual.content import Content
 from screens.chrome import TopBar
 from screens.conflicts.learning_pairs import LearningPairs
 from screens.conflicts.pair import PairSide, PairType
-from screens.conflicts.pair_panel import KINDS, OF, STATES, PairPanel, empty_queue, unsearched
+from screens.conflicts.pair_panel import KINDS, STATES, PairPanel, empty_queue, unsearched
 from screens.conflicts.pair_reading import PairsSeen, judge_again, look, read_pairs
 from screens.conflicts.pair_source import PairSearch, PairSource
 from screens.conflicts.queue import PairLook, PairQueue, QueuedPair
 from screens.conflicts.rule_pairs import RulePairs
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Ahead, Failure, Job
-from screens.safe_text import shown
+from screens.safe_text import emphasized, shown
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from screens.widgets.window_rows import WindowRows
@@ -33,14 +33,18 @@ _SEARCHING = "searching for conflicts"
 _TEXT: Final = 400  # characters of a side that a row may show
 
 COLUMNS: Final = (
-    Column("state", "", 1, priority=9),
-    Column("glyph", "", 1, priority=9),
-    Column("kind", "Kind", 13, priority=3),
-    Column("surest", "Sure", 6, align="right", priority=4),
-    Column("of", "", 1, priority=2),
-    Column("file", "Left", priority=8, least=16),
-    Column("right", "Right", priority=7, least=16),
-    Column("action", "Suggested", 12, priority=1),
+    Column(
+        "state", "", "» put off, ! a text changed, ✓ settled elsewhere, – gone; none waits.", 1, priority=9
+    ),
+    Column(
+        "glyph", "", "= the same, ≈ nearly the same, ⊂ one in the other, ≠ a contradiction.", 1, priority=9
+    ),
+    Column("kind", "Kind", "How the two relate.", 13, priority=3),
+    Column("surest", "Certainty", "How sure the search is, from 0 to 1.", 9, align="right", priority=4),
+    Column("of", "Of", "Whether it is two rules or two learnings.", 8, priority=2),
+    Column("file", "Left", "The first of the two.", priority=8, least=16),
+    Column("right", "Right", "The second of the two.", priority=7, least=16),
+    Column("action", "Suggestion", "What is suggested to do with them.", 12, priority=1),
 )
 """A column that the list can be sorted by has the name of that order."""
 
@@ -55,7 +59,7 @@ def pair_cells(item: QueuedPair) -> tuple[Content, ...]:
         Content.styled(glyph, style),
         Content.styled(pair.kind.value, faint),
         Content.styled(f"{pair.score:.2f}", faint),
-        Content.styled(OF[pair.of], "$text-muted"),
+        Content.styled(pair.of.value, "$text-muted"),
         _line(pair.left, faint),
         _line(pair.right, faint),
         Content.styled(pair.suggestion.action.value.replace("_", " "), "$text-muted"),
@@ -63,7 +67,7 @@ def pair_cells(item: QueuedPair) -> tuple[Content, ...]:
 
 
 def _line(side: PairSide, style: str) -> Content:
-    return shown(" ".join(side.text[:_TEXT].split()), style)
+    return emphasized(shown(" ".join(side.text[:_TEXT].split()), style))
 
 
 class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):

@@ -20,6 +20,7 @@ from workbench.lists.conflicts import ConflictRow
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.descriptions import origin
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.curation.service import CurationService
@@ -129,7 +130,7 @@ def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
     yield "tools", ", ".join(rule.tool_targets) or "all"
     yield "owner", "you, in all projects" if rule.project_id is None else "this project"
     last = f", last {rule.last_used[:10]}" if rule.last_used else ""
-    yield "used", f"{rule.usage_count:,} times{last}" if rule.usage_count else "never"
+    yield "used", f"{counted(rule.usage_count, 'time')}{last}" if rule.usage_count else "never"
     yield "since", rule.created_at[:10] or "unknown"
     yield "changed", rule.updated_at[:10] or "never"
 

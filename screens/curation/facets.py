@@ -95,10 +95,19 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
             yield FilterBar(_FIELDS, wait=0.05)
             yield VirtualTable(
                 (
-                    Column("field", "Field", 10, priority=4),
-                    Column("value", "Value", priority=5),
-                    Column("count", f"{self._of.noun.capitalize()}s", 9, align="right", priority=3),
-                    Column("bar", "", _BAR, priority=1),
+                    Column("field", "Field", "What is counted.", 10, priority=4),
+                    Column("value", "Value", "A value of the field; enter filters by it.", priority=5),
+                    Column(
+                        "count",
+                        f"{self._of.noun.capitalize()}s",
+                        "How many of those listed have it.",
+                        9,
+                        align="right",
+                        priority=3,
+                    ),
+                    Column(
+                        "bar", "Share", "Their share of the most frequent value of all.", _BAR, priority=1
+                    ),
                 ),
                 ListRows(self._counts, key=lambda one: one.key, cells=facet_cells),
                 empty="There is nothing to count.",

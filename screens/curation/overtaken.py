@@ -102,10 +102,10 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
         with self.box(f"! {self._title} was changed meanwhile"):
             yield VirtualTable(
                 (
-                    Column("choice", "Holds", 8, priority=3),
-                    Column("field", "Field", 10, priority=4),
-                    Column("mine", "Yours"),
-                    Column("theirs", "Theirs, as it is now"),
+                    Column("choice", "Keep", "Whose value will be kept.", 8, priority=3),
+                    Column("field", "Field", "The field that two people changed.", 10, priority=4),
+                    Column("mine", "Yours", "What you wrote."),
+                    Column("theirs", "Theirs, as it is now", "What somebody wrote meanwhile."),
                 ),
                 self._rows(),
             )

@@ -125,19 +125,19 @@ class AuditView(Dialog[str | None]):
         with self.box(title):
             yield VirtualTable(
                 (
-                    Column("kind", "Kind", 16, priority=9),
-                    Column("count", "Count", 7, align="right", priority=8),
-                    Column("bar", "", _BAR, priority=2),
-                    Column("what", "What is wrong", priority=5, least=20),
+                    Column("kind", "Kind", "A kind of fault.", 16, priority=9),
+                    Column("count", "Count", "How many learnings have it.", 7, align="right", priority=8),
+                    Column("bar", "Share", "Their share of the most frequent kind.", _BAR, priority=2),
+                    Column("what", "What is wrong", "What is wrong about them.", priority=5, least=20),
                 ),
                 id="audit-kinds",
             )
             yield VirtualTable(
                 (
-                    Column("text", "Learning", priority=9, share=3, least=24),
-                    Column("why", "Why", priority=8, share=2, least=20),
-                    Column("other", "Other", 9, priority=1),
-                    Column("id", "Id", 9, priority=2),
+                    Column("text", "Learning", "The learning's text.", priority=9, share=3, least=24),
+                    Column("why", "Why", "Why it is listed here.", priority=8, share=2, least=20),
+                    Column("other", "Other", "The learning it repeats or contradicts.", 9, priority=1),
+                    Column("id", "Id", "The beginning of its id.", 9, priority=2),
                 ),
                 id="audit-findings",
                 empty="None of this kind.",

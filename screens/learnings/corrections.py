@@ -72,10 +72,17 @@ class CorrectionsView(ListDialog[CorrectionReport, CorrectionReport | None]):
         with self.box(title):
             yield VirtualTable(
                 (
-                    Column("status", "Status", 11, priority=9),
-                    Column("text", "What was said, as a rule", priority=8, share=3, least=24),
-                    Column("times", "Said", 5, align="right", priority=5),
-                    Column("id", "Learning", 9, priority=2),
+                    Column("status", "Status", "What became of the suggestion.", 11, priority=9),
+                    Column(
+                        "text",
+                        "What was said, as a rule",
+                        "What was said in a prompt, worded as a rule.",
+                        priority=8,
+                        share=3,
+                        least=24,
+                    ),
+                    Column("times", "Times", "How often it was said.", 5, align="right", priority=5),
+                    Column("id", "Learning", "The learning it is kept as.", 9, priority=2),
                 ),
                 empty="Nothing was said of how things are done in prompts that were ingested.",
             )

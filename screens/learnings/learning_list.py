@@ -65,19 +65,38 @@ def days(count: int) -> str:
 
 
 COLUMNS: Final = (
-    Column("state", "", 1, priority=95),
-    Column("why", "Waits for", 14, priority=70),
-    Column("feature", "Feature", 12, priority=60),
-    Column("text", "Learning", priority=100, share=3, least=28),
-    Column("source", "Source", 6, priority=50),
-    Column("hits", "Hits", 4, align="right", priority=55),
-    Column("against", "Agst", 4, align="right", priority=45),
-    Column("confidence", "Conf", 4, align="right", priority=58),
-    Column("age", "Age", 5, align="right", priority=48),
-    Column("heard", "Heard", 6, align="right", priority=40),
-    Column("kind", "Kind", 10, priority=20),
-    Column("task", "Task", 8, priority=15),
-    Column("id", "Id", 8, priority=10),
+    Column(
+        "state",
+        "",
+        "? not reviewed, ✓ reviewed, ✗ rejected, ✂ pruned, ★ made a rule, – ⋃ » retired, merged, replaced.",
+        1,
+        priority=95,
+    ),
+    Column("why", "Waits for", "What you are asked to decide.", 14, priority=70),
+    Column("feature", "Feature", "The part of the project it is about.", 12, priority=60),
+    Column("text", "Learning", "The learning's text.", priority=100, share=3, least=28),
+    Column(
+        "source",
+        "Source",
+        "Who wrote it down: an agent, a person, the program, or a stronger model that reviewed it.",
+        6,
+        priority=50,
+    ),
+    Column("hits", "Hits", "Iterations that confirmed it.", 4, align="right", priority=55),
+    Column("against", "Against", "Iterations that spoke against it.", 7, align="right", priority=45),
+    Column("confidence", "Confidence", "How sure it is, from 0 to 1.", 10, align="right", priority=58),
+    Column("age", "Age", "How long ago it was noted.", 5, align="right", priority=48),
+    Column(
+        "heard",
+        "Last seen",
+        "How long ago it was last confirmed; ◷ for long not.",
+        9,
+        align="right",
+        priority=40,
+    ),
+    Column("kind", "Kind", "A note, an error, a command, a decision or a correction.", 10, priority=20),
+    Column("task", "Task", "The task it was noted in.", 8, priority=15),
+    Column("id", "Id", "The beginning of its id.", 8, priority=10),
 )
 
 

@@ -104,7 +104,7 @@ def _head(story: LearningStory) -> Content:
     if story.past.against:
         parts.append(Content.styled(f"{len(story.past.against):,} against", "bold $text-error"))
     if is_stale(story.row):
-        parts.append(Content.styled(f"◷ stale: {story.row.heard:,} days", "$text-warning"))
+        parts.append(Content.styled(f"◷ stale: {counted(story.row.heard, 'day')}", "$text-warning"))
     return Content("  ").join(parts)
 
 

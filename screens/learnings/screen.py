@@ -22,6 +22,7 @@ from workbench.lists.tables import ListQuery
 from workbench.memory.learnings.corrections.report import CorrectionReport
 from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.records.learnings import FeatureLearning
+from workbench.text.counts import counted
 
 _ALWAYS: Final = frozenset("new view filter facets sort reverse audit corrections prompt list".split())
 
@@ -139,7 +140,7 @@ class LearningsScreen(LearningListScreen):
 
         def then(audit: JunkAudit) -> None:
             junk = sum(len(mine) for mine in audit.findings.values()) - len(audit.prunable)
-            self.bench.log_action(["memory", "audit"], f"{junk:,} findings")
+            self.bench.log_action(["memory", "audit"], counted(junk, "finding"))
             self.app.push_screen(AuditView(audit), closed)
 
         self.ask("Audit", partial(audited, self.engine), then, leads=True)
@@ -159,7 +160,7 @@ class LearningsScreen(LearningListScreen):
                 self.changes.rule_of(one)
 
         def then(found: tuple[CorrectionReport, ...]) -> None:
-            self.bench.log_action(["memory", "corrections"], f"{len(found):,} corrections")
+            self.bench.log_action(["memory", "corrections"], counted(len(found), "correction"))
             self.app.push_screen(CorrectionsView(found), chosen)
 
         self.ask("Corrections", partial(read_corrections, self.engine), then, leads=True)

@@ -81,7 +81,7 @@ def tokens_chart(found: Measurements, between: Point) -> Chart:
     packed, saved = found.totals.tokens, found.totals.tokens_saved
     if not packed:
         return Chart("Tokens", empty="Nothing was packed in this time.")
-    title = f"{abbreviate(packed)} tokens packed"
+    title = f"{abbreviate(packed, 'token')} packed"
     if saved:
         title += f", {abbreviate(saved)} left out of the files shown ({saved / (packed + saved):.0%})"
     series = [

@@ -56,7 +56,7 @@ def headline(found: Measurements, span: str) -> str:
     if totals.degraded:
         parts.append(f"! {totals.degraded / totals.calls:.0%} degraded")
     if totals.tokens:
-        parts.append(f"{abbreviate(totals.tokens)} tokens packed")
+        parts.append(f"{abbreviate(totals.tokens, 'token')} packed")
     if totals.tokens_saved:
         share = totals.tokens_saved / (totals.tokens_saved + totals.tokens)
         parts.append(f"{abbreviate(totals.tokens_saved)} left out of the files shown ({share:.0%})")

@@ -46,23 +46,36 @@ _FOLLOW_EVERY = 0.5  # seconds between two questions while others write
 _ALL, _CALLS_CARD = "", "calls"
 
 _OPERATIONS = (
-    Column("operation", "Operation", 12, priority=9),
-    Column("calls", "Calls", 7, "right", priority=8),
-    Column("failed", "Failed", 7, "right", priority=3),
-    Column("p50", "p50", 8, "right", priority=6),
-    Column("p95", "p95", 8, "right", priority=7),
-    Column("p99", "p99", 8, "right", priority=5),
-    Column("tokens", "Tokens", 7, "right", priority=2),
-    Column("hits", "Cache hits", priority=4, least=12, share=2),
-    Column("missing", "Without", priority=1, least=10),
+    Column("operation", "Operation", "What was done.", 12, priority=9),
+    Column("calls", "Calls", "How often, in the time looked at.", 7, "right", priority=8),
+    Column("failed", "Failed", "How many calls failed.", 7, "right", priority=3),
+    Column("p50", "Median", "Half of the calls took no longer.", 8, "right", priority=6),
+    Column("p95", "95th", "95 % of the calls took no longer.", 8, "right", priority=7),
+    Column("p99", "99th", "99 % of the calls took no longer.", 8, "right", priority=5),
+    Column("tokens", "Tokens", "Tokens packed, in the median.", 7, "right", priority=2),
+    Column(
+        "hits",
+        "Cache hits",
+        "The share of what was asked that each cache answered.",
+        priority=4,
+        least=12,
+        share=2,
+    ),
+    Column(
+        "missing",
+        "Without",
+        "Parts that were missing, and how often; else how often a second stage was asked.",
+        priority=1,
+        least=10,
+    ),
 )
 _CALLS = (
-    Column("at", "At", 14, priority=5),
-    Column("operation", "Slowest", 12, priority=9),
-    Column("took", "Took", 8, "right", priority=8),
-    Column("by", "By", 6, priority=2),
-    Column("candidates", "Candidates", 10, "right", priority=1),
-    Column("note", "Note", priority=3),
+    Column("at", "Time", "When it began.", 14, priority=5),
+    Column("operation", "Slowest", "What was done, the slowest first.", 12, priority=9),
+    Column("took", "Took", "How long it took.", 8, "right", priority=8),
+    Column("by", "By", "Command line, app, hook, server or agent.", 6, priority=2),
+    Column("candidates", "Candidates", "How many candidates were ranked.", 10, "right", priority=1),
+    Column("note", "Note", "Whether it failed, or what it had to do without.", priority=3),
 )
 
 

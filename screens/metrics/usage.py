@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
-from screens.safe_text import shown
+from screens.safe_text import emphasized, shown
 from screens.widgets.code import Details
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.text.counts import abbreviate, counted
@@ -21,34 +21,62 @@ if TYPE_CHECKING:
     from workbench.records.answers.usage import DoorUse, RuleUse, UsageResponse, VariantGap
 
 _DOORS = (
-    Column("event", "Hand-over", 16, priority=9),
-    Column("agent", "Agent", 8, priority=7),
-    Column("asked", "Asked", 6, "right", priority=6),
-    Column("silent", "Silent", 6, "right", priority=4),
-    Column("tokens", "Tokens", 7, "right", priority=7),
-    Column("files", "Files", 6, "right", priority=8),
-    Column("opened", "Opened", 6, "right", priority=8),
-    Column("edited", "Edited", 6, "right", priority=5),
-    Column("missed", "Not given", 9, "right", priority=8),
+    Column("event", "Hand-over", "The hook, tool or command that handed something over.", 16, priority=9),
+    Column("agent", "Agent", "The agent that got it.", 8, priority=7),
+    Column("asked", "Asked", "How often it was asked.", 6, "right", priority=6),
+    Column("silent", "Silent", "How often nothing was relevant enough.", 6, "right", priority=4),
+    Column("tokens", "Tokens", "Tokens that were added in all.", 7, "right", priority=7),
+    Column("files", "Files", "Files shown or named, each once a session.", 6, "right", priority=8),
+    Column("opened", "Opened", "Of these, read or edited in that session later on.", 6, "right", priority=8),
+    Column("edited", "Edited", "Files that those sessions edited afterwards.", 6, "right", priority=5),
+    Column("missed", "Not given", "Of these, given to their session by nothing.", 9, "right", priority=8),
 )
 _RULES = (
-    Column("rule", "Rule", priority=9, least=20, share=1),
-    Column("matched", "Matched", 7, "right", priority=4),
-    Column("given", "Given", 6, "right", priority=8),
-    Column("loaded", "Loaded", 6, "right", priority=6),
-    Column("obeyed", "Obeyed", 6, "right", priority=7),
-    Column("broken", "Broken", 6, "right", priority=8),
-    Column("success", "Succeeded", 9, "right", priority=3),
-    Column("failed", "Failed", 6, "right", priority=2),
-    Column("variant", "Variant", 8, priority=1),
+    Column("rule", "Rule", "The rule's text.", priority=9, least=20, share=1),
+    Column("matched", "Matched", "Sessions with a task that it matched.", 7, "right", priority=4),
+    Column("given", "Given", "Sessions that it was handed to.", 6, "right", priority=8),
+    Column("loaded", "Loaded", "Sessions whose agent loaded its file by itself.", 6, "right", priority=6),
+    Column(
+        "obeyed",
+        "Obeyed",
+        "Sessions that had it and did not break it, where a check can judge that.",
+        6,
+        "right",
+        priority=7,
+    ),
+    Column(
+        "broken",
+        "Broken",
+        "Sessions that had it and broke it, where a check can judge that.",
+        6,
+        "right",
+        priority=8,
+    ),
+    Column("success", "Succeeded", "Sessions that had it and succeeded.", 9, "right", priority=3),
+    Column("failed", "Failed", "Sessions that had it and failed.", 6, "right", priority=2),
+    Column("variant", "Variant", "How rules were matched there.", 8, priority=1),
 )
 _VARIANTS = (
-    Column("measure", "Variant against default", priority=9, least=24, share=1),
-    Column("variant", "Variant", 8, "right", priority=6),
-    Column("default", "Default", 8, "right", priority=6),
-    Column("gap", "Difference", 10, "right", priority=8),
-    Column("interval", "95 % interval", 18, "right", priority=7),
-    Column("p", "p", 6, "right", priority=5),
+    Column(
+        "measure",
+        "Variant against default",
+        "What is compared, and how many sessions of each there are.",
+        priority=9,
+        least=24,
+        share=1,
+    ),
+    Column("variant", "Variant", "How rules were matched there.", 8, "right", priority=6),
+    Column("default", "Default", "The mean without the variant.", 8, "right", priority=6),
+    Column("gap", "Difference", "The variant's mean less that without it.", 10, "right", priority=8),
+    Column(
+        "interval",
+        "95 % interval",
+        "Where the difference lies with 95 % confidence.",
+        18,
+        "right",
+        priority=7,
+    ),
+    Column("p", "p value", "How likely so large a difference is by chance.", 7, "right", priority=5),
 )
 
 
@@ -107,7 +135,7 @@ def usage_line(found: UsageResponse) -> str:
     changed, missed = sum(len(one.changed) for one in sessions), sum(len(one.missed) for one in sessions)
     parts = [
         counted(sum(one.calls for one in found.hooks), "hand-over"),
-        f"{abbreviate(sum(one.tokens for one in found.hooks))} tokens",
+        abbreviate(sum(one.tokens for one in found.hooks), "token"),
         f"{counted(given, 'file')} given",
         f"{opened:,} opened",
         f"{changed:,} edited",
@@ -133,7 +161,7 @@ def door_cells(one: DoorUse) -> tuple[Content, ...]:
 def rule_cells(one: RuleUse, texts: Mapping[str, str]) -> tuple[Content, ...]:
     """Return a rule's row: its text and sessions; whether they obeyed only where a check can judge it."""
     return (
-        shown(" ".join(texts.get(one.rule_id, one.rule_id).split())),
+        emphasized(shown(" ".join(texts.get(one.rule_id, one.rule_id).split()))),
         *map(_number, (one.matched, one.given, one.loaded)),
         Content(f"{one.obeyed:,}" if one.checkable else "·"),
         _warned("✗", one.broken, "$text-error") if one.checkable else Content("·"),

@@ -36,13 +36,26 @@ if TYPE_CHECKING:
     from workbench.records.answers.models import ModelStatus
 
 _COLUMNS: Final = (
-    Column("state", "", 1, priority=9),
-    Column("id", "Model", 24, priority=8),
-    Column("kind", "Kind", 11, priority=4),
-    Column("made", "Made", 11, priority=2),
-    Column("tasks", "Tasks", 6, "right", priority=5),
-    Column("gain", "Gain", 6, "right", priority=7),
-    Column("remark", "", priority=6, least=10, share=1),
+    Column("state", "", "● in use, ◐ tried on a share of plans, ✗ cannot be used.", 1, priority=9),
+    Column("id", "Model", "The model's id.", 24, priority=8),
+    Column(
+        "kind",
+        "Kind",
+        "What it does: orders files, reads the kind of a task, or rates the first files again.",
+        11,
+        priority=4,
+    ),
+    Column("made", "Added", "When it was added, in local time.", 11, priority=2),
+    Column("tasks", "Tasks", "Past tasks it was trained on.", 6, "right", priority=5),
+    Column(
+        "gain",
+        "Gain",
+        "How much its nDCG@10 is above that of the model before, on later tasks.",
+        6,
+        "right",
+        priority=7,
+    ),
+    Column("remark", "Use", "Whether plans use it.", priority=6, least=10, share=1),
 )
 _SHARE: Final = 20
 _OWN: Final = frozenset({"activate", "canary", "replay", "copy"})

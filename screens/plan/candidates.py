@@ -15,7 +15,7 @@ from textual.content import Content
 from screens.filter_matching import Record
 from screens.plan.comparison import RankingComparison, comparison_in_short
 from screens.plan.query import PlanQuery
-from screens.safe_text import shown
+from screens.safe_text import emphasized, shown
 from screens.widgets.bars import Portion
 from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
@@ -138,12 +138,38 @@ def record_of(candidate: PackCandidate) -> Record:
 
 
 COLUMNS: Final = (
-    Column("state", "", 1, priority=9),
-    Column("name", "Candidate", share=5, least=26, priority=10),
-    Column("form", "As", 8, priority=7),
-    Column("tokens", "Tokens", 6, align="right", priority=8),
-    Column("score", "Score", 6, align="right", priority=0),
-    Column("why", "Why", share=3, least=22, priority=1),
+    Column(
+        "state",
+        "",
+        "✓ in the pack, ◆ pinned, ! pinned without room, ✗ excluded, · out, ▸ folded.",
+        1,
+        priority=9,
+    ),
+    Column(
+        "name",
+        "Candidate",
+        "A file with its folder, or a rule §, a learning ¶ or a segment ».",
+        share=5,
+        least=26,
+        priority=10,
+    ),
+    Column(
+        "form",
+        "Shown as",
+        "What of it is in the pack: full text, snippets, an outline or its path.",
+        8,
+        priority=7,
+    ),
+    Column("tokens", "Tokens", "What it takes of the budget.", 6, align="right", priority=8),
+    Column(
+        "score",
+        "Score",
+        "How likely it is to be needed, where that was worked out.",
+        6,
+        align="right",
+        priority=0,
+    ),
+    Column("why", "Why", "What speaks most for it.", share=3, least=22, priority=1),
 )
 _MOST_TITLE: Final = 300
 _FEWEST_FOLDED: Final = 2
@@ -191,7 +217,7 @@ def _fold(kind: str, folded: Sequence[PackCandidate], tokens: int, *, opened: bo
             part
             for part in (
                 counted(len(inside), kind.removesuffix("s")) if inside else f"no {kind.removesuffix('s')}",
-                f"{tokens:,} tokens" if inside else "",
+                counted(tokens, "token") if inside else "",
                 f"{out:,} left out" if out else "",
             )
             if part
@@ -233,6 +259,7 @@ def name(one: PackCandidate) -> Content:
     """Return what a candidate is called, a file by its name first and its folder after."""
     tone = "" if one.state == IN else "$text-muted"
     title = shown(one.title, tone, limit=_MOST_TITLE)
+    title = title if one.kind == FILES else emphasized(title)
     mark = _KINDS.get(one.kind, "¶")
     head = Content.styled(f"{mark} ", "bold $text-primary") if mark else Content("")
     if one.kind != FILES or not one.place:

@@ -15,11 +15,20 @@ from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
 
 COMPARED: Final = (
-    Column("place", "#", 2, "right", priority=7),
-    Column("baseline", "Baseline", share=4, least=22, priority=9),
-    Column("hybrid", "Hybrid", share=4, least=22, priority=10),
-    Column("moved", "Moved", 5, "right", priority=8),
-    Column("why", "Why", share=4, least=18, priority=1),
+    Column("place", "Place", "The place in both rankings.", 5, "right", priority=7),
+    Column("baseline", "Baseline", "The file at this place in the baseline.", share=4, least=22, priority=9),
+    Column(
+        "hybrid", "Hybrid", "The file at this place in the hybrid ranking.", share=4, least=22, priority=10
+    ),
+    Column(
+        "moved",
+        "Moved",
+        "▲ places up and ▼ down in hybrid, = the same place, new if only hybrid has it.",
+        5,
+        "right",
+        priority=8,
+    ),
+    Column("why", "Why", "What moved the file most.", share=4, least=18, priority=1),
 )
 
 

@@ -29,6 +29,7 @@ from screens.widgets.bars import Contribution, bar_lines, order_rows
 from screens.widgets.code import CodeView
 from screens.widgets.table_rows import line_strip
 from workbench.plan.response import likelihood, phrase
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.records.segments import FoundSegment
@@ -76,7 +77,7 @@ def headline(candidate: PackCandidate, plan: ShownPlan) -> str:
     """Return in a line whether a candidate is in, how, and how likely it is needed."""
     if candidate.folds:
         return ""
-    parts = [candidate.form, f"{candidate.tokens:,} tokens"] if candidate.state == IN else ["out"]
+    parts = [candidate.form, counted(candidate.tokens or 0, "token")] if candidate.state == IN else ["out"]
     chance = (
         plan.chances.get(candidate.name) if candidate.kind == FILES and plan.model != "baseline" else None
     )

@@ -21,23 +21,30 @@ from workbench.records.replay import LESS_IS_BETTER, MeasureChange, RunCompariso
 from workbench.text.counts import counted
 
 CHANGE_COLUMNS: Final = (
-    Column("mark", "", 1, priority=9),
-    Column("system", "System", share=1, least=12, priority=9),
-    Column("measure", "Measure", 16, priority=8),
-    Column("before", "Before", 7, "right", priority=5),
-    Column("after", "After", 7, "right", priority=6),
-    Column("change", "Change", 8, "right", priority=7),
-    Column("between", "95 %", 18, priority=3),
-    Column("p", "p", 6, "right", priority=4),
-    Column("verdict", "", 19, priority=2),
+    Column("mark", "", "▲ better, ▼ worse, = no difference shown.", 1, priority=9),
+    Column("system", "System", "What ranked in both runs.", share=1, least=12, priority=9),
+    Column("measure", "Measure", "What is measured.", 16, priority=8),
+    Column("before", "Before", "The value in the first run.", 7, "right", priority=5),
+    Column("after", "After", "The value in the second run.", 7, "right", priority=6),
+    Column("change", "Change", "The second value less the first.", 8, "right", priority=7),
+    Column("between", "95 % interval", "Where the change lies with 95 % confidence.", 18, priority=3),
+    Column("p", "p value", "How likely so large a change is by chance.", 7, "right", priority=4),
+    Column("verdict", "Verdict", "Whether a change is shown.", 19, priority=2),
 )
 TASK_COLUMNS: Final = (
-    Column("mark", "", 1, priority=9),
-    Column("before", "Before", 6, "right", priority=5),
-    Column("after", "After", 6, "right", priority=6),
-    Column("change", "Change", 7, "right", priority=7),
-    Column("task", "Task", share=2, least=16, priority=8),
-    Column("files", "Gold lost − and found + in the first ten", share=1, least=20, priority=3),
+    Column("mark", "", "▲ better, ▼ worse.", 1, priority=9),
+    Column("before", "Before", "The task's value in the first run.", 6, "right", priority=5),
+    Column("after", "After", "The task's value in the second run.", 6, "right", priority=6),
+    Column("change", "Change", "The second value less the first.", 7, "right", priority=7),
+    Column("task", "Task", "What was asked for.", share=2, least=16, priority=8),
+    Column(
+        "files",
+        "Right files lost − and found +",
+        "Right files that went out of the first ten −, or came in +.",
+        share=1,
+        least=20,
+        priority=3,
+    ),
 )
 _VALUE: Final = 40  # characters of a setting
 _MARKS: Final = {"better": BETTER, "worse": WORSE}

@@ -24,14 +24,36 @@ if TYPE_CHECKING:
 BEST: Final = "★"
 BETTER, WORSE, SAME = "▲", "▼", "="
 GAP_COLUMNS: Final = (
-    Column("measure", "Measure", 10, priority=9),
-    Column("value", "Value", 8, "right", priority=8),
-    Column("interval", "95 %", 16, priority=5),
-    Column("gap", "− baseline", 10, "right", priority=7),
-    Column("between", "95 % of it", 20, priority=4),
-    Column("p", "p", 6, "right", priority=6),
-    Column("verdict", "", share=1, least=8, priority=8),
+    Column("measure", "Measure", "What is measured; for tokens and times less is better.", 10, priority=9),
+    Column("value", "Value", "The mean over all tasks, or the median.", 8, "right", priority=8),
+    Column("interval", "95 % interval", "Where the value lies with 95 % confidence.", 16, priority=5),
+    Column("gap", "Difference", "The system's value less that of the baseline.", 10, "right", priority=7),
+    Column(
+        "between", "95 % of difference", "Where the difference lies with 95 % confidence.", 20, priority=4
+    ),
+    Column("p", "p value", "How likely so large a difference is by chance.", 7, "right", priority=6),
+    Column(
+        "verdict", "Verdict", "Whether the difference is shown, and for whom.", share=1, least=8, priority=8
+    ),
 )
+MEASURES: Final = {
+    "P@10": "The share of the first ten files that are right.",
+    "R@1": "The share of the right files that is first.",
+    "R@3": "The share of the right files that is among the first three.",
+    "R@5": "The share of the right files that is among the first five.",
+    "R@10": "The share of the right files that is among the first ten.",
+    "MRR": "One divided by the place of the first right file.",
+    "nDCG@10": "How high the right files are among the first ten, 1 at best.",
+    "packed": "The share of the right files that is in the pack.",
+    "lines": "The share of the changed lines that is in the pack.",
+    "first pass": "The share of tasks whose pack has every right file.",
+    "tokens": "Tokens of the pack, in the median.",
+    "affinity": "The share of tasks with a right file that past tasks suggested.",
+    "fallback": "The share of tasks ranked without a model that was wanted.",
+    "p50 ms": "Half of the tasks took no longer.",
+    "p95 ms": "95 % of the tasks took no longer.",
+}
+"""What each column of the systems has, by its title."""
 _FIRST: Final = ("nDCG@10", "R@10", "P@10", "packed", "tokens", "p95 ms", "MRR", "p50 ms")
 """Columns that stay longest where there is little room, the most important first."""
 
@@ -108,9 +130,23 @@ def system_columns(found: RunFigures) -> tuple[Column, ...]:
     """Return the columns of the table of systems."""
     rank = {title: 20 - place for place, title in enumerate(_FIRST)}
     return (
-        Column("system", "System", share=1, least=12, priority=30),
+        Column(
+            "system",
+            "System",
+            "What ranked: ★ marks the best of each column.",
+            share=1,
+            least=12,
+            priority=30,
+        ),
         *(
-            Column(title, f"{title} ", max(len(title) + 1, 7), "right", priority=rank.get(title, 1))
+            Column(
+                title,
+                f"{title} ",
+                MEASURES[title],
+                max(len(title) + 1, 7),
+                "right",
+                priority=rank.get(title, 1),
+            )
             for title in found.titles
         ),
     )

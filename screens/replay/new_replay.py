@@ -127,8 +127,8 @@ def is_dataset(path: str, root: Path) -> bool:
 
 
 _COLUMNS: Final = (
-    Column("name", "Systems (space marks)", 24, priority=2),
-    Column("about", "", share=1, least=10, priority=1),
+    Column("name", "Systems (space marks)", "What to compare; space marks.", 24, priority=2),
+    Column("about", "What it is", "How it ranks.", share=1, least=10, priority=1),
 )
 
 

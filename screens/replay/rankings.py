@@ -27,11 +27,18 @@ _FORMS: Final = {"path": "·", "outline": "≡", "snippets": "▪", "full": "■
 LEGEND: Final = "★ gold ☆ missed ∅ not in the other  pack: ■ full ▪ snippets ≡ outline · path"
 
 COLUMNS: Final = (
-    Column("place", "#", 3, "right", priority=8),
-    Column("gold", "", 1, priority=7),
-    Column("file", "File", share=1, least=12, priority=9),
-    Column("pack", "", 1, priority=3),
-    Column("shift", "Other", 5, "right", priority=4),
+    Column("place", "Place", "The file's place in this ranking.", 5, "right", priority=8),
+    Column("gold", "", "★ right, ☆ right and missed.", 1, priority=7),
+    Column("file", "File", "The file that was ranked.", share=1, least=12, priority=9, path=True),
+    Column("pack", "", "How it was packed: ■ full, ▪ snippets, ≡ outline, · path.", 1, priority=3),
+    Column(
+        "shift",
+        "Other",
+        "Its place in the other ranking, ∅ where it is not in that one.",
+        5,
+        "right",
+        priority=4,
+    ),
 )
 
 

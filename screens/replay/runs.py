@@ -24,14 +24,14 @@ from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.lists.filters import Field, FieldKind, Filter
 
 COLUMNS: Final = (
-    Column("state", "", 1, priority=9),
-    Column("id", "Run", 8, priority=8),
-    Column("when", "When (UTC)", 16, priority=7),
-    Column("project", "Project", share=2, least=8, priority=3),
-    Column("tasks", "Tasks", 22, priority=4),
-    Column("systems", "Systems", 7, "right", priority=2),
-    Column("best", "Best nDCG@10", share=2, least=14, priority=6),
-    Column("remarks", "", share=1, least=11, priority=1),
+    Column("state", "", "● complete, ◐ interrupted, ✗ unreadable.", 1, priority=9),
+    Column("id", "Run", "The beginning of the run's id.", 8, priority=8),
+    Column("when", "When (UTC)", "When it was started.", 16, priority=7),
+    Column("project", "Project", "The project whose past was replayed.", share=2, least=8, priority=3),
+    Column("tasks", "Tasks", "How many commits and prompts were replayed.", 22, priority=4),
+    Column("systems", "Systems", "How many systems were compared.", 7, "right", priority=2),
+    Column("best", "Best nDCG@10", "The system with the highest nDCG@10.", share=2, least=14, priority=6),
+    Column("remarks", "Remarks", "What is special about the run.", share=1, least=11, priority=1),
 )
 FIELDS: Final = (
     Field("project", FieldKind.TEXT),

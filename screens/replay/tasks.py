@@ -133,15 +133,15 @@ def record_of(line: TaskLine, row: TaskRow) -> Record:
 def columns(left: str, right: str) -> tuple[Column, ...]:
     """Return the columns, headed by the systems that are compared."""
     return (
-        Column("mark", "", 1, priority=9),
-        Column("task", "Task", share=1, least=20, priority=8),
-        Column("day", "Begun", 10, priority=3),
-        Column("kind", "Kind", 8, priority=1),
-        Column("gold", "Gold", 4, "right", priority=4),
-        Column("missed", "Miss", 4, "right", priority=2),
-        Column("left", _short(left), 8, "right", priority=5),
-        Column("right", _short(right), 8, "right", priority=6),
-        Column("change", "Change", 6, "right", priority=7),
+        Column("mark", "", "▲ the right one is better, ▼ worse, = as good, ✗ left out.", 1, priority=9),
+        Column("task", "Task", "What was asked for.", share=1, least=20, priority=8),
+        Column("day", "Begun", "The day it was begun.", 10, priority=3),
+        Column("kind", "Kind", "What kind of task it is.", 8, priority=1),
+        Column("gold", "Right", "Files that turned out to be right.", 5, "right", priority=4),
+        Column("missed", "Missed", "Right files that are not among its first ten.", 6, "right", priority=2),
+        Column("left", _short(left), "nDCG@10 of the system on the left.", 8, "right", priority=5),
+        Column("right", _short(right), "nDCG@10 of the system on the right.", 8, "right", priority=6),
+        Column("change", "Change", "How much the right one is above the left one.", 6, "right", priority=7),
     )
 
 

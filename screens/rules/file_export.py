@@ -118,7 +118,12 @@ class ExportRules(Dialog[bool]):
         """Lay out the agents above the lines."""
         with self.box("Export rules"):
             yield VirtualTable(
-                (Column("target", "Agent", 10, priority=2), Column("files", "Files", priority=1)),
+                (
+                    Column(
+                        "target", "Agent", "The agent that reads the files; space marks it.", 10, priority=2
+                    ),
+                    Column("files", "Files", "The files that would be written.", priority=1),
+                ),
                 ListRows(_TARGETS, key=str, cells=_target_cells),
             )
             with Horizontal(id="export-home"):

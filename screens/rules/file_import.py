@@ -134,9 +134,9 @@ class ImportFiles(Dialog[bool]):
             )
             yield VirtualTable(
                 (
-                    Column("state", "", 1, priority=3),
-                    Column("file", "File", priority=4, share=2),
-                    Column("what", "Rules", priority=2),
+                    Column("state", "", "+ something in it is new, · nothing is.", 1, priority=3),
+                    Column("file", "File", "A file of rules.", priority=4, share=2, path=True),
+                    Column("what", "Rules", "How many rules are in it.", priority=2),
                 ),
                 empty=(
                     "No rule files were found here or in your home.\n\n"

@@ -15,7 +15,7 @@ from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
 from screens.engine import BY, AppEngine
 from screens.jobs import Failure, Job
-from screens.safe_text import shown
+from screens.safe_text import emphasized, shown
 from screens.widgets.dialogs import DIALOG_CSS, Confirm
 from screens.widgets.diff import WordDiff, unify_lines
 from screens.widgets.merge import MergeEditor
@@ -161,10 +161,16 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         with self.box("Files and rules out of sync"):
             yield VirtualTable(
                 (
-                    Column("what", "", 1, priority=6),
-                    Column("side", "Changed in", 10, priority=5),
-                    Column("file", "File", 24, priority=4),
-                    Column("text", "Rule", priority=7, share=3),
+                    Column("what", "", "+ new, - removed, ~ changed.", 1, priority=6),
+                    Column(
+                        "side",
+                        "Changed in",
+                        "Where it changed: in the file, in the store or in both.",
+                        10,
+                        priority=5,
+                    ),
+                    Column("file", "File", "The file and its line.", 24, priority=4, path=True),
+                    Column("text", "Rule", "The rule as it is now.", priority=7, share=3),
                 ),
                 empty="Files and rules are in sync: there is nothing to write.",
             )
@@ -243,7 +249,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         def then(outcome: SyncOutcome) -> None:
             self.say("")
             incoming = sum(one.side == "file" for one in self.differences)
-            taken = [f"{incoming:,} changes of files come into the store."] if incoming else []
+            taken = [f"{counted(incoming, 'change')} of files: into the store."] if incoming else []
             files = sum(written.changed for written in outcome.written)
             if not files and not incoming:
                 refused = _refusals(outcome)
@@ -341,5 +347,5 @@ def _cells(one: RuleDifference) -> tuple[Content, ...]:
         Content.styled(one.what, style),
         Content.styled({"both": "both sides", "store": "store", "file": "file"}[one.side], style),
         shown(where, "$text-primary"),
-        shown(" ".join((text or "")[:400].split())),
+        emphasized(shown(" ".join((text or "")[:400].split()))),
     )

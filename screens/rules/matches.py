@@ -16,8 +16,7 @@ from textual.widgets import Static
 from screens.engine import AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.rules.rows import near_end
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import emphasized, shown, shown_lines
 from screens.widgets.bars import Contribution, FeatureBars
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
@@ -34,8 +33,8 @@ def answer_cells(answer: MessageMatch) -> tuple[Content, ...]:
     return (
         Content.styled("✓" if yes else "·", "$text-success" if yes else "$text-muted"),
         Content.styled(f"{answer.final:.3f}", style),
-        shown(" ".join(answer.rule.rule[:400].split()), style),
-        shown(near_end(origin(answer.rule)), "$text-muted"),
+        emphasized(shown(" ".join(answer.rule.rule[:400].split()), style)),
+        shown(origin(answer.rule), "$text-muted"),
     )
 
 
@@ -78,10 +77,17 @@ class MatchesView(Vertical):
         """Lay out table, bars and reasons."""
         yield VirtualTable(
             (
-                Column("yes", "", 1, priority=9),
-                Column("score", "Score", 6, align="right", priority=8),
-                Column("text", "Rule", priority=10, share=3),
-                Column("origin", "Origin", 18, priority=1),
+                Column("yes", "", "✓ the rule matches the message, · it nearly does.", 1, priority=9),
+                Column(
+                    "score",
+                    "Score",
+                    "How well it matches: the sum of the bars below.",
+                    6,
+                    align="right",
+                    priority=8,
+                ),
+                Column("text", "Rule", "The rule's text.", priority=10, share=3),
+                Column("origin", "Origin", "Where it is written.", 18, priority=1, path=True),
             ),
             empty="Write a message above and press enter: the rules that match it are listed here, with why.",
         )

@@ -106,11 +106,19 @@ class RulePanes(Vertical):
             with Vertical(id="pane-versions"):
                 yield VirtualTable(
                     (
-                        Column("at", "When", 16, priority=3),
-                        Column("what", "What", 11, priority=5),
-                        Column("version", "V", 4, priority=4),
-                        Column("by", "By", 8, priority=1),
-                        Column("why", "Why", priority=2),
+                        Column("at", "When", "When it was done.", 16, priority=3),
+                        Column(
+                            "what",
+                            "What",
+                            "What was done: added, reworded, removed, restored.",
+                            11,
+                            priority=5,
+                        ),
+                        Column("version", "Version", "The rule's version afterwards.", 7, priority=4),
+                        Column("by", "By", "Who did it.", 8, priority=1),
+                        Column(
+                            "why", "Why", "The reason that was given, or the fields that changed.", priority=2
+                        ),
                     ),
                     empty="Nothing was done to this rule yet.",
                     id="versions-list",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from textual.content import Content
 
-from screens.safe_text import shown
+from screens.safe_text import emphasized, shown
 from screens.widgets.table import Column
-from workbench.records.rules import Authority, Category, Level, Rule
+from workbench.records.rules import Authority, Rule
 from workbench.rules.descriptions import origin
 
 ABSOLUTE: Final = "◆"
@@ -17,30 +17,55 @@ DEFAULT: Final = "◇"
 ON: Final = "●"
 OFF: Final = "○"
 FINDING: Final = "▲"
-CATEGORIES: Final[Mapping[Category, str]] = {
-    Category.PREFERENCE: "P",
-    Category.BEHAVIOR: "B",
-    Category.AGENT: "A",
-}
-LEVELS: Final[Mapping[Level, str]] = {Level.GLOBAL: "global", Level.SCENARIO: "scen.", Level.STEP: "step"}
-
-_ORIGIN: Final = 16
 _TEXT: Final = 400  # characters of a rule that a row makes Content of
 
-SCORE: Final = Column("score", "Score", 7, align="right", priority=95)
+SCORE: Final = Column(
+    "score",
+    "Score",
+    "How well it matches what was searched for; dim if agents would not get it.",
+    7,
+    align="right",
+    priority=95,
+)
 COLUMNS: Final = (
-    Column("authority", "!", 1, priority=90),
-    Column("enabled", "", 1, priority=80),
-    Column("category", "C", 1, priority=40),
-    Column("text", "Rule", priority=100, share=3, least=36),
-    Column("origin", "Origin", priority=60, least=16),
-    Column("priority", "Pri", 4, align="right", priority=70),
-    Column("level", "Level", 6, priority=30),
-    Column("scope", "Scope", 18, priority=25),
-    Column("tags", "Tags", 20, priority=15),
-    Column("tokens", "Tok", 5, align="right", priority=20),
-    Column("used", "Used", 5, align="right", priority=22),
-    Column("id", "Id", 8, priority=10),
+    Column(
+        "authority",
+        "",
+        "◆ absolute: given whenever it applies; ◇ default: given if it matches.",
+        1,
+        priority=90,
+    ),
+    Column("enabled", "", "● on, ○ off.", 1, priority=80),
+    Column(
+        "category",
+        "Category",
+        "What it is about: a preference, how to behave, or the agent itself.",
+        10,
+        priority=40,
+    ),
+    Column(
+        "text",
+        "Rule",
+        "The rule; ▲ before it says that something is wrong about it.",
+        priority=100,
+        share=3,
+        least=39,
+    ),
+    Column("origin", "Origin", "The file and the line it is written in.", priority=60, least=16, path=True),
+    Column(
+        "priority",
+        "Priority",
+        "Which of two rules comes first, from 0 to 100.",
+        8,
+        align="right",
+        priority=70,
+    ),
+    Column("level", "Level", "Whether it holds everywhere, in a scenario or in one step.", 8, priority=30),
+    Column("scope", "Scope", "The paths, languages or tools it holds for.", 18, priority=25),
+    Column("tags", "Tags", "Words it can be filtered by.", 20, priority=15),
+    Column("tokens", "Tokens", "What it takes of a budget.", 6, align="right", priority=20),
+    Column("used", "Used", "How often a session was given it.", 5, align="right", priority=22),
+    Column("id", "Id", "The beginning of its id.", 8, priority=10),
 )
 
 
@@ -59,11 +84,11 @@ def rule_cells(rule: Rule) -> tuple[Content | str, ...]:
     return (
         Content.styled(ABSOLUTE if absolute else DEFAULT, "bold $text-accent" if absolute else "$text-muted"),
         Content.styled(ON if rule.enabled else OFF, "$text-success" if rule.enabled else "$text-warning"),
-        Content.styled(CATEGORIES[rule.category], "$text-muted"),
-        shown(_line(rule.rule), dim, limit=_TEXT),
-        shown(near_end(origin(rule)), "$text-primary", limit=_TEXT),
+        Content.styled(rule.category.value, "$text-muted"),
+        emphasized(shown(_line(rule.rule), dim, limit=_TEXT)),
+        shown(origin(rule), "$text-primary", limit=_TEXT),
         str(rule.priority),
-        Content.styled(LEVELS[rule.level], "$text-muted"),
+        Content.styled(rule.level.value, "$text-muted"),
         shown(", ".join(rule.scope), "$text-muted", limit=_TEXT),
         shown(" ".join(rule.tags), "$text-secondary", limit=_TEXT),
         f"{rule.token_cost:,}",
@@ -81,21 +106,11 @@ def marked_cells(cells: Sequence[Content | str], severity: str) -> tuple[Content
     return (*cells[:at], mark + (text if isinstance(text, Content) else Content(text)), *cells[at + 1 :])
 
 
-def scored_cells(rule: Rule, score: float, least: float) -> tuple[Content | str, ...]:
-    """Return the cells of a rule that was found; below `least` it would not be given to an agent."""
+def scored_cells(rule: Rule, score: float | None, least: float) -> tuple[Content | str, ...]:
+    """Return the cells of a rule and its score, if it has one; below `least` agents would not get it."""
+    if score is None:
+        return ("", *rule_cells(rule))
     return (Content.styled(f"{score:.3f}", "" if score >= least else "$text-muted"), *rule_cells(rule))
-
-
-def near_end(path: str, width: int = _ORIGIN) -> str:
-    """Return a path's end: as many of its last names as `width` characters hold, or the end of the last."""
-    if len(path) <= width:
-        return path
-    *parents, kept = path.split("/")
-    if len(kept) + 2 > width:
-        return f"…{kept[1 - width :]}"
-    while parents and len(kept) + len(parents[-1]) + 3 <= width:
-        kept = f"{parents.pop()}/{kept}"
-    return f"…/{kept}" if parents else kept
 
 
 def _line(text: str) -> str:

@@ -95,7 +95,7 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
             cells = rule_cells(row)
         else:
             found = self.found_of(row.id)
-            score = 0.0 if found is None else found.score
+            score = None if found is None else found.score
             cells = scored_cells(row, score, self.engine.config.rules.threshold)
         findings = self.findings.get(row.id)
         return marked_cells(cells, worst_of(findings)) if findings else cells

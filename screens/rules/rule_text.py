@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content, Span
 
-from screens.rules.rows import ABSOLUTE, CATEGORIES, DEFAULT, FINDING, OFF, ON
-from screens.safe_text import joined, shown, shown_lines
+from screens.rules.rows import ABSOLUTE, DEFAULT, FINDING, OFF, ON
+from screens.safe_text import emphasized, joined, shown, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
 from workbench.records.rules import Authority, Rule
@@ -69,7 +69,7 @@ def rule_content(
 
     Values are wrapped at `width` cells beside their names.
     """
-    parts = [_head(rule), Content(""), shown_lines(rule.rule, lines=400), Content("")]
+    parts = [_head(rule), Content(""), emphasized(shown_lines(rule.rule, lines=400)), Content("")]
     if findings:
         parts += [findings_content(findings), Content("")]
     if found is not None:
@@ -94,7 +94,7 @@ def _head(rule: Rule) -> Content:
             Content.styled(f"{ON} on", "$text-success")
             if rule.enabled
             else Content.styled(f"{OFF} off", "bold $text-warning"),
-            Content(f"{CATEGORIES[rule.category]} {rule.category}"),
+            Content(rule.category.value),
             Content(f"priority {rule.priority}"),
         ]
     )
@@ -198,7 +198,7 @@ def use_content(rule: Rule, uses: Sequence[Use]) -> Content:
     parts = [
         labelled("used", f"{counted(len(uses), 'time')} in {counted(len(sessions), 'session')}", "bold"),
         labelled("last", last[:16].replace("T", " ")),
-        labelled("cost", f"{len(uses) * rule.token_cost:,} tokens in all"),
+        labelled("cost", f"{counted(len(uses) * rule.token_cost, 'token')} in all"),
         Content(""),
     ]
     parts += _counted("by tool", Counter(use.tool or "?" for use in uses))

@@ -23,17 +23,31 @@ if TYPE_CHECKING:
     from workbench.entry.project import Companion, FileHistory, FileSession
 
 SESSIONS = (
-    Column("when", "When", 11, priority=6),
-    Column("did", "", 1, priority=8),
-    Column("outcome", "", 1, priority=7),
-    Column("task", "Edited ~ or read · by", least=20, priority=9),
-    Column("because", "Because", 16, priority=4),
-    Column("source", "Source", 8, priority=3),
+    Column("when", "When", "When the session began, in local time.", 11, priority=6),
+    Column("did", "", "~ edited the file, · read it.", 1, priority=8),
+    Column("outcome", "", "✓ success, ◐ partial, ✗ failed, · not known.", 1, priority=7),
+    Column("task", "Task", "What the session was asked for.", least=20, priority=9),
+    Column("because", "Because", "The reason that was given, issues, and the commit.", 16, priority=4),
+    Column("source", "Source", "The agent, or commits of the history.", 8, priority=3),
 )
 FILES = (
-    Column("path", "Changed together with", least=24, priority=9),
-    Column("times", "Times", 6, "right", priority=8),
-    Column("share", "Of its edits", 12, "right", priority=7),
+    Column(
+        "path",
+        "Changed together with",
+        "A file sessions changed with it.",
+        least=24,
+        priority=9,
+        path=True,
+    ),
+    Column("times", "Times", "How many sessions changed both.", 6, "right", priority=8),
+    Column(
+        "share",
+        "Of its edits",
+        "Their share of all sessions that changed this file.",
+        12,
+        "right",
+        priority=7,
+    ),
 )
 
 

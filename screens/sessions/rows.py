@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 OPEN: Final = "open"
 COLUMNS: Final = (
-    Column("when", "When", 11, priority=8),
-    Column("source", "Source", 8, priority=5),
-    Column("outcome", "", 1, priority=9),
-    Column("task", "Task", least=22, priority=10),
-    Column("reads", "Reads", 5, "right", priority=3),
-    Column("edits", "Edits", 5, "right", priority=4),
-    Column("took", "Took", 9, "right", priority=2),
+    Column("when", "When", "When it began, in local time.", 11, priority=8),
+    Column("source", "Source", "The agent, or commits of the history.", 8, priority=5),
+    Column("outcome", "", "▶ open, ✓ success, ◐ partial, ✗ failed, · not known.", 1, priority=9),
+    Column("task", "Task", "What was asked for first.", least=22, priority=10),
+    Column("reads", "Reads", "Files it read.", 5, "right", priority=3),
+    Column("edits", "Edits", "Files it edited.", 5, "right", priority=4),
+    Column("took", "Took", "How long it took; how long an open one has been quiet.", 9, "right", priority=2),
 )
 SOURCES: Final[Mapping[str, str]] = {"claude_code": "✻", "claude_stream": "≡", "codex": "◇", COMMITS: "○"}
 """Glyphs of the sources that imports have; any other is who recorded a session while it ran."""

@@ -297,8 +297,8 @@ def _clock(at: int) -> str:
 
 
 _COLUMNS = (
-    Column("line", "Session", least=20, priority=9),
-    Column("note", "", 14, "right", priority=1),
+    Column("line", "Session", "What happened, in order; enter opens and folds.", least=20, priority=9),
+    Column("note", "Time, size", "When, or how much.", 14, "right", priority=1),
 )
 
 

@@ -42,11 +42,13 @@ class CleanUp(ListDialog[Disposal, bool]):
             yield Static(shown(_summary(found)))
             yield VirtualTable(
                 (
-                    Column("reason", "Why", 9, priority=9),
-                    Column("type", "Type", 8, priority=6),
-                    Column("tokens", "Tokens", 6, align="right", priority=5),
-                    Column("why", "In words", priority=8, share=3, least=24),
-                    Column("id", "Id", 8, priority=4),
+                    Column("reason", "Reason", "Expired, unused or repeated.", 9, priority=9),
+                    Column("type", "Type", "What kind of segment it is.", 8, priority=6),
+                    Column("tokens", "Tokens", "Tokens that going frees.", 6, align="right", priority=5),
+                    Column(
+                        "why", "In words", "Why it would go, in a sentence.", priority=8, share=3, least=24
+                    ),
+                    Column("id", "Id", "The beginning of its id.", 8, priority=4),
                 ),
                 empty="Nothing has to go: nothing is expired, unused or repeated.",
             )

@@ -93,12 +93,25 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
             yield Static(id="pruning-outcome")
             yield VirtualTable(
                 (
-                    Column("kept", "", 5, priority=9),
-                    Column("type", "Type", 8, priority=7),
-                    Column("tokens", "Tokens", 7, align="right", priority=8),
-                    Column("turn", "Turn", 4, align="right", priority=4),
-                    Column("text", "Piece", priority=6, share=2, least=20),
-                    Column("why", "Why", priority=5, share=2, least=20),
+                    Column(
+                        "kept",
+                        "Fate",
+                        "Whether the piece stays in the conversation or is put aside.",
+                        5,
+                        priority=9,
+                    ),
+                    Column("type", "Type", "What kind of piece it is.", 8, priority=7),
+                    Column("tokens", "Tokens", "Tokens of the piece.", 7, align="right", priority=8),
+                    Column(
+                        "turn",
+                        "Turn",
+                        "The turn of the conversation it is from.",
+                        4,
+                        align="right",
+                        priority=4,
+                    ),
+                    Column("text", "Piece", "How the piece begins.", priority=6, share=2, least=20),
+                    Column("why", "Why", "Why it stays or goes.", priority=5, share=2, least=20),
                 ),
                 empty="Name a transcript: what stays and what goes shows here.",
             )

@@ -36,20 +36,22 @@ _TEXT: Final = 400  # characters of a segment that a row makes Content of
 _DATE: Final = 10
 
 COLUMNS: Final = (
-    Column("state", "", 1, priority=95),
-    Column("type", "Type", 8, priority=80),
-    Column("text", "Segment", priority=100, share=3, least=28),
-    Column("topic", "Topic", 12, priority=45),
-    Column("session", "Session", 12, priority=30),
-    Column("newest", "Age", 5, align="right", priority=70),
-    Column("tokens", "Tokens", 6, align="right", priority=65),
-    Column("expires", "Expires", 10, priority=55),
-    Column("merged", "Merged", 6, align="right", priority=50),
-    Column("source", "Source", 24, priority=20),
-    Column("id", "Id", 8, priority=10),
+    Column("state", "", "◆ protected, ◷ expired.", 1, priority=95),
+    Column("type", "Type", "What kind of text it is.", 8, priority=80),
+    Column("text", "Segment", "How the segment begins.", priority=100, share=3, least=28),
+    Column("topic", "Topic", "What it is about.", 12, priority=45),
+    Column("session", "Session", "The session it is from.", 12, priority=30),
+    Column("newest", "Age", "How long ago it was put aside.", 5, align="right", priority=70),
+    Column("tokens", "Tokens", "Tokens it takes when it is brought back.", 6, align="right", priority=65),
+    Column("expires", "Expires", "The day from which it is no longer offered.", 10, priority=55),
+    Column("merged", "Merged", "How many segments were merged into it.", 6, align="right", priority=50),
+    Column("source", "Source", "The file or the command it came from.", 24, priority=20, path=True),
+    Column("id", "Id", "The beginning of its id.", 8, priority=10),
 )
 
-_SCORE: Final = Column("score", "Score", 7, align="right", priority=98)
+_SCORE: Final = Column(
+    "score", "Score", "How well it matches what was searched for, from 0 to 1.", 7, align="right", priority=98
+)
 
 
 def columns(*, scored: bool) -> tuple[Column, ...]:

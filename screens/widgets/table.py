@@ -19,6 +19,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from screens.commands import widget_bindings
+from screens.safe_text import shown
 from screens.widgets.table_rows import (
     GUTTER,
     Column,
@@ -307,6 +308,16 @@ class VirtualTable(DrawnTable, can_focus=True):
         self._marks_changed()
 
     # -- the mouse
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Say what is in the column whose heading the mouse is over."""
+        offset = event.get_content_offset(self)
+        column = None
+        if offset is not None and offset.y == 0:
+            column = column_at(self.placed(), offset.x - GUTTER)
+        about = shown(column.about) if column else None
+        if about != self.tooltip:
+            self.tooltip = about
 
     def on_click(self, event: events.Click) -> None:
         """Sort by a header; go to a row, mark it by its gutter or with ctrl, up to it with shift, open it."""

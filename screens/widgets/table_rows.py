@@ -16,6 +16,7 @@ from textual.strip import Strip
 from textual.style import Style
 
 from screens.safe_text import shown
+from workbench.text.counts import split_path
 
 T = TypeVar("T")
 
@@ -136,16 +137,19 @@ GAP: Final = 1
 class Column:
     """A column: `width` in cells, or None for a `share` of the rest that is at least `least` cells.
 
-    Columns with a lower `priority` vanish first when the table is narrow.
+    `about` says what is in it, over its heading and in the help; columns of one glyph have no other heading.
+    Columns with a lower `priority` vanish first when the table is narrow. A `path` is cut in the middle.
     """
 
     id: str
     title: str
+    about: str
     width: int | None = None
     align: Literal["left", "right"] = "left"
     priority: int = 0
     share: int = 1
     least: int = 8
+    path: bool = False
 
     @property
     def minimum(self) -> int:
@@ -268,6 +272,9 @@ def row_strip(
     for each in placed:
         content = cells[each.number] if each.number < len(cells) else Content("")
         shift = pan if each.column.width is None else 0
+        if each.column.path and not shift and content.cell_length > each.width:
+            head, tail = split_path(content.plain, each.width)
+            content = content[:head] + Content("…") + content[len(content) - tail :]
         content = fit(content, each.width, right=each.column.align == "right", pan=shift)
         text += " " * (each.x - x)
         start = len(text)

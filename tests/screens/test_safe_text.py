@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 from textual.widgets._toast import Toast
 
-from screens.safe_text import MAX_LINE, joined, shown, shown_lines, toast
+from screens.safe_text import MAX_LINE, emphasized, joined, shown, shown_lines, toast
 from tests.screens.golden import screen_text
 from workbench.text.sanitize import is_safe
 
@@ -105,3 +105,22 @@ async def test_a_long_toast_is_cut() -> None:
         (note,) = app._notifications
         assert len(note.message) < 1_000
         assert not note.markup
+
+
+@pytest.mark.parametrize(
+    ("text", "seen", "bold"),
+    [
+        ("**Never** log a **card number**.", "Never log a card number.", ["Never", "card number"]),
+        ("- **Use `make`:** not npm", "- Use `make`: not npm", ["Use `make`:"]),
+        ("src/**/*.ts and lib/**/*.ts", None, []),
+        ("`f(**a)` and `g(**b)`", None, []),
+        ("2 ** 3 ** 4 or f(**a, **b)", None, []),
+        ("** not closed", None, []),
+        ("**[/] [b]x[/b]**", "[/] [b]x[/b]", ["[/] [b]x[/b]"]),
+    ],
+)
+def test_emphasis_of_markdown_is_shown_and_not_written(text: str, seen: str | None, bold: list[str]) -> None:
+    """Pairs of stars around words go and make them bold; stars of globs, code and powers stay."""
+    found = emphasized(shown(text, "$text-muted"))
+    assert found.plain == (text if seen is None else seen)
+    assert [found.plain[one.start : one.end] for one in found.spans if one.style == "bold"] == bold

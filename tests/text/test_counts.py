@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.text.counts import counted, shorten_middle
+from workbench.text.counts import abbreviate, counted, shorten_middle, split_path
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,30 @@ def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
     assert shorten_middle("words of the task in its path", 40) == "words of the task in its path"
     assert shorten_middle("words of the task in its path", 15) == "words… its path"
     assert all(len(shorten_middle("abcdefghij", width)) <= width for width in range(2, 12))
+
+
+@pytest.mark.parametrize(
+    ("path", "seen"),
+    [
+        ("packages/api/server/AGENTS.md:5", "pa…r/AGENTS.md:5"),
+        ("packages/web/client/AGENTS.md:5", "pa…t/AGENTS.md:5"),
+        ("a/b/copilot-instructions.md:12", "a/b/c…ions.md:12"),
+        ("copilot-instructions.md:12", "copil…ions.md:12"),
+    ],
+)
+def test_paths_of_the_same_name_differ(path: str, seen: str) -> None:
+    """The name and the line stay, and the ends of the folders that have room."""
+    head, tail = split_path(path, 16)
+    assert f"{path[:head]}…{path[len(path) - tail :]}" == seen
+    assert head + tail + 1 <= 16
+
+
+def test_large_numbers_are_short_and_have_their_noun() -> None:
+    """One is singular however it is written."""
+    assert [abbreviate(value, "token") for value in (0, 1, 812, 14_000, 1_200_000)] == [
+        "0 tokens",
+        "1 token",
+        "812 tokens",
+        "14k tokens",
+        "1.2M tokens",
+    ]

@@ -177,7 +177,11 @@ def _precision(mine: SystemScore | None, baseline: SystemScore | None, wanted: G
     measured = f"{uplift:+.0%}" if base else f"{mean:.3f} over 0"
     gap = mine.gaps.get("precision_at_10")
     shown = gap is None or gap.p <= wanted.significance
-    reason = "" if gap is None or shown else f"no difference shown: p = {gap.p:.3f} over {mine.tasks:,} tasks"
+    reason = (
+        ""
+        if gap is None or shown
+        else f"no difference shown: p = {gap.p:.3f} over {counted(mine.tasks, 'task')}"
+    )
     if uplift < wanted.precision:
         reason = f"{mean:.3f} against {base:.3f} of the baseline"
     value = uplift if base else None  # JSON knows no infinity

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import to_body
+from workbench.text.counts import counted
 
 _FORBIDDING: Final = (
     r"\W*(?:(?:things|what) (?:to|you must) )?(?:do not|don['’]?ts?|never|not do|avoid|forbidden|prohibited"
@@ -77,7 +78,11 @@ def details(rule: Rule) -> list[tuple[str, str]]:
     ]
     lines += [("example", text) for text in rule.examples]
     lines.append(("check", check_text(rule)))
-    used = f"{rule.usage_count:,} times, last {rule.last_used or 'never'}" if rule.usage_count else "never"
+    used = (
+        f"{counted(rule.usage_count, 'time')}, last {rule.last_used or 'never'}"
+        if rule.usage_count
+        else "never"
+    )
     lines += [
         ("version", str(rule.version)),
         ("replaces", ", ".join(rule.replaces)),

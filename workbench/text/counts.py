@@ -35,6 +35,20 @@ def shorten_middle(text: str, width: int) -> str:
     return f"{text[: max(width - 1 - end, 0)]}…{text[-end:]}"
 
 
+def split_path(path: str, width: int) -> tuple[int, int]:
+    """Return how much of a path's beginning and end `width` characters hold, with an ellipsis in between.
+
+    Its last name is whole if it fits, and what is left is shared: paths of the same name differ by
+    the folders they begin with and by those the file is in.
+    """
+    folder, slash, last = path.rpartition("/")
+    room = width - 1 - len(slash + last)
+    if not folder or room < 1:
+        end = max((width - 1) * 2 // 3, 1)
+        return max(width - 1 - end, 0), end
+    return (room + 1) // 2, len(slash + last) + room // 2
+
+
 def milliseconds(value: float) -> str:
     """Return a time for people: `0.4 ms`, `48 ms`, `1.2 s`."""
     if value >= 1000:
@@ -42,8 +56,11 @@ def milliseconds(value: float) -> str:
     return f"{value:.1f} ms" if value < 10 else f"{value:.0f} ms"
 
 
-def abbreviate(value: float) -> str:
-    """Return a large number for people: `812`, `14k`, `1.2M`."""
+def abbreviate(value: float, noun: str = "") -> str:
+    """Return a large number for people, with a noun if one is given: `812`, `14k`, `1.2M`, `1 token`."""
     if value >= 1_000_000:
-        return f"{value / 1_000_000:.1f}M"
-    return f"{value / 1000:.0f}k" if value >= _THOUSAND else f"{value:,.0f}"
+        text = f"{value / 1_000_000:.1f}M"
+    else:
+        text = f"{value / 1000:.0f}k" if value >= _THOUSAND else f"{value:,.0f}"
+    words = (text, noun if text == "1" else f"{noun}s") if noun else (text,)
+    return " ".join(words)

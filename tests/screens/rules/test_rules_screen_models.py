@@ -13,7 +13,7 @@ from textual.content import Content
 from screens.curation.facets import FacetCount, facet_counts, facets_of
 from screens.curation.overtaken import FieldMerge, field_merges, merged_changes, undecided
 from screens.rules.bulk_edit import bulk_problems, each_change, form_values
-from screens.rules.rows import COLUMNS, columns, near_end, rule_cells, scored_cells
+from screens.rules.rows import COLUMNS, columns, rule_cells, scored_cells
 from screens.rules.rule_form import (
     add_command,
     edit_command,
@@ -69,10 +69,10 @@ FULL = made(
 
 
 def test_a_row_shows_its_states_without_colour() -> None:
-    """Authority, being off and category are glyphs; every column has a cell."""
+    """Authority and being off are glyphs; every column has a cell."""
     cells = [cell.plain if isinstance(cell, Content) else cell for cell in rule_cells(FULL)]
     assert len(cells) == len(COLUMNS)
-    assert cells[:3] == ["◆", "○", "B"]
+    assert cells[:3] == ["◆", "○", "behavior"]
     assert "docs/CLAUDE.md:7" in cells
     scored = [cell.plain if isinstance(cell, Content) else cell for cell in scored_cells(FULL, 0.4, 0.5)]
     assert scored == ["0.400", *cells]
@@ -88,24 +88,6 @@ def test_hostile_text_is_neutral_in_rows_and_panes() -> None:
         assert not {"\x1b", "\0", "\u202e"} & set(text)
         assert len(text) < 20_000
     assert "[/] list[int] = x[0]" in texts[-1]
-
-
-@pytest.mark.parametrize(
-    ("path", "shown"),
-    [
-        ("AGENTS.md:5", "AGENTS.md:5"),
-        ("packages/api/server/AGENTS.md:5", "…/AGENTS.md:5"),
-        (".cursor/rules/web.mdc:7", "…/web.mdc:7"),
-        (".github/copilot-instructions.md:12", "…tructions.md:12"),
-    ],
-)
-def test_the_end_of_a_path_is_shown(path: str, shown: str) -> None:
-    """The name and the line are never cut off."""
-    found = near_end(path)
-    assert len(found) <= 16
-    assert found.endswith(path.rpartition(":")[2])
-    assert found.removeprefix("…") == path[len(path) - len(found.removeprefix("…")) :]
-    assert found == shown
 
 
 # Forms.

@@ -24,7 +24,7 @@ class Lists(App[None]):
 
     def __init__(self, wait: float = 0) -> None:
         super().__init__()
-        self.table = VirtualTable([Column("a", "Name")])
+        self.table = VirtualTable([Column("a", "Name", "About it.")])
         self.bar = FilterBar(FIELDS, wait=wait, history=["older"])
         self.told: list[tuple[Any, ...]] = []
 

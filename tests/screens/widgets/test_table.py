@@ -17,10 +17,10 @@ from screens.widgets.table import Column, ListRows, VirtualTable
 from tests.screens.golden import SIZES, check_golden, screen_text
 
 COLUMNS = (
-    Column("id", "Id", 8, priority=9),
-    Column("text", "Text", priority=10),
-    Column("priority", "Priority", 8, align="right", priority=5),
-    Column("tags", "Tags", 16, priority=1),
+    Column("id", "Id", "About it.", 8, priority=9),
+    Column("text", "Text", "About it.", priority=10),
+    Column("priority", "Priority", "About it.", 8, align="right", priority=5),
+    Column("tags", "Tags", "About it.", 16, priority=1),
 )
 
 

@@ -67,7 +67,7 @@ def test_the_least_important_columns_vanish(columns: list[Column], width: int) -
 
 def test_a_click_finds_its_column() -> None:
     """Each cell of the header belongs to one column, the gap to the one before it."""
-    placed = place_columns([Column("a", "A", 3), Column("b", "B", 2)], 20)
+    placed = place_columns([Column("a", "A", "About it.", 3), Column("b", "B", "About it.", 2)], 20)
     found = [column_at(placed, x) for x in range(8)]
     assert [each.id if each else "" for each in found] == ["a", "a", "a", "a", "b", "b", "b", ""]
 
@@ -100,7 +100,12 @@ def test_cells_are_one_line_of_data() -> None:
 def test_a_row_has_exactly_the_width(texts: list[str], width: int, pan: int) -> None:
     """A strip fills the line whatever its cells hold, missing cells included."""
     placed = place_columns(
-        [Column("a", "A", 5), Column("b", "B"), Column("c", "C", 3, align="right")], width - 3
+        [
+            Column("a", "A", "About it.", 5),
+            Column("b", "B", "About it."),
+            Column("c", "C", "About it.", 3, align="right"),
+        ],
+        width - 3,
     )
     style = Style()
     strip = row_strip(
@@ -118,7 +123,7 @@ def test_a_row_has_exactly_the_width(texts: list[str], width: int, pan: int) -> 
 
 def test_the_header_shows_what_it_is_sorted_by() -> None:
     """The sign is there even where the title is cut; a note takes the right end."""
-    placed = place_columns([Column("a", "Priority", 5), Column("b", "漢", 2)], 20)
+    placed = place_columns([Column("a", "Priority", "About it.", 5), Column("b", "漢", "About it.", 2)], 20)
 
     def text(sort: tuple[str, bool] | None, note: str = "") -> str:
         return header_strip(placed, sort, gutter="", note=note, width=16, style=Style()).text

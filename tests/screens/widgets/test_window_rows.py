@@ -62,7 +62,7 @@ class Listed(App[None]):
 
     def compose(self) -> ComposeResult:
         """Show the table."""
-        yield VirtualTable((Column("text", "Text"),), id="list")
+        yield VirtualTable((Column("text", "Text", "About it."),), id="list")
 
     def on_mount(self) -> None:
         """Give it the rows."""

@@ -33,6 +33,7 @@ from workbench.replay.metrics import ndcg
 from workbench.replay.statistics import paired_permutation
 from workbench.sessions.episodes_fold import EVENT, IMPORTED, MALFORMED, imported_episode, read_event
 from workbench.sessions.episodes_fold import STREAM as SESSIONS
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
@@ -107,7 +108,7 @@ def review_canary(project: OpenedProject) -> tuple[CanaryState | None, list[str]
         verdict = _fault(found) or canary_verdict(scores)
         if not verdict:
             return canary_state(found.canary, scores), []
-        reason = f"nDCG@10 {scores.gain:+.3f} in {len(scores.canary)} sessions"
+        reason = f"nDCG@10 {scores.gain:+.3f} in {counted(len(scores.canary), 'session')}"
         body = {"model_id": canary.model_id, "verdict": verdict, "reason": reason}
         drafts: list[tuple[str, Mapping[str, object]]] = [(SETTLED, body)]
         if verdict == "promoted":

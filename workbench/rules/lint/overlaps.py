@@ -18,6 +18,7 @@ from workbench.rules.descriptions import forbidding_heading
 from workbench.rules.lint.findings import LintFinding, LintKind, LintProject
 from workbench.rules.lint.reach import order_for, sample_path, shown_agents
 from workbench.rules.precedence.agents import PRECEDENCE
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 _KINDS: Final = {
@@ -93,7 +94,7 @@ def _summed_up(found: Sequence[tuple[str, LintFinding]]) -> Iterator[LintFinding
         if len(those) <= _MOST_SINGLE:
             yield from those
             continue
-        message = f"repeats {len(those):,} rules of {other}"
+        message = f"repeats {counted(len(those), 'rule')} of {other}"
         step = "Keep them in one of the two files; `workbench rules conflicts list` has each pair."
         yield LintFinding(LintKind.DUPLICATE, file, min(one.line for one in those), message, step, other)
 

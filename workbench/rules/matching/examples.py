@@ -16,6 +16,7 @@ from workbench.errors import UsageError
 from workbench.models.language import Cost, CountTokens, ask
 from workbench.ports import LanguageModel
 from workbench.records.rules import Rule
+from workbench.text.counts import counted
 from workbench.text.sanitize import is_safe, visible_line
 from workbench.text.tokens import utf8_bound
 
@@ -188,7 +189,7 @@ def _room(rule: Rule) -> int:
     room = MAX_EXAMPLES - len(rule.examples)
     if room <= 0:
         raise UsageError(
-            f"{rule.id[:13]} has {len(rule.examples)} examples, and {MAX_EXAMPLES} are the most",
+            f"{rule.id[:13]} has {counted(len(rule.examples), 'example')}, and {MAX_EXAMPLES} are the most",
             hint="Remove some first with --remove N.",
         )
     return room
