@@ -1,7 +1,7 @@
 """Finished replays as files, `<root>/runs/<id>.jsonl.gz`: written whole, listed newest first, bounded.
 
 What a file holds is the engine's business. A state directory keeps the newest `KEPT` runs in at most
-`MAX_BYTES`; a run that is written again counts as new. DuckDB writes the rows of a replay, one for each task
+`MAX_RUNS`; a run that is written again counts as new. DuckDB writes the rows of a replay, one for each task
 and system, as a Parquet file.
 """
 
@@ -22,7 +22,7 @@ from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
 
 KEPT: Final = 50
-MAX_BYTES: Final = 256 * 1024 * 1024
+MAX_RUNS: Final = 256 * 1024 * 1024
 MAX_RUN: Final = 64 * 1024 * 1024  # bytes of one file
 
 _ID = re.compile(r"[0-9a-f]{8,64}")
@@ -87,7 +87,7 @@ def _prune(root: Path, spare: Collection[str]) -> None:
     total = 0
     for number, one in enumerate(list_runs(root)):
         total += one.size
-        if one.id not in spare and (number >= KEPT or total > MAX_BYTES):
+        if one.id not in spare and (number >= KEPT or total > MAX_RUNS):
             total -= one.size
             with translated(f"dropping the run {one.id}"):
                 one.path.unlink(missing_ok=True)

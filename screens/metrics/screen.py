@@ -266,11 +266,13 @@ class MetricsScreen(SectionScreen):
 
         def read(job: Job) -> str:
             from workbench.entry.services.metrics import FIGURES, specified_figures, statistics
+            from workbench.entry.services.storage import storage_report, storage_sentence
 
             since = time.time() - span.seconds
             with self.engine.workspace(job.progress) as place:
                 plans = next((one for one in statistics(place, since) if one.operation == "plan"), None)
-                return figure_lines(specified_figures(place, plans, since), FIGURES, span.name)
+                figures = figure_lines(specified_figures(place, plans, since), FIGURES, span.name)
+                return f"{figures}\n\nstorage  {storage_sentence(storage_report(place))}"
 
         def then(text: str) -> None:
             self.bench.log_action(["stats", "--since", span.name])

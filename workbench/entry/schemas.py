@@ -29,6 +29,7 @@ from workbench.records.answers.project import (
 from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
 from workbench.records.answers.running import RunningSessionsResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
+from workbench.records.answers.storage import StorageReport
 from workbench.records.answers.usage import UsageResponse
 
 ANSWERS: Final[tuple[type[Answer], ...]] = (
@@ -51,6 +52,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     RetrieveResponse,
     RunningSessionsResponse,
     StatsReport,
+    StorageReport,
     UsageResponse,
 )
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

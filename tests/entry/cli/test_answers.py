@@ -24,6 +24,7 @@ from workbench.records.answers.project import (
 from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
 from workbench.records.answers.running import RunningSessionsResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
+from workbench.records.answers.storage import StorageReport
 from workbench.records.answers.usage import UsageResponse
 
 FORCED = '{"command": "git push --force"}'
@@ -49,6 +50,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     RetrieveResponse: ("stash", "search", "tokens"),
     RunningSessionsResponse: ("episode", "running"),
     StatsReport: ("stats",),
+    StorageReport: ("stats", "--storage"),
     UsageResponse: ("stats", "--usage"),
 }
 

@@ -223,6 +223,7 @@ async def test_a_slow_call_tells_its_story(roastery: Path) -> None:
         assert isinstance(app.screen, Details)
         assert re.search(r"plan_context_p95_ms  [\d,.]+\n  95th percentile", app.screen._text)
         assert "affinity_hit_rate  no evidence yet" in app.screen._text
+        assert re.search(r"storage  [\d.]+ .B in all; .* free on the disk", app.screen._text)
 
 
 @pytest.mark.parametrize(("key", "name"), [("plus", "7d"), ("minus", "6h")])

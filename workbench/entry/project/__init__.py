@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from store.git_process import git_version
     from store.git_repository import Repository, remote_addresses, resolve, share_history, work_trees
     from store.journal_copies import JournalDamage
-    from store.journal_files import list_streams
+    from store.journal_files import ROTATED, list_streams
     from store.journal_lines import decode_line, encode_line
     from store.lists.sessions import SessionList, session_family
     from store.locks import lock_waits
@@ -46,9 +46,10 @@ if TYPE_CHECKING:
         rewrite_stream,
         stream_lines,
     )
-    from store.runs import list_runs, open_run, put_run, write_rows
+    from store.runs import MAX_RUNS, list_runs, open_run, put_run, write_rows
     from store.sandbox import ColumnType, StatementRows
     from store.search_index import SearchIndex, build_search_index, load_search_index
+    from store.storage import StoredSize, directory_sizes, journal_sizes
     from store.table_notes import table_notes
     from store.tables import CatchUp
     from store.vector_store import VectorStore
@@ -88,14 +89,15 @@ _NAMES = {
     "store.locks": "lock_waits",
     "store.metrics": "LOCK LOCKS record_call",
     "store.project_state": "give_consent project_id project_root repository_at state_notes work_state",
-    "store.journal_files": "list_streams",
+    "store.journal_files": "ROTATED list_streams",
     "store.journal_lines": "decode_line encode_line",
     "store.purge": (
         "Rewriting remains remove_projections remove_runs rewrite_files rewrite_journals rewrite_stream"
         " stream_lines"
     ),
-    "store.runs": "list_runs open_run put_run write_rows",
+    "store.runs": "MAX_RUNS list_runs open_run put_run write_rows",
     "store.search_index": "SearchIndex build_search_index load_search_index",
+    "store.storage": "StoredSize directory_sizes journal_sizes",
     "store.table_notes": "table_notes",
     "store.vectors": "build_index",
     "workbench.entry.project.models": (

@@ -14,6 +14,7 @@ from workbench.entry.cli.arguments import parse_span
 from workbench.entry.cli.frame import Command, Invocation, command, current
 from workbench.entry.os.terminal import fold
 from workbench.entry.project import open_workspace
+from workbench.errors import UsageError
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
@@ -31,19 +32,24 @@ _RULE_CHARS = 46
         "workbench stats",
         "workbench stats --since 24h",
         "workbench stats --usage --since 30d",
+        "workbench stats --storage",
         "workbench stats --usage --json | jq .sessions[0].missed",
         "workbench stats --json",
     )
 )
 @click.option("--since", default="7d", show_default=True, metavar="SPAN", help="How far back: 30m, 24h, 7d.")
+@click.option("--storage", is_flag=True, help="Room on the disk by kind instead, and how it grows.")
 @click.option("--usage", is_flag=True, help="What sessions were given instead, and what became of it.")
-def stats(since: str, usage: bool) -> None:
+def stats(since: str, usage: bool, storage: bool) -> None:
     """Show how long operations took, how often caches answered, and what was missing.
 
     Times are in milliseconds. Hit ratios are shares of questions that a cache level answered. Waits are
     for locks that others held, of all calls together and by lock; `workbench doctor` says who holds one now.
     Below are the figures that other programs read at /v1/metrics: first pass is by sessions with a known
     outcome that were given files, and, where there is none, by the last replay, as affinity is.
+
+    With --storage a line for each kind of what is kept: bytes with copies, entries, growth a day over the
+    last 30 days, the limit and the day on which it is reached; last all of it, and when the disk is full.
 
     With --usage a line for each hook, tool or command that handed something to sessions: how often it was
     asked, how often it had nothing relevant enough, the tokens it added, how many files it gave and how many
@@ -61,6 +67,11 @@ def stats(since: str, usage: bool) -> None:
 
     here = current()
     seconds = parse_span(since)
+    if usage and storage:
+        raise UsageError("--usage and --storage are two reports", hint="Give one of them.")
+    if storage:
+        _show_storage(here)
+        return
     if usage:
         _show_usage(here, since, time.time() - seconds)
         return
@@ -85,6 +96,17 @@ def stats(since: str, usage: bool) -> None:
         here.out.data(fold(line, 2))
     for name, value in sorted(figures.items()):
         here.out.data(f"{name:<30} {value:,.4g}")
+
+
+def _show_storage(here: Invocation) -> None:
+    from workbench.entry.services.storage import storage_lines, storage_report
+
+    found = storage_report(open_workspace(here.project, here.settings().config))
+    if here.flags.json:
+        here.out.json(found)
+        return
+    for line in storage_lines(found):
+        here.out.data(visible_line(line))
 
 
 def _show_usage(here: Invocation, since: str, start: float) -> None:
