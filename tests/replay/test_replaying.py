@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from workbench.config import Config
+from workbench.config import Config, ModelsConfig, RerankConfig
 from workbench.entry.services import replay as replaying
 from workbench.entry.services import replay_engine
 from workbench.entry.services.replay import (
@@ -250,3 +252,26 @@ def test_what_git_could_not_tell_is_asked_again(tmp_path: Path) -> None:
     )
     assert [row.fault for row in found.rows] == list(faults.values())
     assert sorted(row.id for row in log.read().values()) == ["t0", "t2"]
+
+
+def test_a_second_stage_is_replayed_as_plans_ask_it(past: Any, ollama: Any) -> None:
+    """`full` orders the first files by a model's ratings, in other rows than without; it fails to hybrid."""
+    systems = parse_systems(["hybrid", "full"])
+    wanted = ReplayOptions(TaskSource.ALL, 2, systems, 1000, 2)
+
+    def replay(config: Config) -> ReplayOutcome:
+        return replay_past(open_past(past.root), config, wanted, workers=1)
+
+    without = replay(Config())
+    assert list(without.replayed.rows[0].systems) == ["hybrid"]
+    assert "full was left out: it needs a second stage (models.llm, rerank.cross_encoder)" in without.notes
+    ollama.answers = [json.dumps({f"f{number}": 10 if number < 4 else 0 for number in range(1, 6)})]
+    config = Config(models=ModelsConfig(llm="tiny", llm_url=ollama.url), rerank=RerankConfig(weight=6.0))
+    found = replay(config)
+    assert found.replayed.reused == 0
+    for row in found.replayed.rows:
+        assert row.systems["full"].ranking != row.systems["hybrid"].ranking
+    ollama.answers = ["no"]
+    shutil.rmtree(past.root / ".workbench" / "answers")
+    for row in replay(replace(config, rerank=RerankConfig(top=7))).replayed.rows:
+        assert row.systems["full"].ranking == row.systems["hybrid"].ranking

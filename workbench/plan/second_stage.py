@@ -17,7 +17,7 @@ from typing import Final
 from workbench.errors import WorkbenchError
 from workbench.models.rerank import FileExcerpt, SecondStage
 from workbench.plan.planner import CandidateSource, Planner, Ranking
-from workbench.plan.ranking import rank_files
+from workbench.plan.ranking import RankingModel, rank_files
 from workbench.plan.representations import Content, digests_of
 from workbench.plan.response import GREPAI, INTENT, RERANKING
 from workbench.plan.snippets import chunk_features, expected_shares
@@ -218,9 +218,8 @@ def _with_ratings(
     look = replace(_counted(look, given.cached), stages={**look.stages, RERANKING: asked.spent()})
     if given.failed:
         return _without(look, RERANKING, _NOT_RERANKED, asked.reason(given.failed))
-    weight = stage.weight * budget_factor(request.token_budget)
     ratings = {one.path: value for one, value in zip(excerpts, given.values, strict=True)}
-    files = blend(ranking.files, ratings, weight, ranking.model.relevance[0])
+    files = rated_files(ranking.files, ratings, stage, request.token_budget, ranking.model)
     before = [one.path for one in ranking.files if one.path in ratings]
     after = [one.path for one in files if one.path in ratings]
     moved = sum(old != new for old, new in zip(before, after, strict=True))
@@ -228,6 +227,17 @@ def _with_ratings(
     rated = f"{visible_line(stage.model)} rated the first {counted(len(ratings), 'file')}"
     note = f"reranked: {rated}, {moved or 'none'} moved{cost}"
     return replace(look, ranking=replace(ranking, files=files), notes=(*look.notes, note))
+
+
+def rated_files(
+    files: Sequence[RankedFile],
+    ratings: Mapping[str, float],
+    stage: SecondStage,
+    budget: int,
+    model: RankingModel,
+) -> tuple[RankedFile, ...]:
+    """Return files as ratings of a second stage order them for a pack of `budget` tokens."""
+    return blend(files, ratings, stage.weight * budget_factor(budget), model.relevance[0])
 
 
 def blend(
@@ -262,14 +272,26 @@ def excerpts_of(
     unwanted = {*ranking.overrides.excluded, *received}
     digests = digests_of(workspace.snapshot)
     wanted = [one.path for one in ranking.files[: planner.read + top] if one.path not in unwanted]
+    read = lambda path: planner.contents.read(path, workspace.index, digests)  # noqa: E731
+    return first_excerpts(planner, ranking.intent, wanted, read, top)
+
+
+def first_excerpts(
+    planner: Planner,
+    intent: Intent,
+    paths: Iterable[str],
+    read: Callable[[str], Content | Skipped],
+    top: int,
+) -> tuple[FileExcerpt, ...]:
+    """Return what is rated of the first `top` files that can be read, secrets masked."""
     found: list[tuple[str, Content]] = []
-    for path in wanted:
-        content = planner.contents.read(path, workspace.index, digests)
+    for path in paths:
+        content = read(path)
         if not isinstance(content, Skipped):
             found.append((path, content))
         if len(found) == top:
             break
-    rows = chunk_features(ranking.intent, [content.text for _, content in found])
+    rows = chunk_features(intent, [content.text for _, content in found])
     return tuple(
         _excerpt(path, content, expected_shares(planner.chunks, shares))
         for (path, content), shares in zip(found, rows, strict=True)

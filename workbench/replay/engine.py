@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import GitError, ParseError
+from workbench.models.rerank import SecondStage
 from workbench.plan.compose import Pack
 from workbench.plan.intent import understand_prompt
 from workbench.plan.planner import Planner
+from workbench.plan.representations import Content
 from workbench.plan.semantics import QueryAdapter, head_texts, task_text
 from workbench.project.declared import Manifest
 from workbench.project.manifests import is_manifest, parse_manifest
@@ -95,7 +97,8 @@ class Vectors:
 class ReplayEngine:
     """Everything that replaying tasks of one project takes. Not thread-safe.
 
-    `rules` makes the passages of the rules that were in force; `budget` is in tokens.
+    `rules` makes the passages of the rules that were in force; `budget` is in tokens. `second` rates the
+    first files again for systems that ask for it.
     """
 
     past: PastMoments
@@ -107,6 +110,7 @@ class ReplayEngine:
     project: str
     vectors: Vectors | None = None
     rules: RulePassages | None = None
+    second: SecondStage | None = None
     cache: FactsCache = field(default_factory=FactsCache)
     _contents: BlobContents | None = None
     _manifests: dict[tuple[str, str], Manifest | None] = field(default_factory=dict)
@@ -173,28 +177,55 @@ class ReplayEngine:
         ranking = rank(system, situation, self.models)
         if ranking is None:
             return None
-        if not task.packed:
-            return ranking, None, ranking.milliseconds
         moment, contents = situation.moment, self._reading()
         index = moment.view.index
 
         def symbols(path: str) -> tuple[Symbol, ...]:
             return tuple(index.record(index.positions[path])[0])
 
-        waited, started = contents.milliseconds, time.perf_counter()
+        def read(path: str) -> Content | Skipped:
+            return contents.get(path, moment.blobs.get(path, ""), lambda: symbols(path))
+
         budget = round(self.budget * system.share)
+        if system.second and self.second is not None:
+            ranking = self._rated(self.second, ranking, situation.intent, read, budget)
+        if not task.packed:
+            return ranking, None, ranking.milliseconds
+        waited, started = contents.milliseconds, time.perf_counter()
         paths = [found.path for found in ranking.files[:LOOKED_AT]]
         rules = [] if self.rules is None else self.rules.passages(situation.intent, task.at, paths, budget)
         pack = make_pack(
             self.planner,
             situation.intent,
             ranking,
-            lambda path: contents.get(path, moment.blobs.get(path, ""), lambda: symbols(path)),
+            read,
             budget,
             rules,
         )
         elapsed = (time.perf_counter() - started) * 1000 - (contents.milliseconds - waited)
         return ranking, pack, ranking.milliseconds + elapsed
+
+    def _rated(
+        self,
+        stage: SecondStage,
+        ranking: SystemRanking,
+        intent: Intent,
+        read: Callable[[str], Content | Skipped],
+        budget: int,
+    ) -> SystemRanking:
+        """Return a ranking as the second stage leaves it, a fallback where it gives no answer."""
+        from workbench.plan.second_stage import first_excerpts, rated_files  # only where it is asked for
+
+        started = time.perf_counter()
+        paths = [found.path for found in ranking.files[:LOOKED_AT]]
+        excerpts = first_excerpts(self.planner, intent, paths, read, stage.top)
+        given = stage.rate(intent.task.text, excerpts, stage.timeout)
+        elapsed = ranking.milliseconds + (time.perf_counter() - started) * 1000
+        if given.failed or not excerpts:
+            return replace(ranking, fallback=True, milliseconds=elapsed)
+        ratings = {one.path: value for one, value in zip(excerpts, given.values, strict=True)}
+        files = rated_files(ranking.files, ratings, stage, budget, ranking.model)
+        return replace(ranking, files=files, milliseconds=elapsed)
 
     def _reading(self) -> BlobContents:
         if self._contents is None:

@@ -2,8 +2,8 @@
 
 `baseline` routes by the kind of task alone, `bm25` goes by the words of files, `vector` by what past tasks of
 like meaning touched, `hybrid` as plans do. `hybrid+MODEL` ranks with another model, and `hybrid-GROUP` is
-hybrid without a group of features, over the same candidates. `hybrid@0.65` has that share of the budget for
-its packs.
+hybrid without a group of features, over the same candidates. `full` is hybrid with the second stage that the
+settings name. `hybrid@0.65` has that share of the budget for its packs.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ BASELINE: Final = "baseline"
 BM25: Final = "bm25"
 VECTOR: Final = "vector"
 HYBRID: Final = "hybrid"
+FULL: Final = "full"
 OWN: Final = "own-"
 """How the ids of a project's own models begin."""
 PLAIN: Final = " without embeddings"
@@ -92,7 +93,7 @@ _CHANGES = 200  # commits that the change digest of the baseline looks at
 class System:
     """A way to rank: a model's id for those that weigh features, and the signals it does without.
 
-    `share` is how much of the budget its packs may take.
+    `share` is how much of the budget its packs may take; with `second` the first files are rated again.
     """
 
     name: str
@@ -100,6 +101,7 @@ class System:
     model: str = ""
     without: frozenset[str] = frozenset()
     share: float = 1.0
+    second: bool = False
 
 
 @dataclass(slots=True)
@@ -186,6 +188,8 @@ def _parse(name: str) -> System:
         return replace(_parse(whole), name=name, share=float(share))
     if name in (BASELINE, BM25, VECTOR, HYBRID):
         return System(name, name)
+    if name == FULL:
+        return System(name, HYBRID, second=True)
     for sign in "+-":
         head, found, tail = name.partition(sign)
         if head == HYBRID and found and tail:
@@ -199,7 +203,7 @@ def _parse(name: str) -> System:
                 f"there is no group of features {tail!r}",
                 hint=did_you_mean(tail, GROUPS, f"There are {', '.join(GROUPS)}."),
             )
-    known = (BASELINE, BM25, VECTOR, HYBRID)
+    known = (BASELINE, BM25, VECTOR, HYBRID, FULL)
     raise UsageError(
         f"there is no system {name!r}",
         hint=did_you_mean(

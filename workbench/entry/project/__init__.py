@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         language_state,
         prepare_embedder,
         ready_embedder,
+        second_stage,
     )
     from workbench.entry.project.project import (
         OpenedProject,
@@ -102,7 +103,7 @@ _NAMES = {
     "store.vectors": "build_index",
     "workbench.entry.project.models": (
         "cached_embedder cross_encoder embedding_options embedding_settings grepai_program language_model"
-        " language_state prepare_embedder ready_embedder"
+        " language_state prepare_embedder ready_embedder second_stage"
     ),
     "workbench.entry.project.project": "OpenedProject find_state open_project open_workspace require_consent",
     "workbench.entry.project.repository": "delta",

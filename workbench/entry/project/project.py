@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from store.sandbox import Sandbox
     from store.table_queries import TableQueries
     from workbench.config import Config
+    from workbench.models.registry import RegisteredParams
     from workbench.models.rerank import SecondStage
     from workbench.plan.adapters import Adapters
     from workbench.plan.own_models import OwnModels
@@ -98,11 +99,15 @@ class OpenedProject(ProjectIndexes):
 
         active = self.registered_reranker()
         if active not in self._second_stages:
-            registered = self.own_models.registry().models[active] if active else None
             self._second_stages[active] = second_stage(
-                self.config, self.answer_cache, self.counter.count, registered
+                self.config, self.answer_cache, self.counter.count, self.active_reranker()
             )
         return self._second_stages[active]
+
+    def active_reranker(self) -> RegisteredParams | None:
+        """Return the project's own second stage that is active now."""
+        active = self.registered_reranker()
+        return self.own_models.registry().models[active] if active else None
 
     def registered_reranker(self) -> str:
         """Return the id of the project's own second stage that is active now, empty without one."""

@@ -22,6 +22,7 @@ from workbench.entry.project import (
     Repository,
     cached_embedder,
     find_state,
+    second_stage,
     shallow_edge,
 )
 from workbench.entry.services.replay_engine import (
@@ -172,9 +173,18 @@ def replay_past(
     notes = list(project.notes)
     if len(systems) < len(wanted.systems):
         notes.append("vector was left out: it needs an embedding model")
+    stage = None
+    if any(one.second for one in systems):
+        place = project.place
+        stage = second_stage(config, place.answer_cache, place.counter.count, place.active_reranker())
+    if stage is None and any(one.second for one in systems):
+        systems = tuple(one for one in systems if not one.second)
+        notes.append("full was left out: it needs a second stage (models.llm, rerank.cross_encoder)")
     version = engine_version()
     own = own_rankings(project, config.models.ranking or DEFAULT_MODEL, systems)
     settings = _settings(project, config, wanted, systems, model, version, history, own)
+    if stage is not None:
+        settings["second"] = f"{stage.model} {stage.top} {stage.weight:g} {stage.timeout:g}"
     tidy(project.state / "replay" / "facts", version)
     log = RowLog(project.state / "replay" / "rows", settings)
     if wanted.fresh:
@@ -242,6 +252,7 @@ def engine_spec(
 ) -> EngineSpec:
     """Return what a process needs to replay tasks of a project."""
     main = config.models.ranking or DEFAULT_MODEL
+    second = any(one.second for one in systems)
     return EngineSpec(
         root=project.root,
         bare=project.repository is not None and project.repository.bare,
@@ -261,6 +272,8 @@ def engine_spec(
         rules=rules,
         config=config,
         own=own_rankings(project, main, systems),
+        reranker=project.place.active_reranker() if second else None,
+        answers=project.place.answer_cache if second else None,
     )
 
 

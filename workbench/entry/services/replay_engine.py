@@ -23,7 +23,10 @@ from workbench.entry.project import (
     read_tree,
     repository_at,
     resolve,
+    second_stage,
 )
+from workbench.models.registry import RegisteredParams
+from workbench.models.rerank import Answers, SecondStage
 from workbench.plan.planner import Planner
 from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model
 from workbench.plan.representations import Contents
@@ -107,6 +110,8 @@ class EngineSpec:
     rules: RuleHistory
     config: Config = field(repr=False)
     own: OwnRankings = field(default_factory=OwnRankings)
+    reranker: RegisteredParams | None = None
+    answers: Answers | None = None
 
 
 def open_reader(repository: Repository | None, commits: int, stack: ExitStack) -> PastReader:
@@ -181,8 +186,13 @@ def open_engine(spec: EngineSpec, stack: ExitStack) -> ReplayEngine:
         project=spec.project,
         vectors=spec.vectors,
         rules=RulePassages(spec.rules, spec.project, planner.matching),
+        second=None if spec.answers is None else _second_stage(spec, spec.answers),
         cache=cache,
     )
+
+
+def _second_stage(spec: EngineSpec, answers: Answers) -> SecondStage | None:
+    return second_stage(spec.config, answers, token_counter(spec.tokenizer).count, spec.reranker)
 
 
 def engine_version() -> str:

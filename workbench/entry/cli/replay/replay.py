@@ -63,7 +63,8 @@ _TASKS = 150
 @click.option(
     "--systems",
     metavar="A,B,…",
-    help="What is compared: baseline, bm25, vector, hybrid, hybrid+MODEL, hybrid-GROUP, "
+    help="What is compared: baseline, bm25, vector, hybrid, hybrid+MODEL, hybrid-GROUP, full (hybrid with a "
+    "second stage), "
     "each also as hybrid@0.65 for packs of that share of the budget (default: the first four, and "
     "hybrid without embeddings).",
 )
