@@ -174,7 +174,7 @@ def _note(crowd: Crowd, kind: str, text: str, code: int, said: str) -> None:
     written = any(kind == one[0] for one in LISTS)
     if code == -signal.SIGKILL and said != TOO_LONG:
         crowd.killed += 1
-    elif "holds the lock" in said:
+    elif code and "holds the lock" in said:
         crowd.busy.append(f"{kind}: {said.strip()[:300]}")
     elif code < 0 or any(mark in said for mark in DEFECTS) or (code and kind != "doctor"):
         crowd.faults.append(f"{kind}, exit {code}: {said.strip()[-300:]}")

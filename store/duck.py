@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -47,6 +48,7 @@ SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": THREADS,
 }
 _STAGED = "staged"
+_HOLDER = re.compile(r"held in (\S+) \(PID (\d+)\)")
 
 
 class DamagedTables(Exception):
@@ -221,7 +223,9 @@ def _translated(error: Exception, path: Path) -> Exception:
     )
     text = str(error).splitlines()[0][:300]
     if "Could not set lock on file" in text or "Conflicting lock" in text:
-        return StoreBusy(f"another program has {path} open: {text}", hint="Close it and try again.")
+        found = _HOLDER.search(str(error))
+        who = f"process {found[2]} ({Path(found[1]).name})" if found else "another program"
+        return StoreBusy(f"{who} has {path} open", hint="Close it there and try again.")
     if "No space left" in text or "File too large" in text or "Disk quota" in text:
         return StoreError(f"writing {path} failed: {text}", hint="Free some space and run the same again.")
     if "Permission denied" in text or "Read-only file system" in text:

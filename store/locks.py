@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +30,16 @@ _PROCESSES = Path("/proc")
 _WORD = re.compile(r"[a-z][a-z-]{0,30}")
 _WORDS = 3  # of a command that are shown: `workbench rules add`, and never what is added
 
+LATE: Final = 3.0
+"""Seconds after which whoever waits for a lock is told for whom."""
+
 _waits = threading.local()
+_say: list[Callable[[str], None]] = []
+
+
+def announce_waits(say: Callable[[str], None]) -> None:
+    """Let `say` have a sentence from now on whenever this process waits for a lock for long."""
+    _say[:] = [say]
 
 
 def waited() -> float:
@@ -191,7 +200,7 @@ def _acquire(path: Path, operation: int, timeout: float) -> int:
         started = time.perf_counter()
         try:
             # From here on the waiter owns the descriptor, until it hands it back.
-            if not _Waiter(descriptor, operation).wait(timeout):
+            if not _Waiter(descriptor, operation).wait(timeout, lambda: _announce(path)):
                 raise _busy(path, timeout)
         finally:
             name, before = _lock_name(path), lock_waits()
@@ -211,18 +220,26 @@ def _lock_name(path: Path) -> str:
     return path.stem.removesuffix("-turn").removesuffix("-round")
 
 
-def _busy(path: Path, timeout: float) -> StoreBusy:
-    found = holders(path)
+def _announce(path: Path) -> None:
+    for say in _say:
+        say(f"waiting for {_named(holders(path))}, which holds the lock {_lock_name(path)}")
+
+
+def _named(found: Sequence[int]) -> str:
+    """Return holders of a lock as words: `process 4711 (workbench rebuild) and 2 more`."""
     command = command_of(found[0]) if found else ""
     who = f"process {found[0]}" if found else "another process"
     if command:
         who += f" ({command})"
-    if len(found) > 1:
-        who += f" and {len(found) - 1} more"
+    return who if len(found) < 2 else f"{who} and {len(found) - 1} more"
+
+
+def _busy(path: Path, timeout: float) -> StoreBusy:
+    found = holders(path)
     since = f", {timeout:,.0f} s were waited for it" if timeout >= 1 else ""
     end = f", or end it with `kill {found[0]}`: nothing that was acknowledged is lost" if found else ""
     return StoreBusy(
-        f"{who} holds the lock {_lock_name(path)}{since}",
+        f"{_named(found)} holds the lock {_lock_name(path)}{since}",
         hint=f"Try again when it has finished{end}. The lock file is {path}.",
     )
 
@@ -239,10 +256,15 @@ class _Waiter:
         self._error: OSError | None = None
         threading.Thread(target=self._block, name="lock-waiter", daemon=True).start()
 
-    def wait(self, timeout: float) -> bool:
-        """Tell whether the lock was taken in time; if so, the descriptor is the caller's again."""
+    def wait(self, timeout: float, late: Callable[[], None]) -> bool:
+        """Tell whether the lock was taken in time; if so, the descriptor is the caller's again.
+
+        `late` is called if that takes long.
+        """
         try:
-            self._done.wait(timeout)
+            if not self._done.wait(min(timeout, LATE)) and timeout > LATE:
+                late()
+                self._done.wait(timeout - LATE)
         except BaseException:
             if self._settled():
                 os.close(self._descriptor)

@@ -13,7 +13,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -32,6 +31,7 @@ from store.journal import FileJournal
 from store.projections import artifacts
 from store.projector import Rejected, Replaced, Round
 from store.table_digests import digests
+from store.table_files import identity, is_open, remove, set_aside
 from store.table_state import table_file
 from workbench.errors import StoreError
 from workbench.lists.tables import TableRebuild
@@ -146,7 +146,7 @@ class Tables:
                 found = self._read_current(work, sizes)
             if found is not None:
                 return found[0]
-            seen = _identity(self.path)
+            seen = identity(self.path)
             try:
                 return self._read(work)
             except (DamagedTables, FileNotFoundError) as finding:
@@ -255,7 +255,7 @@ class Tables:
                 try:
                     rounds.append(self._round(self.path))
                 except DamagedTables as finding:
-                    aside = self._set_aside()
+                    aside = set_aside(self.path, self._clock.now())
                     return self._rebuild(f"the database was damaged: {finding}", str(aside))
                 except (Replaced, ForeignSchema) as finding:
                     return self._rebuild(str(finding))
@@ -317,22 +317,22 @@ class Tables:
     def _recover(self, seen: object, reason: str) -> None:
         """Rebuild the tables, unless another process did so since `seen`."""
         with self._lock.exclusive():
-            if _identity(self.path) == seen:
-                self._rebuild(reason, str(self._set_aside()))
+            if identity(self.path) == seen:
+                self._rebuild(reason, str(set_aside(self.path, self._clock.now())))
 
     def _rebuild(self, reason: str, set_aside: str = "", *, former: int | None = None) -> CatchUp:
         """Rebuild the tables while their lock is held, or beside the open file that they are until then."""
         self.latest_rebuild = TableRebuild(reason, sum(self._sizes().values()), set_aside=set_aside)
         fresh = self.path.with_name(f"{FILE}.{'new' if former is None else 'beside'}")
         with translated(f"rebuilding {self.path}"), contextlib.ExitStack() as held:
-            _remove(fresh)
+            remove(fresh)
             rounds: list[Round] = []
             try:
                 self._project_all(fresh, rounds)
                 if former is not None:
                     held.enter_context(self._lock.exclusive())
-                    if not _is_open(self.path, former):  # purged, or damaged and rebuilt: journals changed
-                        _remove(fresh)
+                    if not is_open(self.path, former):  # purged, or damaged and rebuilt: journals changed
+                        remove(fresh)
                         rounds.clear()
                     self._project_all(fresh, rounds)  # what was written meanwhile
                 # The file alone takes the old one's place, so that everything has to be in it.
@@ -359,38 +359,6 @@ class Tables:
             if self.latest_rebuild is not None:
                 done = self.latest_rebuild.done + sum(tally.bytes for tally in rounds[-1].tallies)
                 self.latest_rebuild = replace(self.latest_rebuild, done=done)
-
-    def _set_aside(self) -> Path:
-        """Move a damaged file out of the way and return where to; only the last one is kept."""
-        moment = datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y%m%dT%H%M%SZ")
-        aside = self.path.with_name(f"{FILE}.corrupt-{moment}")
-        with translated(f"setting {self.path} aside"):
-            for old in self.path.parent.glob(f"{FILE}.corrupt-*"):
-                old.unlink()
-            log_file(self.path).unlink(missing_ok=True)
-            with contextlib.suppress(FileNotFoundError):
-                os.replace(self.path, aside)
-        return aside
-
-
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    log_file(path).unlink(missing_ok=True)
-
-
-def _is_open(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
-
-
-def _identity(path: Path) -> object:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_mtime_ns
 
 
 def _report(rounds: Iterable[Round]) -> CatchUp:

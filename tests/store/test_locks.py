@@ -138,6 +138,24 @@ def test_waits_are_counted_by_lock(tmp_path: Path) -> None:
 linux = pytest.mark.skipif(sys.platform != "linux", reason="no other system says who holds a lock")
 
 
+def test_who_waits_for_long_is_told_for_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, while it waits, and not where the lock is had soon."""
+    said: list[str] = []
+    monkeypatch.setattr(locks, "_say", [])
+    monkeypatch.setattr(locks, "LATE", 0.01)
+    locks.announce_waits(said.append)
+    with (
+        exclusive(tmp_path / "a.lock"),
+        pytest.raises(StoreBusy),
+        exclusive(tmp_path / "a.lock", timeout=0.02),
+    ):
+        assert not said
+
+    assert len(said) == 1
+    assert said[0].startswith(f"waiting for process {os.getpid()}")
+    assert said[0].endswith(", which holds the lock a")
+
+
 @linux
 def test_who_reads_is_named_to_who_waits_at_the_gate(tmp_path: Path, start: Start) -> None:
     """The holder is named, also of a lock held with others, and not the one that waits before oneself."""

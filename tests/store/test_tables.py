@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from store.table_digests import digests
 from store.tables import Tables
 from tests.adapters import ManualClock
 from tests.conftest import Connections
+from tests.processes import running
 from workbench.errors import StoreBusy, StoreError
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -277,6 +279,20 @@ def test_rounds_make_no_difference(
     tables.rebuild()
 
     assert tables.digest() == before
+
+
+def test_who_else_has_the_database_open_is_named(tables: Tables, journal: FileJournal) -> None:
+    """A program of somebody's own that has the file open is named, with its process; nothing is set aside."""
+    put(journal, episode(1))
+    tables.catch_up()
+    code = "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.readline()"
+    with running([sys.executable, "-c", code, str(tables.path)], stdin=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(StoreBusy, match=rf"process {other.pid} \(python.*\) has .*tables.duckdb open"):
+            tables.query("SELECT count(*) FROM episodes")
+        other.communicate("go\n")
+    assert tables.query("SELECT count(*) FROM episodes") == [(1,)]
 
 
 def test_several_questions_can_be_of_one_state(journal: FileJournal, tables: Tables) -> None:

@@ -58,8 +58,9 @@ class Invocation:
     @cached_property
     def project(self) -> Path:
         """The project's root; an unusual place of its state is reported. Raises ProjectError."""
-        from workbench.entry.project import state_notes
+        from workbench.entry.project import announce_waits, state_notes
 
+        announce_waits(self.note)
         found = find_project(self.flags.project)
         for note in state_notes(found):
             self.note(note)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from store.journal_files import ROTATED, list_streams
     from store.journal_lines import decode_line, encode_line
     from store.lists.sessions import SessionList, session_family
-    from store.locks import lock_waits
+    from store.locks import announce_waits, lock_waits
     from store.metrics import LOCK, LOCKS, Call, Measurements, record_call
     from store.ollama import ModelState
     from store.project_state import (
@@ -87,7 +87,7 @@ _NAMES = {
     "store.git_process": "git_version",
     "store.git_repository": "Repository remote_addresses resolve share_history work_trees",
     "store.lists.sessions": "SessionList session_family",
-    "store.locks": "lock_waits",
+    "store.locks": "announce_waits lock_waits",
     "store.metrics": "LOCK LOCKS record_call",
     "store.project_state": "give_consent project_id project_root repository_at state_notes work_state",
     "store.journal_files": "ROTATED list_streams",
