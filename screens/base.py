@@ -140,13 +140,13 @@ class SectionScreen(Screen[None]):
 
     def go_to_match(self, step: int) -> None:
         """Go to the next row that the filter or the search lets through, or to the one before."""
-        lists = self._lists()
+        lists, bars = self._lists(), self.applied_filters()
         table = next((one for one in lists if one.has_focus), next(iter(lists), None))
-        if table is None or not self.applied_filters():
+        if table is None or not bars:
             self.say("Nothing is searched for: / filters.")
         elif table.count:
             table.cursor = (table.cursor + step) % table.count
-            self.say(f"match {table.cursor + 1:,} of {table.count:,}")
+            bars[-1].say(f"match {table.cursor + 1:,} of {table.count:,}")
 
     def _lists(self) -> list[VirtualTable]:
         from screens.widgets.table import VirtualTable
@@ -203,6 +203,9 @@ class SectionScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Refuse what changes something in a terminal too small, and what the section says cannot be done."""
+        if action == "list":
+            first = next(iter(self._lists()), None)
+            return (first is not None and not first.has_focus) or bool(self.applied_filters())
         for command in BY_SECTION.get(self.section, ()):
             if command.action.partition("(")[0] == action:
                 if command.changes and self.too_small:

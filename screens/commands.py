@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.binding import Binding, BindingType
+from textual.content import Content
 
+from screens.safe_text import shown
 from workbench.errors import ConfigError
 from workbench.suggest import did_you_mean
 
@@ -231,6 +233,17 @@ def shown_key(key: str) -> str:
 def shown_keys(keys: Sequence[str]) -> str:
     """Return the first keys of a command, as many as a column of help has room for."""
     return " ".join(shown_key(key) for key in keys[:_SHOWN])
+
+
+def key_of(identifier: str) -> str:
+    """Return the first key of a command or of a verb as people write it. Raises: KeyError without one."""
+    command = find_command(identifier)
+    return shown_key(command.keys[0] if command is not None else VERBS[identifier].keys[0])
+
+
+def pane_title(title: str, identifier: str) -> Content:
+    """Return what the border of a pane says: the key of the command or verb that leads there, and a title."""
+    return Content.assemble((key_of(identifier), "bold $text-accent"), " ", shown(title))
 
 
 def keymap(settings: Iterable[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from screens.commands import key_of, pane_title
 from screens.conflicts.pair import RecordPair
 from screens.conflicts.queue import PairState, QueuedPair
 from screens.safe_text import shown, shown_lines
@@ -47,12 +48,12 @@ _TESTS: Final[Mapping[str, str]] = {
 }
 
 _KEYS: Final[Mapping[Action, str]] = {
-    Action.KEEP_LEFT: "L",
-    Action.KEEP_RIGHT: "R",
-    Action.KEEP_BOTH: "b",
-    Action.MERGE: "m",
-    Action.NARROW_SCOPE: "n",
-    Action.SUPERSEDE: "s",
+    Action.KEEP_LEFT: key_of("conflicts.keep-left"),
+    Action.KEEP_RIGHT: key_of("conflicts.keep-right"),
+    Action.KEEP_BOTH: key_of("conflicts.keep-both"),
+    Action.MERGE: key_of("merge"),
+    Action.NARROW_SCOPE: key_of("conflicts.narrow"),
+    Action.SUPERSEDE: key_of("conflicts.supersede"),
 }
 
 _LABEL: Final = 13
@@ -134,7 +135,7 @@ def _origin(pair: RecordPair) -> Content:
         shown(pair.left.where, "bold", limit=_FACT),
         Content.styled(" │ ", "$text-muted"),
         shown(pair.right.where, "bold", limit=_FACT),
-        Content.styled("  (o, O open it)", "$text-muted"),
+        Content.styled("  (<, > open it)", "$text-muted"),
     )
 
 
@@ -199,7 +200,8 @@ class PairPanel(Vertical):
         """Lay out the headline, the texts and the evidence."""
         yield Static(classes="pair--head")
         yield WordDiff(beside=_BESIDE)
-        with ReadingPane(classes="pair--evidence", id="evidence"):
+        with ReadingPane(classes="pair--evidence", id="evidence") as evidence:
+            evidence.border_title = pane_title("Evidence", "next-pane")
             yield Static()
         yield Static(classes="pair--nothing")
 
@@ -208,7 +210,7 @@ class PairPanel(Vertical):
         self.remove_class("-empty")
         left, right = item.pair.sides
         self.query_one(WordDiff).show(
-            left.text, right.text, left_title=f"left · {left.where}", right_title=f"right · {right.where}"
+            left.text, right.text, left_title=f"L left · {left.where}", right_title=f"R right · {right.where}"
         )
         pane = self.query_one("#evidence", ReadingPane)
         pane.query_one(Static).update(pair_evidence(item))

@@ -88,12 +88,12 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
     RecordListScreen {
         & .split { height: 1fr; layout: horizontal; }
         & .split > VirtualTable { width: 3fr; }
-        & .record-pane { width: 2fr; height: 1fr; border-left: vkey $panel; }
+        & .record-pane { width: 2fr; height: 1fr; border-left: vkey $panel; border-top: solid $panel; }
         &.-wide .split > VirtualTable { width: 2fr; }
         &.-wide .record-pane { width: 1fr; }
         &.-narrow .split { layout: vertical; }
         &.-narrow .split > VirtualTable { width: 1fr; height: 1fr; }
-        &.-narrow .record-pane { width: 1fr; height: 45%; border-left: none; border-top: solid $panel; }
+        &.-narrow .record-pane { width: 1fr; height: 45%; border-left: none; }
     }
     """
 

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from screens.commands import pane_title
 from screens.rules.rule_text import reworded
 from screens.safe_text import joined, shown
 from screens.widgets.diff import ReadingPane
@@ -90,12 +91,14 @@ class RecordPane(ReadingPane):
     RecordPane {
         padding: 0 1;
         & > Static { height: auto; }
-        &:focus { background-tint: $foreground 4%; }
+        border-title-color: $text-muted;
+        &:focus { background-tint: $foreground 4%; border-title-style: bold; }
     }
     """
 
     def __init__(self, noun: str, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="record-pane")
+        self.border_title = pane_title(noun.capitalize(), "next-pane")
         self.key = ""
         self._empty = f"Move to a {noun} to read it here."
         self._content: Callable[[int], Content] | None = None

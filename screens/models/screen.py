@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
 
 from screens.base import SectionScreen
-from screens.commands import bindings
+from screens.commands import bindings, pane_title
 from screens.engine import BY
 from screens.headless import CommandOutput, run_command
 from screens.jobs import Job
@@ -80,7 +80,8 @@ class ModelsScreen(SectionScreen):
             yield Static(id="models-progress", markup=False)
             with Horizontal(id="models-parts"):
                 yield VirtualTable(_COLUMNS, id="models-table", empty="Reading the models.")
-                with VerticalScroll(id="models-story"):
+                with VerticalScroll(id="models-story") as story:
+                    story.border_title = pane_title("Model", "next-pane")
                     yield Static(id="models-text", markup=False)
 
     def stores(self) -> Iterable[str]:

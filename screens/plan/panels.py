@@ -20,7 +20,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from screens.commands import widget_bindings
+from screens.commands import pane_title, widget_bindings
 from screens.plan.candidates import FILES, IN, HeaderPart, PackCandidate, ShownPlan, state
 from screens.plan.comparison import explain_move
 from screens.safe_text import shown
@@ -215,7 +215,7 @@ class WhyPanel(ScrollView, can_focus=True):
 
     def on_mount(self) -> None:
         """Show that there is nothing yet."""
-        self.border_title = shown("Why")
+        self.border_title = pane_title("Why", "plan.why")
         self.show_none()
 
     def show_none(self) -> None:
@@ -267,9 +267,9 @@ class PreviewPanel(Vertical):
         """The text."""
         return self.query_one(CodeView)
 
-    def show_title(self, title: str) -> None:
-        """Say what is shown."""
-        self.border_title = shown(title, limit=_MOST_TITLE)
+    def show_title(self, title: str, command: str = "plan.file") -> None:
+        """Say what is shown, and the key of the command that shows something else here."""
+        self.border_title = pane_title(title[:_MOST_TITLE], command)
 
     def show_none(self, title: str = "Text") -> None:
         """Show nothing."""

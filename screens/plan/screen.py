@@ -345,7 +345,7 @@ class PlanScreen(PlanActions):
             self.query_one(WhyPanel).show(one, plan)
         if self.has_class("-whole"):
             used = plan.response.budget_report.estimated_used
-            preview.show_title(f"The whole pack · {used:,} tokens · {plan.style}")
+            preview.show_title(f"The whole pack · {used:,} tokens · {plan.style}", "plan.pack")
             preview.code.show(plan.text, path=_FILE_NAMES.get(plan.style, ""))
         elif one is None:
             preview.show_none()

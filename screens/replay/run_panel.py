@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
+from screens.commands import pane_title
 from screens.replay.figures import (
     AGE,
     GAP_COLUMNS,
@@ -65,8 +66,11 @@ class RunPanel(Vertical):
         yield Static(id="run-head", markup=False)
         yield VirtualTable((), empty="No system was measured.", id="systems")
         with Container(id="lower"):
-            yield VirtualTable(GAP_COLUMNS, empty="Nothing was measured.", id="gaps")
-            with ContentSwitcher(id="lens", initial=INTERVALS):
+            gaps = VirtualTable(GAP_COLUMNS, empty="Nothing was measured.", id="gaps")
+            gaps.border_title = pane_title("Measures", "next-pane")
+            yield gaps
+            with ContentSwitcher(id="lens", initial=INTERVALS) as lens:
+                lens.border_title = pane_title("Charts", "replay.plot")
                 yield from (Plot(id=name) for name in (INTERVALS, AGE, OVER, LATENCY))
                 yield Static(id=GATES, markup=False)
 

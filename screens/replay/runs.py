@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from screens.commands import pane_title
 from screens.filter_matching import Record, filter_rows
 from screens.replay.live_run import LivePanel
 from screens.safe_text import shown
@@ -223,7 +224,8 @@ class RunsPanel(Vertical):
         yield FilterBar(FIELDS, id="runs-filter")
         with Horizontal(id="runs-parts"):
             yield VirtualTable(COLUMNS, empty="Reading the saved runs …", id="runs-table")
-            with VerticalScroll(id="runs-side"):
+            with VerticalScroll(id="runs-side") as side:
+                side.border_title = pane_title("Run", "next-pane")
                 yield RunPreview()
 
     @property

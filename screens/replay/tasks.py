@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from screens.commands import pane_title
 from screens.filter_matching import Record, filter_rows
 from screens.replay.rankings import name
 from screens.safe_text import shown
@@ -222,7 +223,8 @@ class TasksPanel(Vertical):
         yield FilterBar(FIELDS, id="tasks-filter")
         with Horizontal(id="tasks-parts"):
             yield VirtualTable(columns("", ""), empty="No task matches the filter.", id="tasks-table")
-            with VerticalScroll(id="tasks-side"):
+            with VerticalScroll(id="tasks-side") as side:
+                side.border_title = pane_title("Task", "next-pane")
                 yield Static(id="task-preview", markup=False)
 
     @property

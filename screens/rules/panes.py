@@ -16,6 +16,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
+from screens.commands import key_of
 from screens.rules.matches import MatchesView, MessageMatches
 from screens.rules.rule_text import change_cells, change_content, rule_content, use_content
 from screens.safe_text import shown
@@ -32,11 +33,17 @@ if TYPE_CHECKING:
 
 PANES: Final = ("rule", "versions", "usage", "file", "test")
 _MARGIN: Final = 5  # cells of padding, border and scrollbar
-TITLES: Final = {"rule": "Rule", "versions": "Versions", "usage": "Use", "file": "File", "test": "Test"}
+TITLES: Final = {
+    "rule": "Rule",
+    **{
+        name: f"{key_of(f'rules.{name}')} {title}"
+        for name, title in (("versions", "Versions"), ("usage", "Use"), ("file", "File"), ("test", "Test"))
+    },
+}
 
 
 class PaneTabs(Widget):
-    """The names of the panes, the one that is shown in brackets."""
+    """The names of the panes behind their keys, the one that is shown in brackets."""
 
     DEFAULT_CSS = "PaneTabs { height: 1; background: $panel; }"
     shown_pane: reactive[str] = reactive(PANES[0])

@@ -53,7 +53,7 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
     list_id: ClassVar = "rules"
     list_command: ClassVar = ("rules", "list")
     marks_hint: ClassVar = "B edits them · x d act on all"
-    DEFAULT_CSS = "RuleListScreen.-narrow #panes { border-top: none; }"
+    DEFAULT_CSS = "RuleListScreen #panes { border-top: none; }"
 
     def __init__(self) -> None:
         super().__init__()

@@ -21,7 +21,7 @@ from textual.containers import Container, Vertical
 from textual.events import Resize
 from textual.widgets import Static
 
-from screens.commands import bindings
+from screens.commands import bindings, pane_title
 from screens.jobs import Failure, Job
 from screens.safe_text import shown, shown_lines
 from screens.sessions import work
@@ -88,7 +88,9 @@ class SessionsScreen(RunningView):
                         SESSIONS.fields, placeholder="text  source:codex  outcome:failed  since:7d  file:x.py"
                     )
                     yield VirtualTable(COLUMNS, id="sessions-table", empty="")
-                yield StoryPanel(id="sessions-story")
+                story = StoryPanel(id="sessions-story")
+                story.border_title = pane_title("Session", "next-pane")
+                yield story
 
     # What is kept.
 

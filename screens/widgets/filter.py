@@ -220,6 +220,14 @@ class FilterBar(Horizontal):
         if self._timer is None:
             self._apply()
 
+    def on_descendant_focus(self) -> None:
+        """Say no more which key clears the filter from the list: the footer has the field's."""
+        self._state()
+
+    def on_descendant_blur(self) -> None:
+        """Say which key clears the filter from the list."""
+        self._state()
+
     def _apply(self) -> None:
         if self._timer is not None:
             self._timer.stop()
@@ -240,7 +248,8 @@ class FilterBar(Horizontal):
     def _state(self) -> None:
         problems = self.filter.problems
         self.set_class(bool(problems), "-wrong")
-        state = shown(self._found if self.text else "")
+        hint = "" if self.field.has_focus or self.screen.is_modal else " · esc clears"
+        state = shown(f"{self._found}{hint}" if self.text else "")
         if problems:
             state = shown(f"✗ {problems[0].start + 1}: {problems[0].message}")
         self.query_one(".filter--state", Static).update(state)

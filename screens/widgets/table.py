@@ -247,6 +247,7 @@ class VirtualTable(DrawnTable, can_focus=True):
     def _marks_changed(self) -> None:
         self.post_message(self.MarksChanged(self, len(self._marks.keys)))
         self.refresh()
+        self.refresh_bindings()
 
     # -- actions
 
@@ -298,14 +299,16 @@ class VirtualTable(DrawnTable, can_focus=True):
             self._name_rows(0, len(self._rows) - 1, self._marks.invert)
 
     def action_clear(self) -> None:
-        """Take back a range being drawn, else all marks; without any the key is left to the screen."""
+        """Take back a range being drawn, else all marks."""
         if self._marks.drawing:
             self._marks.stop(keep=False)
-        elif self._marks.keys:
-            self._marks.clear()
         else:
-            raise SkipAction
+            self._marks.clear()
         self._marks_changed()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the key that takes marks off to the screen where there are none."""
+        return action != "clear" or bool(self._marks.keys) or self._marks.drawing
 
     # -- the mouse
 

@@ -120,7 +120,7 @@ async def test_what_is_wrong_is_told_with_its_place_and_a_sign() -> None:
         assert bar_line(app).rstrip().endswith("✗ 7: level: '[/]' is not one of global, step")
         app.bar.set_text("tag:x")
         await pilot.pause()
-        assert bar_line(app).rstrip().endswith("1,234 of 100,000")
+        assert bar_line(app).rstrip().endswith("1,234 of 100,000 · esc clears")
 
 
 @pytest.mark.parametrize("size", SIZES)
