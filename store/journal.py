@@ -35,7 +35,7 @@ from store.journal_files import (
     stream_path,
     write_lines,
 )
-from store.journal_lines import MAX_LINE, decode_line, encode_line
+from store.journal_lines import MAX_LINE, OTHER_VERSION, decode_line, encode_line
 from workbench.errors import JournalError
 from workbench.ports import Clock, Entry, Verbatim
 from workbench.records.dataclass import dataclass
@@ -56,6 +56,11 @@ class Quarantined:
     line: int
     offset: int
     reason: str
+
+    @property
+    def is_later(self) -> bool:
+        """Whether another version of the program wrote it, and can read it."""
+        return self.reason.startswith(OTHER_VERSION)
 
 
 class FileJournal:

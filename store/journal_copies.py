@@ -18,7 +18,7 @@ from typing import Final
 from store import locks
 from store.files import open_state, private_dir, read_state, translated, write_atomic
 from store.journal_files import BINARY, LOCK_TIMEOUT, SUFFIX, lock_path, stream_path, write_lines
-from store.journal_lines import decode_line
+from store.journal_lines import OTHER_VERSION, decode_line
 from workbench.errors import JournalError, StoreBusy, StoreError
 from workbench.ports import Entry
 from workbench.records.dataclass import dataclass
@@ -144,7 +144,7 @@ def _damage(root: Path, stream: str) -> JournalDamage | None:
         start,
         missing=len(then.keys() - now.keys()),
         altered=sum(now[key] != then[key] for key in then.keys() & now.keys()),
-        unreadable=sum(line == key for key, line in now.items()),
+        unreadable=sum(line == key and not _is_entry(line) for key, line in now.items()),
     )
 
 
@@ -217,6 +217,12 @@ def _key(line: bytes) -> bytes:
     return entry.id.encode(errors="surrogatepass") if isinstance(entry, Entry) else line
 
 
+def _is_entry(line: bytes) -> bool:
+    """Whether a line holds an entry, of this version of the program or of another one."""
+    found = decode_line(line)
+    return isinstance(found, Entry) or found.startswith(OTHER_VERSION)
+
+
 def _after_id(line: bytes) -> bytes:
     return line[line.find(b'"at":') :]
 
@@ -224,10 +230,10 @@ def _after_id(line: bytes) -> bytes:
 def _merge(journal: list[bytes], copy: list[bytes]) -> list[bytes]:
     """Return the lines of a copy, with those that only the journal has before what they precede there.
 
-    What was appended to the journal follows all. Lines that no entry can be read from are left out, and
+    What was appended to the journal follows all. Lines that no version reads an entry from are left out, and
     those that are one of the copy's with another id: they are in the files that were set aside.
     """
-    kept = [line for line in copy if isinstance(decode_line(line), Entry)]
+    kept = [line for line in copy if _is_entry(line)]
     known = {_key(line) for line in kept}
     bodies = {_after_id(line) for line in kept}
     waiting: list[bytes] = []
@@ -236,7 +242,7 @@ def _merge(journal: list[bytes], copy: list[bytes]) -> list[bytes]:
         if (key := _key(line)) in known:
             preceding.setdefault(key, []).extend(waiting)
             waiting = []
-        elif isinstance(decode_line(line), Entry) and _after_id(line) not in bodies:
+        elif _is_entry(line) and _after_id(line) not in bodies:
             waiting.append(line)
     return [*(one for line in kept for one in (*preceding.pop(_key(line), []), line)), *waiting]
 

@@ -12,6 +12,7 @@ from workbench.ports import Entry
 from workbench.records.conversion import convert, decode_json
 
 VERSION: Final = 1
+OTHER_VERSION: Final = "written by another version of the program"
 MAX_LINE: Final = 16 * 1024 * 1024  # bytes, newline included
 
 _REASON_LENGTH = 200
@@ -67,7 +68,7 @@ def decode_line(line: bytes | None) -> Entry | str:
     except (ValueError, RecursionError) as error:
         return str(error)[:_REASON_LENGTH] or type(error).__name__
     if parsed.v != VERSION:
-        return f"written by another version of the program (v {parsed.v})"
+        return f"{OTHER_VERSION} (v {parsed.v})"
     return Entry(id=parsed.id, at=parsed.at, kind=parsed.kind, by=parsed.by, body=parsed.body)
 
 

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store import locks
-from store.journal import FileJournal
-from store.journal_copies import ASIDE, accept, copy_path, damaged, damages, repair
+from store.journal import FileJournal, verify
+from store.journal_copies import ASIDE, accept, append_lines, copy_path, damaged, damages, repair
 from store.journal_files import lock_path, stream_path, write_lines
 from store.location import Location, locate
 from tests.adapters import ManualClock
@@ -147,6 +147,23 @@ def test_everyone_who_opens_the_project_is_told_once(tmp_path: Path) -> None:
     assert note.startswith(f"{root}/journal/rules.jsonl and 1 other journal is not what was written")
     assert "`workbench doctor --repair`" in note
     assert Location(root, tmp_path, tmp_path / "home").notes == ()
+
+
+def test_what_a_later_version_wrote_outlasts_a_repair(tmp_path: Path) -> None:
+    """Its lines are no damage: they stay in their place, and whoever verifies is given what wrote them."""
+    journal = journal_of(tmp_path)
+    path = stream_path(tmp_path, STREAM)
+    later = path.read_bytes().splitlines(keepends=True)[0].replace(b'"v":1', b'"v":2')
+    append_lines(tmp_path, STREAM, later, sync=False)
+    journal.append(STREAM, "rule.put", [{"number": 9}], by="cli")
+    whole = path.read_bytes()
+    assert [one.is_later for one in verify(tmp_path)] == [True]
+
+    change(tmp_path, whole[: len(whole) // 2])
+    [found] = damages(tmp_path)
+    assert not found.unreadable
+    repair(found, "now")
+    assert path.read_bytes() == whole
 
 
 def test_an_entry_whose_id_was_altered_is_there_once(tmp_path: Path) -> None:

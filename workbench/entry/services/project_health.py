@@ -78,7 +78,12 @@ def _journals(project: OpenedProject) -> Iterator[DoctorFinding]:
     ):
         for fault in faults[:_SHOWN]:
             place = root / "journal" / f"{fault.stream}.jsonl"
-            if fault.line:
+            if fault.is_later:
+                step = "Update this program, which leaves it alone: nothing of it is lost."
+                yield DoctorFinding(
+                    name, State.NOTE, f"{fault.stream}, line {fault.line}: {fault.reason}", step
+                )
+            elif fault.line:
                 step = f"Nothing reads line {fault.line} of {place}: mend it or delete it."
                 yield DoctorFinding(
                     name, State.BROKEN, f"{fault.stream}, line {fault.line}: {fault.reason}", step
@@ -237,8 +242,11 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     size = f"{(file.bytes if file else 0) / 1e6:,.1f} MB"
     were = f", {counted(report.entries, 'entry', 'entries')} behind until now" if report.entries else ""
     known = f"{counted(found.entries, 'entry', 'entries')} of {counted(found.streams, 'stream')}"
-    odd = f", {found.unknown:,} of kinds this program does not know" if found.unknown else ""
-    findings.append(DoctorFinding("tables", State.OK, f"{tables.path}: {size}, {known}{odd}{were}"))
+    findings.append(DoctorFinding("tables", State.OK, f"{tables.path}: {size}, {known}{were}"))
+    if found.unknown:
+        text = f"{counted(found.unknown, 'entry', 'entries')} of kinds that this program does not know"
+        step = "Update this program, which leaves them alone: a later version recorded them."
+        findings.append(DoctorFinding("tables", State.NOTE, text, step))
     rows = sorted(((count, name) for name, count in found.rows.items() if count), reverse=True)
     text = ", ".join(f"{name} {count:,}" for count, name in rows)
     findings.append(DoctorFinding("tables", State.OK, f"rows: {text}"))

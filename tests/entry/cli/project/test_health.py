@@ -77,6 +77,21 @@ def test_doctor_reports_unreadable_lines_and_damaged_indexes(project: Any, run: 
     assert "rebuild" in broken["indexes"]["step"]
 
 
+def test_what_a_later_version_wrote_is_left_to_it(project: Any, run: Any) -> None:
+    """Entries of an unknown kind, and lines of another form, are notes that say what to update."""
+    run("rules", "add", "Log in UTC.")
+    journal = project.root / ".workbench" / "journal" / "rules.jsonl"
+    *_, line = journal.read_bytes().splitlines(keepends=True)
+    unknown = line.replace(b'"kind":"', b'"kind":"later.').replace(b'"id":"0', b'"id":"Z', 1)
+    with journal.open("ab") as file:
+        file.write(unknown + line.replace(b'"v":1', b'"v":2'))
+    done = run("doctor", "--json")
+    notes = [one for one in done.json()["findings"] if "Update this program" in one["step"]]
+    assert [(one["name"], one["state"]) for one in notes] == [("journals", "note"), ("tables", "note")]
+    assert done.code == exits.OK
+    assert "Log in UTC." in run("rules", "list").out
+
+
 def test_what_a_journal_lost_is_said_by_every_command_and_brought_back(project: Any, run: Any) -> None:
     """One line until it is settled; tables and lists hold it again, and what was written since."""
     first = run("rules", "add", "Never push to main.", "--authority", "absolute", "--json").json()
