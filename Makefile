@@ -73,10 +73,15 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 	@echo "Putting aside what conversations said and decided, and finding it again:" >&2
 	$(call sample,stash import "$(CURDIR)/sample_data/stash.jsonl")
 	$(call sample,stash search "gift card balance after a cancelled order" --top-k 3)
-	@echo "Planning a task there:" >&2
-	$(call sample,plan "$(SAMPLE_TASK)" --budget 1500)
+	@echo "Planning a task there, as an episode that begins:" >&2
+	$(call sample,episode start "$(SAMPLE_TASK)" --session gift-card-balance)
+	$(call sample,plan "$(SAMPLE_TASK)" --budget 1500 --session gift-card-balance)
+	$(call sample,episode running)
+	@echo "Training a ranking on its past, which is used where it is better:" >&2
+	$(call sample,model train --min-samples 100)
 	@echo "Replaying its past: what would each system have shown for a task, and which files were edited then?" >&2
 	$(call sample,--replay --report ../replay.html)
+	@echo "All of it in the app:  cd $(SAMPLE)/roastery && $(CURDIR)/$(WORKBENCH)" >&2
 	@echo "Now in your own repository:  $(CURDIR)/$(WORKBENCH) plan \"what you are about to do\"" >&2
 
 test: $(VENV)/.dev check ## lint, types, import contracts, tests

@@ -160,7 +160,10 @@ def empty_queue(count: int, settled: int) -> Content:
         lines.append(
             Content.assemble(Content.styled(f"  {glyph} {name:<14}", style), shown(meaning, "$text-muted"))
         )
-    lines += [Content(""), shown("D searches again, also after files were edited. ? lists the keys.")]
+    lines += [
+        Content(""),
+        shown(f"{key_of('conflicts.scan')} searches again, also after files were edited. ? lists the keys."),
+    ]
     return Content("\n").join(lines)
 
 
@@ -168,7 +171,7 @@ def unsearched(busy: str) -> Content:
     """Return what the queue says before its first search is over: what is going on, or which key searches."""
     meaning = f"⟳ {busy}" if busy else "Nothing was compared yet."
     teach = (
-        "S searches the rules for pairs that repeat or contradict each other. "
+        f"{key_of('conflicts.scan')} searches the rules for pairs that repeat or contradict each other. "
         "In a large store this takes a while, beside the app; ctrl+c cancels it."
     )
     return shown_lines(f"{meaning}\n\n{teach}")

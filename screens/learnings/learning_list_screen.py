@@ -20,11 +20,11 @@ from screens.jobs import Job
 from screens.learnings.learning_changes import LearningChanges
 from screens.learnings.learning_list import COLUMNS, View, learning_cells
 from screens.learnings.learning_pane import (
-    EMPTY,
     NONE_LIKE_THAT,
     NONE_WAITS,
     ReviewProgress,
     head_content,
+    nothing_learned,
     story_content,
 )
 from screens.learnings.learning_service import LearningCounts, LearningStory, count_learnings, story
@@ -203,7 +203,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         if not self._read:
             return " "
         if not self.counts.total:
-            return EMPTY
+            return nothing_learned(self.engine.root)
         return NONE_LIKE_THAT if self.wanted.filter else NONE_WAITS
 
     def _head(self) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
+from screens.commands import key_of
 from screens.curation.record_pane import RecordPast, moment
 from screens.learnings.learning_list import SOURCES, STATES, WHYS, View, days, is_stale, state_of
 from screens.learnings.learning_service import LearningCounts, LearningStory
 from screens.rules.rule_text import labelled
 from screens.safe_text import joined, shown, shown_lines
+from screens.teaching import teach, transcripts_of
 from screens.widgets.bars import bar
 from screens.widgets.diff import mark_words
 from workbench.lists.learnings import LearningRow
@@ -24,16 +27,34 @@ if TYPE_CHECKING:
     from workbench.memory.learnings.ledger import Note
 
 
-EMPTY: Final = (
+_ABOUT: Final = (
     "Nothing was learned yet.\n\n"
     "Learnings are what earlier iterations found out: an error and what helped, a command that works "
-    "here, what you corrected. They come by themselves from the runs of agents:\n\n"
-    "  claude -p … --output-format stream-json |\n      workbench memory collect --feature NAME\n"
-    "  workbench memory ingest TRANSCRIPT…\n\n"
-    "n  adds one by hand    ?  lists all keys"
+    "here, what you corrected. They come by themselves from the runs of agents:"
 )
 
-NONE_WAITS: Final = "Nothing waits for you.\n\nt  shows all learnings    A  looks for junk    n  adds one"
+NONE_WAITS: Final = teach(
+    "Nothing waits for you.",
+    (),
+    {
+        "learnings.view": "shows all learnings",
+        "learnings.audit": "looks for junk",
+        "learnings.corrections": "shows what you corrected agents on",
+        "learnings.iterations": "shows the iterations they come from",
+        "learnings.new": "adds one",
+    },
+)
+
+
+def nothing_learned(root: Path) -> str:
+    """Return what is said where there is no learning, with the transcripts of this project."""
+    commands = (
+        f"workbench memory ingest {transcripts_of(root)}",
+        "claude -p … --output-format stream-json |",
+        "    workbench memory collect --feature NAME",
+    )
+    return teach(_ABOUT, commands, {"learnings.new": "adds one by hand", "app.help": "lists all keys"})
+
 
 NONE_LIKE_THAT: Final = "No learning is like that.\n\nescape in the bar above takes the filter away."
 
@@ -72,6 +93,15 @@ def head_content(counts: LearningCounts, view: View, progress: ReviewProgress, *
         parts.append(
             Content.styled(f"{bar(progress.done, total, 10)}▏{progress.done:,} of {total:,} done", "")
         )
+    if counts.corrections:
+        parts.append(
+            Content.styled(
+                f"{key_of('learnings.corrections')} {counted(counts.corrections, 'correction')}",
+                "$text-muted",
+            )
+        )
+    if counts.total:
+        parts.append(Content.styled(f"{key_of('learnings.iterations')} iterations", "$text-muted"))
     if comparing:
         parts.append(Content.styled("comparing all with each other …", "$text-muted"))
     return Content("  ").join(parts)

@@ -17,7 +17,7 @@ from workbench.errors import UsageError
 from workbench.lists.filters import Facet, Filter
 from workbench.lists.learnings import LearningRow
 from workbench.lists.tables import ListQuery
-from workbench.records.learnings import FeatureLearning
+from workbench.records.learnings import FeatureLearning, LearningKind
 from workbench.records.rules import Rule
 from workbench.rules.fields import new_rule
 
@@ -36,7 +36,7 @@ class LearningCounts:
     """How many learnings there are, live and gone, and how many wait, by why.
 
     `again` are the numbers of those that were asked about and still wait. `unreadable` entries of journals
-    cannot be read, `reason` says why one cannot.
+    cannot be read, `reason` says why one cannot. `corrections` are those that came of what somebody said.
     """
 
     live: int = 0
@@ -45,6 +45,7 @@ class LearningCounts:
     again: frozenset[int] = frozenset()
     unreadable: int = 0
     reason: str = ""
+    corrections: int = 0
 
     @property
     def total(self) -> int:
@@ -61,7 +62,7 @@ def count_learnings(engine: AppEngine, decided: frozenset[str], job: Job) -> Lea
     """Count learnings, and look which of those decided in this sitting still wait. Raises: WorkbenchError."""
     lists = engine.lists()
     table = lists.learning_list
-    counts = table.facets(ListQuery(), ("state", "why")).fields
+    counts = table.facets(ListQuery(), ("state", "why", "kind")).fields
     job.check()
     asked = ListQuery(Filter((_WAITS, Facet("id", tuple(sorted(decided))))))
     again = table.order(asked).numbers.tolist() if decided else ()
@@ -69,7 +70,9 @@ def count_learnings(engine: AppEngine, decided: frozenset[str], job: Job) -> Lea
     live = sum(count for state, count in states.items() if state in _LIVE)
     gone = sum(states.values()) - live
     whys = {one.value: one.count for one in counts["why"]}
-    return LearningCounts(live, gone, whys, frozenset(again), *lists.unreadable_learnings())
+    said = sum(one.count for one in counts["kind"] if one.value == LearningKind.CORRECTION)
+    unreadable = lists.unreadable_learnings()
+    return LearningCounts(live, gone, whys, frozenset(again), *unreadable, corrections=said)
 
 
 @dataclass(frozen=True, slots=True)

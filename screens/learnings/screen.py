@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import BindingType
 
@@ -13,6 +13,7 @@ from screens.curation.excerpt import Excerpt, excerpt_view
 from screens.jobs import Job
 from screens.learnings.audit import AuditView, JunkAudit, audited
 from screens.learnings.corrections import CorrectionsView, learning_of, read_corrections
+from screens.learnings.iterations import IterationsView, read_iterations
 from screens.learnings.learning_list_screen import LearningListScreen
 from screens.learnings.learning_service import LearningStory, Verb, story
 from screens.learnings.origins import LearningOrigin, opened, origins
@@ -24,7 +25,12 @@ from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.records.learnings import FeatureLearning
 from workbench.text.counts import counted
 
-_ALWAYS: Final = frozenset("new view filter facets sort reverse audit corrections prompt list".split())
+_ALWAYS: Final = frozenset(
+    "new view filter facets sort reverse audit corrections iterations prompt list".split()
+)
+
+if TYPE_CHECKING:
+    from workbench.entry.services.memory import RememberedIterations
 
 
 class LearningsScreen(LearningListScreen):
@@ -164,6 +170,15 @@ class LearningsScreen(LearningListScreen):
             self.app.push_screen(CorrectionsView(found), chosen)
 
         self.ask("Corrections", partial(read_corrections, self.engine), then, leads=True)
+
+    def action_iterations(self) -> None:
+        """Look at the iterations that learnings are made of."""
+
+        def then(found: RememberedIterations) -> None:
+            self.bench.log_action(["memory", "status"], f"{found.total:,} iterations")
+            self.app.push_screen(IterationsView(found, self.engine))
+
+        self.ask("Iterations", partial(read_iterations, self.engine), then, leads=True)
 
     def _show_one(self, identifier: str) -> None:
         """Have the cursor on a learning, whatever the list shows now."""

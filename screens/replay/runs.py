@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from screens.commands import pane_title
+from screens.commands import key_of, pane_title
 from screens.filter_matching import Record, filter_rows
 from screens.replay.live_run import LivePanel
 from screens.safe_text import shown
@@ -166,9 +166,12 @@ _TEACHING: Final = (
     "A replay runs past tasks again: commits of this project and prompts of its sessions, each as of its "
     "start. Several systems rank the files side by side, and the files really modified show which was "
     "right.",
-    "n  starts one: it takes a minute or so, and the app stays usable meanwhile",
+    f"{key_of('replay.new')}  starts one: it takes a minute or so, and the app stays usable meanwhile; "
+    "so does `workbench --replay`",
 )
-_OTHERS: Final = "n  replays another place: a repository, transcripts, a rules benchmark"
+_OTHERS: Final = (
+    f"{key_of('replay.new')}  replays another place: a repository, transcripts, a rules benchmark"
+)
 
 
 def empty_text(no_past: str) -> Content:

@@ -18,6 +18,7 @@ from screens.rules.panes import PANES, RulePanes
 from screens.rules.rows import COLUMNS, FINDING, columns, marked_cells, rule_cells, scored_cells
 from screens.rules.rule_service import SyncedRules, lint_files, revisions, sync_files
 from screens.rules.rule_text import summary, warning_text, worst_of
+from screens.teaching import teach
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from workbench.lists.rules import FIELDS, RULES
@@ -31,11 +32,16 @@ if TYPE_CHECKING:
     from workbench.rules.matching.search import FoundRule, RuleSearch
     from workbench.rules.rulebook import Rulebook
 
-EMPTY: Final = (
+EMPTY: Final = teach(
     "No rules yet.\n\n"
     "Rules are instructions to your agents, such as “Never log a token.” They are found in CLAUDE.md, "
-    "AGENTS.md, .cursor/rules and the like of this project and your home, by themselves.\n\n"
-    "n  writes the first one    i  imports other files    ?  lists all keys"
+    "AGENTS.md, .cursor/rules and the like of this project and your home, by themselves.",
+    ('workbench rules add "Never log a token." --file AGENTS.md',),
+    {
+        "rules.new": "writes the first one",
+        "rules.import": "imports other files",
+        "app.help": "lists all keys",
+    },
 )
 NONE_LIKE_THAT: Final = "No rule is like that.\n\nescape in the bar above takes the filter away."
 

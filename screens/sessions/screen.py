@@ -32,6 +32,7 @@ from screens.sessions.running_view import RunningView
 from screens.sessions.story import StoryLine, StoryPanel, story_lines
 from screens.sessions.work import TracedSession
 from screens.sitting import text_of, texts_of
+from screens.teaching import teach, transcripts_of
 from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable
@@ -47,15 +48,18 @@ _FOLLOW_EVERY: Final = 0.4  # seconds between two questions while others write
 _REST: Final = 0.06  # seconds the cursor rests on a session before its story is shown
 _TICK: Final = 15.0  # seconds after which the age of open sessions is shown again
 _AGE: Final = 3.0  # seconds after which that of running sessions is
-_TEACH: Final = (
+_ABOUT: Final = (
     "No sessions yet.\n\n"
     "A session is what a coding agent did for one prompt: the task, the files it read and changed, and how "
-    "it ended. Plans learn from them what matters for a task.\n\n"
-    "i    import transcripts of Claude Code and Codex\n"
-    "I    import them from elsewhere\n"
-    "m    show commits, which plans learn from as well\n\n"
-    "What `workbench episode start` records shows up here."
+    "it ended. Plans learn from them what matters for a task."
 )
+_KEYS: Final = {
+    "sessions.import": "imports transcripts of Claude Code and Codex",
+    "sessions.import-from": "imports them from elsewhere",
+    "sessions.running": "shows what agents do now",
+    "sessions.new": "begins an episode by hand",
+    "sessions.commits": "shows commits, which plans learn from as well",
+}
 
 
 class SessionsScreen(RunningView):
@@ -165,7 +169,9 @@ class SessionsScreen(RunningView):
         self.table.busy = ""
         self.set_class(not found.total, "-empty")
         if not found.total:
-            self._teach(_TEACH)
+            self._teach(
+                teach(_ABOUT, (f"workbench import sessions {transcripts_of(self.engine.root)}",), _KEYS)
+            )
         else:
             self._show_rows(found, before)
         wanted = self.wanted

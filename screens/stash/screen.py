@@ -22,6 +22,7 @@ from screens.stash.pruning_view import AgreedPruning, PruningView
 from screens.stash.segment_list import COLUMNS, columns, scored_cells, segment_cells
 from screens.stash.segment_pane import story_content
 from screens.stash.segment_work import SegmentStory, StashWriter
+from screens.teaching import teach, transcripts_of
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
@@ -34,13 +35,10 @@ from workbench.text.counts import counted
 
 ResultT = TypeVar("ResultT")
 
-EMPTY: Final = (
+_ABOUT: Final = (
     "Nothing is stashed.\n\n"
     "The stash keeps what a long conversation has no room for: messages, code, errors, decisions. A later "
-    "task gets back the few that matter, with their age and origin.\n\n"
-    "  workbench stash import TRANSCRIPT…\n"
-    '  workbench stash add --type decision "…"\n\n'
-    "?  lists all keys"
+    "task gets back the few that matter, with their age and origin."
 )
 NONE_LIKE_THAT: Final = "No segment is like that.\n\nescape in the bar above takes the filter away."
 
@@ -72,7 +70,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
                 FIELDS, placeholder="words  !without  type:decision  topic:auth  age:<7", id="filter"
             )
             with Container(classes="split"):
-                yield VirtualTable(COLUMNS, empty=EMPTY, id="segments")
+                yield VirtualTable(COLUMNS, empty=" ", id="segments")
                 yield RecordPane("segment", id="segment-pane")
 
     # What segments say.
@@ -111,7 +109,12 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
 
     def empty_text(self) -> str:
         """Return what to do without segments, or that none matches."""
-        return NONE_LIKE_THAT if self.total else EMPTY
+        if self.total:
+            return NONE_LIKE_THAT
+        places = f"workbench stash import {transcripts_of(self.engine.root)}"
+        return teach(
+            _ABOUT, (places, 'workbench stash add --type decision "…"'), {"app.help": "lists all keys"}
+        )
 
     # The section.
 

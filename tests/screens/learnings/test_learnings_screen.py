@@ -13,6 +13,7 @@ from screens.conflicts.screen import ConflictsScreen
 from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
 from screens.learnings.audit import PRUNE, AuditView
+from screens.learnings.iterations import IterationsView
 from screens.learnings.learning_service import LearningCounts
 from screens.learnings.preview import PromptPreview
 from screens.widgets.code import Details
@@ -22,7 +23,11 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable
 from tests.screens.golden import screen_text
 from tests.screens.learnings.conftest import Made, Open, auto, take_in
+from workbench.config import Config
+from workbench.entry.project import open_workspace
+from workbench.memory.journal import KIND, VERSION, JournalEntry, body_of, feature_stream
 from workbench.memory.learnings.echoes import read_injections
+from workbench.records.iterations import DecisionEntry, ErrorEntry, IterationOutcome, IterationRecord
 from workbench.records.learnings import LearningState
 
 
@@ -347,12 +352,22 @@ async def test_an_origin_is_opened(
         assert "leads out of the project" in desk.told
 
 
-async def test_without_learnings_it_teaches(opened: Open) -> None:
-    """The empty list says how learnings come and which key adds one; no comparison is said to go on."""
+def remember(root: Path, at: str, number: int, title: str, outcome: IterationOutcome) -> None:
+    """Record an iteration."""
+    record = IterationRecord(
+        number, "", title, "refunds", "", f"{at}T12:00:00Z", outcome, "what it did",
+        errors=(ErrorEntry("it [/] broke"),), decisions=(DecisionEntry("keep it", "it works"),),
+    )  # fmt: skip
+    body = body_of(JournalEntry(VERSION, record, key=title))
+    open_workspace(root, Config()).journal.append(feature_stream("refunds"), KIND, [body], by="test")
+
+
+async def test_without_learnings_it_teaches(opened: Open, roastery: Path) -> None:
+    """The empty list says how learnings come and which key adds one; iterations are listed all the same."""
     async with opened() as desk:
         text = screen_text(desk.app)
         assert "workbench memory collect --feature NAME" in text
-        assert "n  adds one by hand" in text
+        assert "c  adds one by hand" in text
         await desk.press("r", "e", "P", "m", "S", "F", "a")
         assert desk.app.screen is desk.screen
         assert desk.commands == []
@@ -362,6 +377,23 @@ async def test_without_learnings_it_teaches(opened: Open) -> None:
         desk.screen._arrived(LearningCounts())
         await desk.settle()
         assert "comparing" not in screen_text(desk.app)
+        await desk.press("L")
+        assert "workbench memory ingest" in screen_text(desk.app)
+        assert desk.dialog(IterationsView).entries == ()
+        await desk.press("escape")
+        remember(roastery, "2026-01-01", 1, "first [/]", IterationOutcome.FAILURE)
+        remember(roastery, "2026-01-02", 2, "second\x1b[31m", IterationOutcome.SUCCESS)
+        await desk.press("L")
+        assert [one.task_title for one in desk.dialog(IterationsView).entries] == [
+            "second\x1b[31m",
+            "first [/]",
+        ]
+        await desk.press("j")
+        shown = screen_text(desk.app)
+        assert "2 iterations of 1 feature" in shown
+        assert "iteration 1 of refunds: failure" in shown
+        assert "error     it [/] broke" in shown
+        assert "decision  keep it, because it works" in shown
 
 
 async def test_what_another_process_learns_comes_in(opened: Open, made: Made) -> None:

@@ -83,7 +83,7 @@ async def test_without_runs_the_section_says_what_a_replay_is(roastery: Path) ->
         await opened(pilot)
         text = screen_text(app)
         assert "A replay runs past tasks again" in text
-        assert "n  starts one" in text
+        assert "c  starts one" in text
 
 
 async def test_runs_that_cannot_be_read_are_reported_in_place_of_the_list(
@@ -111,7 +111,7 @@ async def test_a_project_without_a_past_says_so(tmp_path: Path) -> None:
         await opened(pilot)
         text = screen_text(app)
         assert "was imported" in text
-        assert "n  replays another place" in text
+        assert "c  replays another place" in text
 
 
 async def test_runs_are_listed_opened_and_left_again(project: Path) -> None:

@@ -124,6 +124,24 @@ def feature_streams(project: OpenedProject) -> list[str]:
     return [name for name in project.journal.streams() if name.startswith(PREFIX)]
 
 
+@dataclass(frozen=True, slots=True)
+class RememberedIterations:
+    """The newest iterations, the last one first, out of how many of how many features."""
+
+    newest: tuple[IterationRecord, ...] = ()
+    total: int = 0
+    features: int = 0
+
+
+def newest_iterations(project: OpenedProject, most: int) -> RememberedIterations:
+    """Return the newest iterations of all features. Raises: JournalError."""
+    found = [
+        entry.record for name in feature_streams(project) for entry in read_stream(project, name).entries
+    ]
+    newest = sorted(found, key=lambda one: (one.timestamp, one.iteration_number, one.feature), reverse=True)
+    return RememberedIterations(tuple(newest[:most]), len(found), len({one.feature for one in found}))
+
+
 def read_feature(project: OpenedProject, name: str) -> FeatureJournal:
     """Return what is known of a feature, nothing for one that nobody worked on. Raises: JournalError."""
     return read_stream(project, feature_stream(name))
