@@ -85,6 +85,7 @@ def test_what_a_later_version_wrote_is_left_to_it(project: Any, run: Any) -> Non
     unknown = line.replace(b'"kind":"', b'"kind":"later.').replace(b'"id":"0', b'"id":"Z', 1)
     with journal.open("ab") as file:
         file.write(unknown + line.replace(b'"v":1', b'"v":2'))
+    run("stats")  # makes tables
     done = run("doctor", "--json")
     notes = [one for one in done.json()["findings"] if "Update this program" in one["step"]]
     assert [(one["name"], one["state"]) for one in notes] == [("journals", "note"), ("tables", "note")]
