@@ -30,6 +30,7 @@ from workbench.project.snapshot import Snapshot, content_hash
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
 from workbench.records.project import Skipped, Symbol
+from workbench.text.redact import redact_bytes
 from workbench.text.sanitize import visible_line
 from workbench.text.tokens import TokenCounter
 
@@ -215,6 +216,7 @@ class Contents:
             self._known.move_to_end(key)
             return known
         self.misses += 1
+        data, _ = redact_bytes(data)  # line for line: what is planned goes to agents, and to the clipboard
         position = index.positions.get(path)
         if position is not None and digests.get(path) == digest:
             symbols, _ = index.record(position)
