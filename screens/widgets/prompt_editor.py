@@ -80,13 +80,17 @@ class PromptEditor(SafeArea):
         self._written = self.text
 
     def recall(self, tasks: Sequence[str]) -> None:
-        """Take the tasks that up goes back to, the latest first."""
-        self._earlier_tasks = tuple(map(visible, tasks))
-        self._place = -1
+        """Take the tasks that up goes back to, the latest first; among the same ones it stays where it is."""
+        earlier = tuple(map(visible, tasks))
+        if earlier != self._earlier_tasks:
+            self._earlier_tasks = earlier
+            self._place = -1
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Wait for the typing to pause."""
+        """Wait for the typing to pause; what is changed is no earlier task any more."""
         event.stop()
+        if self._place >= 0 and self.text != self._earlier_tasks[self._place]:
+            self._place = -1
         if self._waiting is not None:
             self._waiting.stop()
         self._waiting = self.set_timer(self._pause, self.settle, name="prompt-pause")

@@ -162,8 +162,12 @@ async def test_up_goes_to_earlier_tasks_and_to_what_was_done_here(app: Workbench
         here.editor.text = "second task about refunds"
         await press(pilot, "enter", "t", "up")
         assert here.editor.text == "second task about refunds"
+        here.editor.settle()  # the typing pauses, and the plan brings the tasks again
+        await settle(pilot)
         await press(pilot, "up")
         assert here.editor.text == "first task about coupons"
+        here.editor.settle()
+        await settle(pilot)
         await press(pilot, "up")
         assert here.editor.text in here.plan.heads  # type: ignore[union-attr]
 
