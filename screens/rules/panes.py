@@ -1,4 +1,4 @@
-"""The pane beside the list: the rule under the cursor from five sides, one of them at a time."""
+"""The rule under the cursor from five sides, one at a time; its file beside them where there is room."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
@@ -79,7 +79,11 @@ class RulePanes(Vertical):
 
     DEFAULT_CSS = """
     RulePanes {
-        & ContentSwitcher { height: 1fr; }
+        & #pane-parts, & ContentSwitcher, & #pane-file { height: 1fr; }
+        & ContentSwitcher, & #pane-file { width: 1fr; }
+        & #pane-file { display: none; }
+        &.-file #pane-file { display: block; }
+        &.-file ContentSwitcher { display: none; }
         & .pane { height: 1fr; padding: 0 1; }
         & .pane > Static { height: auto; }
         & #pane-versions VirtualTable { height: 40%; min-height: 4; }
@@ -107,49 +111,59 @@ class RulePanes(Vertical):
     def compose(self) -> ComposeResult:
         """Lay out the names above the panes."""
         yield PaneTabs()
-        with ContentSwitcher(initial="pane-rule"):
-            with VerticalScroll(id="pane-rule", classes="pane"):
-                yield Static(id="rule-text")
-            with Vertical(id="pane-versions"):
-                yield VirtualTable(
-                    (
-                        Column("at", "When", "When it was done.", 16, priority=3),
-                        Column(
-                            "what",
-                            "What",
-                            "What was done: added, reworded, removed, restored.",
-                            11,
-                            priority=5,
+        with Horizontal(id="pane-parts"):
+            with ContentSwitcher(initial="pane-rule"):
+                with VerticalScroll(id="pane-rule", classes="pane"):
+                    yield Static(id="rule-text")
+                with Vertical(id="pane-versions"):
+                    yield VirtualTable(
+                        (
+                            Column("at", "When", "When it was done.", 16, priority=3),
+                            Column(
+                                "what",
+                                "What",
+                                "What was done: added, reworded, removed, restored.",
+                                11,
+                                priority=5,
+                            ),
+                            Column("version", "Version", "The rule's version afterwards.", 7, priority=4),
+                            Column("by", "By", "Who did it.", 8, priority=1),
+                            Column(
+                                "why",
+                                "Why",
+                                "The reason that was given, or the fields that changed.",
+                                priority=2,
+                            ),
                         ),
-                        Column("version", "Version", "The rule's version afterwards.", 7, priority=4),
-                        Column("by", "By", "Who did it.", 8, priority=1),
-                        Column(
-                            "why", "Why", "The reason that was given, or the fields that changed.", priority=2
-                        ),
-                    ),
-                    empty="Nothing was done to this rule yet.",
-                    id="versions-list",
-                )
-                with VerticalScroll(id="version-text"):
-                    yield Static(id="version-content")
-            with VerticalScroll(id="pane-usage", classes="pane"):
-                yield Static(id="usage-text")
+                        empty="Nothing was done to this rule yet.",
+                        id="versions-list",
+                    )
+                    with VerticalScroll(id="version-text"):
+                        yield Static(id="version-content")
+                with VerticalScroll(id="pane-usage", classes="pane"):
+                    yield Static(id="usage-text")
+                with Vertical(id="pane-test"):
+                    yield SafeInput(
+                        placeholder="a message to your agent: which rules match it?",
+                        compact=True,
+                        select_on_focus=False,
+                        id="test-message",
+                    )
+                    yield MatchesView(id="test-answers")
             with Vertical(id="pane-file"):
                 yield Static(id="file-name")
                 yield CodeView(empty="This rule is in no file.", id="file-code")
-            with Vertical(id="pane-test"):
-                yield SafeInput(
-                    placeholder="a message to your agent: which rules match it?",
-                    compact=True,
-                    select_on_focus=False,
-                    id="test-message",
-                )
-                yield MatchesView(id="test-answers")
 
     def watch_pane(self, pane: str) -> None:
         """Show a pane."""
         self.query_one(PaneTabs).shown_pane = pane
-        self.query_one(ContentSwitcher).current = f"pane-{pane}"
+        self.set_class(pane == "file", "-file")
+        self.query_one(ContentSwitcher).current = f"pane-{'rule' if pane == 'file' else pane}"
+
+    @property
+    def shows_file(self) -> bool:
+        """Whether the file is to be seen, alone or beside another view."""
+        return self.query_one("#pane-file").display
 
     @on(PaneTabs.Chosen)
     def _chosen(self, event: PaneTabs.Chosen) -> None:
@@ -188,7 +202,7 @@ class RulePanes(Vertical):
 
     def _show_rule(self) -> None:
         rule, found, searched = self._rule
-        room = max(self.size.width - _MARGIN, 0)
+        room = max((self.query_one(ContentSwitcher).size.width or self.size.width) - _MARGIN, 0)
         content = (
             shown("Move to a rule to read it here.", "$text-muted italic")
             if rule is None

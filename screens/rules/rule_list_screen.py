@@ -19,6 +19,7 @@ from screens.rules.rows import COLUMNS, FINDING, columns, marked_cells, rule_cel
 from screens.rules.rule_service import SyncedRules, lint_files, revisions, sync_files
 from screens.rules.rule_text import summary, warning_text, worst_of
 from screens.teaching import teach
+from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from workbench.lists.rules import FIELDS, RULES
@@ -59,7 +60,7 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
     list_id: ClassVar = "rules"
     list_command: ClassVar = ("rules", "list")
     marks_hint: ClassVar = "B edits them · x d act on all"
-    DEFAULT_CSS = "RuleListScreen #panes { border-top: none; }"
+    DEFAULT_CSS = style_of("RuleListScreen")
 
     def __init__(self) -> None:
         super().__init__()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.binding import BindingType
+from textual.events import Resize
 
 from screens.commands import bindings
 from screens.curation.dialog import Dialog
@@ -44,7 +45,10 @@ class RulesScreen(RuleListScreen):
             if not self.table.count:
                 panes.show_rule(None)
             return
-        if panes.pane == "rule":
+        if panes.shows_file:
+            read = partial(read_place, self.engine, rule)
+            self.ask("File", read, partial(panes.show_file, rule), group="file", quiet=True)
+        if panes.pane in ("rule", "file"):
             found = None if self.sought.found is None else self.sought.found.get(rule.id)
             panes.show_rule(rule, found, self.sought.text, self.findings.get(rule.id, ()))
         elif panes.pane == "versions":
@@ -52,8 +56,12 @@ class RulesScreen(RuleListScreen):
         elif panes.pane == "usage":
             work = partial(read_rule_uses, self.engine, rule.id)
             self._ask_pane("Use", work, partial(panes.show_uses, rule))
-        elif panes.pane == "file":
-            self._ask_pane("File", partial(read_place, self.engine, rule), partial(panes.show_file, rule))
+
+    def on_resize(self, event: Resize) -> None:
+        """Read the file where there is room for it now."""
+        super().on_resize(event)
+        if self.is_listed:
+            self.call_after_refresh(self.glance)
 
     def _ask_pane(self, name: str, work: Callable[[Job], Any], then: Callable[[Any], None]) -> None:
         self.ask(name, work, then, group="pane", quiet=True)

@@ -171,6 +171,16 @@ async def test_every_pane_shows_the_rule_under_the_cursor(opened: Opened) -> Non
         assert "usage --record" in str(desk.screen.query_one("#usage-text", Static).content)
         await desk.press("escape", "p", "escape")
         assert desk.screen.table.has_focus
+        assert panes.query_one("#pane-rule").size.width > 40  # there is room for both
+        assert code.size.width > 40
+        await desk.pilot.resize_terminal(80, 24)
+        await desk.press("j")
+        assert not panes.query_one("#pane-rule").size
+        assert code.size.width > 40
+        await desk.press("right_square_bracket", "right_square_bracket")
+        assert panes.pane == "rule"
+        assert panes.query_one("#pane-rule").size.width > 40
+        assert not panes.shows_file
 
 
 async def test_a_message_shows_which_rules_answer_and_which_do_not(opened: Opened) -> None:
