@@ -73,12 +73,12 @@ class IterationsView(ListDialog[IterationRecord, None]):
         with self.box(title):
             yield VirtualTable(
                 (
-                    Column("at", "Ended", "When it ended, in UTC", 16, priority=6),
-                    Column("feature", "Feature", "What it worked on", 14, priority=7),
-                    Column("outcome", "", "How it ended: ✓ success, ◐ partial, ✗ failure", 1, priority=9),
-                    Column("title", "Task", "What it was for", priority=8, share=3, least=24),
-                    Column("errors", "Errors", "Errors it met", 6, align="right", priority=5),
-                    Column("files", "Files", "Files it read or changed", 5, align="right", priority=4),
+                    Column("at", "Ended", "When it ended, in UTC.", 16, priority=6),
+                    Column("feature", "Feature", "What it worked on.", 14, priority=7),
+                    Column("outcome", "", "How it ended: ✓ success, ◐ partial, ✗ failure.", 1, priority=9),
+                    Column("title", "Task", "What it was for.", priority=8, share=3, least=24),
+                    Column("errors", "Errors", "Errors it met.", 6, align="right", priority=5),
+                    Column("files", "Files", "Files it read or changed.", 5, align="right", priority=4),
                 ),
                 empty=shown_lines(self._empty, "$text-muted"),
             )
