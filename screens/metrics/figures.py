@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from textual.content import Content
 
 from screens.safe_text import shown
-from workbench.text.counts import abbreviate, counted, milliseconds
+from workbench.text.counts import abbreviate, counted, milliseconds, shown_figure
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def headline(found: Measurements, span: str) -> str:
 def figure_lines(figures: Mapping[str, float], meanings: Mapping[str, str], span: str) -> str:
     """Return figures by name, each above what it means; a figure without evidence says so."""
     return "\n\n".join(
-        f"{name}  {f'{figures[name]:,.4g}' if name in figures else 'no evidence yet'}\n  "
+        f"{name}  {shown_figure(figures[name]) if name in figures else 'no evidence yet'}\n  "
         + meaning.format(span=span)
         for name, meaning in meanings.items()
     )

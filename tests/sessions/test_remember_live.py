@@ -111,7 +111,7 @@ def test_a_fold_in_pieces_says_what_the_entries_say(
     assert {session: ledger.alive[session][2] for session in ended} == {
         session: story(episodes[session]) for session in ended
     }
-    assert {session: one for session, (one, _) in ledger.live.items()} == {
+    assert {session: one for session, (one, *_) in ledger.live.items()} == {
         session: episode for session, episode in episodes.items() if session not in ended
     }
     for session, remembered in ledger.tasks.items():
@@ -146,6 +146,26 @@ def test_feedback_outlives_another_import() -> None:
     fold(ledger, lambda start: journal.read(STREAM, start))
     task = ledger.tasks["a"].task
     assert (task.at, task.verdict) == (5, Outcome.FAILED)
+    assert pack_ledger(ledger) == pack_ledger(ledger_of(journal))
+
+
+def test_a_late_verdict_reads_its_session_alone_again() -> None:
+    """From its first entry on, also after the ledger was saved: not a journal of years."""
+    journal = journal_of(
+        told(STARTED, "a"), told(ENDED, "a", outcome="failed"), told(STARTED, "b"), told(ENDED, "b")
+    )
+    ledger = unpack_ledger(pack_ledger(ledger_of(journal)))
+    [*_, (first, _), _, _] = [(0, None), *journal.read(STREAM)]
+    journal.append_all(STREAM, [told(FEEDBACK, "b", outcome="success")], by="cli")
+    starts: list[int] = []
+
+    def read(start: int) -> Iterator[tuple[int, Entry]]:
+        starts.append(start)
+        return journal.read(STREAM, start)
+
+    fold(ledger, read)
+    assert starts[1:] == [first]
+    assert ledger.tasks["b"].task.verdict is Outcome.SUCCESS
     assert pack_ledger(ledger) == pack_ledger(ledger_of(journal))
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.text.counts import abbreviate, counted, shorten_middle, split_path
+from workbench.text.counts import (
+    abbreviate,
+    counted,
+    shorten_middle,
+    shown_bytes,
+    shown_figure,
+    split_path,
+)
 
 
 @pytest.mark.parametrize(
@@ -54,3 +61,28 @@ def test_large_numbers_are_short_and_have_their_noun() -> None:
         "14k tokens",
         "1.2M tokens",
     ]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (999_960, "1.0 MB"),
+        (1.26e9, "1.3 GB"),
+        (4e12, "4,000.0 GB"),
+    ],
+)
+def test_bytes_are_shown_in_the_unit_that_fits(count: float, text: str) -> None:
+    """Never a thousand of a unit where there is a larger one."""
+    assert shown_bytes(count) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(15130.6, "15,131"), (999.94, "999.9"), (0.33333, "0.3333"), (0, "0"), (-2e6, "-2,000,000")],
+)
+def test_figures_have_no_exponent(value: float, text: str) -> None:
+    """Large ones are whole, small ones have four digits."""
+    assert shown_figure(value) == text

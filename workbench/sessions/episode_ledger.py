@@ -42,7 +42,7 @@ MAX_HEAD = 500
 _SPARE = 2_000  # episodes held beyond the limit before the oldest are let go
 
 Entries = Iterable[tuple[int, Entry]]
-_FORMAT = 4
+_FORMAT = 5
 _LIVE = frozenset({EVENT, ENDED, FEEDBACK})
 _Changes = list[tuple[bytes, str, int, int, bytes]]
 _Row = tuple[int, dict[str, int], _Changes, list[str], bool, str, str, list[int], str]
@@ -62,25 +62,26 @@ class EpisodeLedger:
     """The episodes of a journal up to `offset`. `last` is where its last line begins, and its entry's id.
 
     `alive` maps the id of every episode that has ended and is not forgotten to (time, offset after its first
-    line, how complete its story is); `tasks` holds the newest `limit` of them, and may hold older ones.
-    `live` holds sessions that have started, with the offset after that line; whole, until they end. `events`
+    line, how complete its story is, offset from which entries about it are read); `tasks` holds the newest
+    `limit` of them, and may hold older ones. `live` holds sessions that have started, with both offsets;
+    whole, until they end. `events`
     counts the entries that made a difference to the past, `malformed` those that are not episodes.
     """
 
     limit: int
     offset: int = 0
     last: tuple[int, str] = (0, "")
-    alive: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    alive: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
     tasks: dict[str, Remembered] = field(default_factory=dict)
-    live: dict[str, tuple[Episode, int]] = field(default_factory=dict)
+    live: dict[str, tuple[Episode, int, int]] = field(default_factory=dict)
     events: int = 0
     malformed: int = 0
 
     @property
     def stories(self) -> Completeness:
         """How many sessions have a complete story."""
-        open_ones = sum(episode.ended_at is None for episode, _ in self.live.values())
-        return completeness((found for _, _, found in self.alive.values()), open_ones)
+        open_ones = sum(episode.ended_at is None for episode, *_ in self.live.values())
+        return completeness((found for _, _, found, _ in self.alive.values()), open_ones)
 
 
 class _Saved(msgspec.Struct):
@@ -90,9 +91,9 @@ class _Saved(msgspec.Struct):
     last: tuple[int, str]
     events: int
     malformed: int
-    alive: dict[str, tuple[int, int, int]]
+    alive: dict[str, tuple[int, int, int, int]]
     tasks: dict[str, _Row]
-    live: dict[str, tuple[int, str]]
+    live: dict[str, tuple[int, int, str]]
 
 
 def task_of(episode: Episode) -> PastTask:
@@ -154,7 +155,8 @@ def _apply(ledger: EpisodeLedger, after: int, entry: Entry, again: set[str]) -> 
             assert episode is not None
             if session in ledger.alive and known is None:
                 again.add(session)  # earlier entries about it still count
-            _enter(ledger, episode, after)
+            first = known[2] if known else ledger.alive.get(session, (0, 0, 0, ledger.offset))[3]
+            _enter(ledger, episode, after, first)
             ledger.live.pop(session, None)
             return True
         # An entry about an episode that is not at hand is checked all the same.
@@ -164,7 +166,7 @@ def _apply(ledger: EpisodeLedger, after: int, entry: Entry, again: set[str]) -> 
         return False
     if entry.kind == STARTED:
         if known is None and session not in ledger.alive and episode is not None:
-            ledger.live[session] = (episode, after)
+            ledger.live[session] = (episode, after, ledger.offset)
         return False
     if known is None:
         if session in ledger.alive:
@@ -173,15 +175,15 @@ def _apply(ledger: EpisodeLedger, after: int, entry: Entry, again: set[str]) -> 
             return True
         return False
     assert episode is not None  # only forgetting ends one
-    ledger.live[session] = (episode, known[1])
+    ledger.live[session] = (episode, known[1], known[2])
     if episode.ended_at is None:
         return False
-    _enter(ledger, episode, known[1])
+    _enter(ledger, episode, known[1], known[2])
     return True
 
 
-def _enter(ledger: EpisodeLedger, episode: Episode, after: int) -> None:
-    ledger.alive[episode.session_id] = (episode.started_at, after, story(episode))
+def _enter(ledger: EpisodeLedger, episode: Episode, after: int, first: int) -> None:
+    ledger.alive[episode.session_id] = (episode.started_at, after, story(episode), first)
     ledger.tasks[episode.session_id] = _remember(episode)
 
 
@@ -215,7 +217,7 @@ def _let_go(ledger: EpisodeLedger) -> None:
 def _reread(ledger: EpisodeLedger, missing: set[str], read: Callable[[int], Entries]) -> None:
     """Fold some episodes again from all entries about them."""
     found: dict[str, Episode | None] = {}
-    for after, entry in read(0):
+    for after, entry in read(min(ledger.alive[session][3] for session in missing)):
         if after > ledger.offset:
             break
         for session in _name_sessions(entry, missing):
@@ -225,7 +227,8 @@ def _reread(ledger: EpisodeLedger, missing: set[str], read: Callable[[int], Entr
                 continue  # counted when it was read first
     for session, episode in found.items():
         if episode is not None:
-            _enter(ledger, episode, ledger.alive[session][1])
+            _, after, _, first = ledger.alive[session]
+            _enter(ledger, episode, after, first)
 
 
 def _name_sessions(entry: Entry, sessions: set[str]) -> list[str]:
@@ -255,7 +258,10 @@ def templates_of(tasks: Iterable[PastTask]) -> dict[int, int]:
 def pack_ledger(ledger: EpisodeLedger) -> bytes:
     """Return a ledger as bytes for `unpack_ledger`."""
     tasks = {session: _row(ledger.tasks[session]) for session in newest(ledger)}
-    live = {session: (after, _write_episode(episode)) for session, (episode, after) in ledger.live.items()}
+    live = {
+        session: (after, first, _write_episode(episode))
+        for session, (episode, after, first) in ledger.live.items()
+    }
     counts = (ledger.limit, ledger.offset, ledger.last, ledger.events, ledger.malformed)
     saved = _Saved(_FORMAT, *counts, ledger.alive, tasks, live)
     return msgspec.msgpack.encode(saved)
@@ -269,7 +275,7 @@ def unpack_ledger(data: bytes) -> EpisodeLedger:
     tasks = {session: _unrow(row) for session, row in saved.tasks.items()}
     if not tasks.keys() <= saved.alive.keys():
         raise ValueError("the ledger holds tasks of no episode")
-    live = {session: (_read(text), after) for session, (after, text) in saved.live.items()}
+    live = {session: (_read(text), after, first) for session, (after, first, text) in saved.live.items()}
     places = (saved.limit, saved.offset, saved.last)
     return EpisodeLedger(*places, saved.alive, tasks, live, saved.events, saved.malformed)
 

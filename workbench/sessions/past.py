@@ -259,7 +259,7 @@ class PastKeeper:
         else:
             (history, heads), templates = recall(ledger, self.store.trust), recall_templates(ledger)
         counts = (ledger.offset, ledger.events, ledger.malformed)
-        quiet = min((episode.last_at for episode, _ in ledger.live.values()), default=None)
+        quiet = min((episode.last_at for episode, *_ in ledger.live.values()), default=None)
         self.past = Past(history, heads, *counts, limit, mark, quiet, self.store.trust, templates)
         idle = past is not None and history is past.history and mark == past.mark
         if not idle or ledger.offset - self._kept > _IDLE_BYTES:
@@ -273,7 +273,7 @@ class PastKeeper:
             return past
         try:
             with store.recording_lock():
-                live = [episode for episode, _ in self._caught_up(past.limit).live.values()]
+                live = [episode for episode, *_ in self._caught_up(past.limit).live.values()]
                 over = overdue(live, store.now(), store.timeout)
                 bodies = [timed_out(episode.session_id, episode.last_at) for episode in over]
                 store.journal.append(STREAM, ENDED, bodies, by=TIMEOUT)

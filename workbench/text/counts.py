@@ -21,6 +21,11 @@ def shown_bytes(count: float) -> str:
     return f"{count / 1000:,.1f} GB"
 
 
+def shown_figure(value: float) -> str:
+    """Return a figure of any size in a few digits, never with an exponent: `0.0123`, `15,131`."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def tenths(chance: float) -> str:
     """Return a probability in tenths, never as certain or impossible: `in 8 of 10`."""
     count = round(chance * 10)

@@ -15,7 +15,7 @@ from workbench.entry.cli.frame import Command, Invocation, command, current
 from workbench.entry.os.terminal import fold
 from workbench.entry.project import open_workspace
 from workbench.errors import UsageError
-from workbench.text.counts import counted
+from workbench.text.counts import counted, shown_figure
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def stats(since: str, usage: bool, storage: bool) -> None:
     for line in (*stats_lines(found), *wait_lines(waits)):
         here.out.data(fold(line, 2))
     for name, value in sorted(figures.items()):
-        here.out.data(f"{name:<30} {value:,.4g}")
+        here.out.data(f"{name:<30} {shown_figure(value)}")
 
 
 def _show_storage(here: Invocation) -> None:
