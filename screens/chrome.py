@@ -5,7 +5,7 @@ In a terminal too small to work in a notice covers everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from textual.app import RenderResult
@@ -59,25 +59,26 @@ class TopBar(Widget):
 
 
 def labels(current: str, width: int, badges: Mapping[str, str] | None = None) -> list[tuple[Section, str]]:
-    """Return the label of each section: the longest names that all fit, at last without counts.
+    """Return the label of each section: the longest names that all fit; from the right they get brief first.
 
-    Together they have at most `width` cells, if keys alone fit. Where the shortest names do not, which is
-    below the least width to work in, only the current section has one.
+    Together they have at most `width` cells, if keys alone fit. Where brief names do not, they lose their
+    counts, then their gaps, and below the least width to work in only the current section has one.
     """
     counts = {section: f" {count}" for section, count in (badges or {}).items() if count}
 
-    def count(section: Section) -> str:
-        return counts.get(section.id, "")
+    def named(full: int) -> list[str]:
+        """Return the labels, the first `full` sections with their short names, the others brief."""
+        names = [one.short if place < full else one.brief for place, one in enumerate(SECTIONS)]
+        return [
+            f" {one.key} {name}{counts.get(one.id, '')}" for one, name in zip(SECTIONS, names, strict=True)
+        ]
 
-    forms: tuple[Callable[[Section], str], ...] = (
-        lambda one: f" {one.key} {one.title}{count(one)} ",
-        lambda one: f" {one.key} {one.short}{count(one)}",
-        lambda one: f" {one.key} {one.brief}{count(one)}",
-        lambda one: f" {one.key}{one.brief}",
-        lambda one: f" {one.key}{one.brief}" if one.id == current else f" {one.key}",
-    )
-    written = [[(one, form(one)) for one in SECTIONS] for form in forms]
-    return next((row for row in written if sum(len(text) for _, text in row) <= width), written[-1])
+    forms = [[f" {one.key} {one.title}{counts.get(one.id, '')} " for one in SECTIONS]]
+    forms += [named(full) for full in range(len(SECTIONS), -1, -1)]
+    forms += [[f" {one.key}{one.brief}" for one in SECTIONS]]
+    forms += [[f" {one.key}{one.brief if one.id == current else ''}" for one in SECTIONS]]
+    chosen = next((form for form in forms if sum(map(len, form)) <= width), forms[-1])
+    return list(zip(SECTIONS, chosen, strict=True))
 
 
 class StatusLine(Widget):

@@ -193,6 +193,13 @@ WIDGET_KEYS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 """The verb of each key of a widget or a dialog, "" for none, and the keys, by the id."""
 
+IN_LISTS: Final = tuple(
+    AppCommand(one["id"], one["title"], f"{one['help']}.", _keys(one), "", "In lists")
+    for widget in ("table", "table.view")
+    for one in _DECLARED["widgets"][widget]
+)
+"""What every list answers to while it has the focus; there is nothing to run from elsewhere."""
+
 WIDGET_RANKS: Final[Mapping[str, int]] = {
     one["id"]: one["rank"] for keys in _DECLARED["widgets"].values() for one in keys if "rank" in one
 }

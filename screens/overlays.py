@@ -21,6 +21,7 @@ from textual.widgets.option_list import Option
 
 from screens.commands import (
     GROUPS,
+    IN_LISTS,
     SECTIONS,
     AppCommand,
     Section,
@@ -111,15 +112,15 @@ class HelpScreen(ModalScreen[str]):
     def _show(self, query: str) -> None:
         options = self.query_one(OptionList)
         options.clear_options()
-        found = [command for command in commands_of(self.section_id) if matches(command, query)]
+        found = [one for one in (*commands_of(self.section_id), *IN_LISTS) if matches(one, query)]
         column = max((len(shown_keys(command.keys)) for command in found), default=0)
         width = min(_WIDEST, self.app.size.width * 9 // 10) - _FRAME
-        for group in GROUPS:
+        for group in (*GROUPS, IN_LISTS[0].group):
             members = [command for command in found if command.group == group]
             if members:
                 options.add_option(Option(Content.styled(group, "bold"), disabled=True))
             for command in members:
-                options.add_option(Option(_help_lines(command, column, width), id=command.action))
+                options.add_option(Option(_help_lines(command, column, width), id=command.action or None))
         words = query.lower().split()
         columns = [
             one for one in self.columns if all(word in f"{one.title} {one.about}".lower() for word in words)

@@ -112,7 +112,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
                 self.decided |= set(decided.done)
             clashing = verb == "accept" and decided.conflicting
             if clashing:
-                text += "; it still conflicts with another: c settles that, m merges them"
+                text += "; it still conflicts with another: S settles that, m merges them"
             aloud = len(ids) > 1 or bool(decided.skipped) or clashing
             (self.report if aloud else self._note)(text, [decide_command(verb, decided.done)])
 
@@ -142,7 +142,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
             def then(made: FeatureLearning) -> None:
                 form.done()
                 against = made.conflicts_with
-                more = f"; it contradicts {against[0][:SHORT]}: c settles that" if against else ""
+                more = f"; it contradicts {against[0][:SHORT]}: S settles that" if against else ""
                 self._screen.go_to(made.id)
                 self.report(f"added {made.id[:SHORT]}{more}", [command])
 

@@ -56,7 +56,7 @@ def nothing_learned(root: Path) -> str:
     return teach(_ABOUT, commands, {"learnings.new": "adds one by hand", "app.help": "lists all keys"})
 
 
-NONE_LIKE_THAT: Final = "No learning is like that.\n\nescape in the bar above takes the filter away."
+NONE_LIKE_THAT: Final = "No learning is like that.\n\nescape takes the filter off."
 
 _BAR: Final = 10
 _NAME: Final = 24  # characters of a session that are shown

@@ -44,7 +44,7 @@ EMPTY: Final = teach(
         "app.help": "lists all keys",
     },
 )
-NONE_LIKE_THAT: Final = "No rule is like that.\n\nescape in the bar above takes the filter away."
+NONE_LIKE_THAT: Final = "No rule is like that.\n\nescape takes the filter off."
 
 _MOST_FOUND: Final = 300  # rules that a search lists
 _MOST_CHECKED: Final = 20_000  # rules up to which rule files are checked beside the list

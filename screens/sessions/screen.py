@@ -194,7 +194,7 @@ class SessionsScreen(RunningView):
             # The cursor may have moved on since the question was asked.
             place = place_of(found.numbers, int(before.numbers[self.table.cursor]))
             place = self.table.cursor if place is None else place
-        self.table.set_empty("Nothing matches the filter; escape in it clears it.")
+        self.table.set_empty("Nothing matches the filter; escape takes it off.")
         rows = WindowRows(
             found.numbers,
             self._fetch,

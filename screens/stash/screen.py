@@ -40,7 +40,7 @@ _ABOUT: Final = (
     "The stash keeps what a long conversation has no room for: messages, code, errors, decisions. A later "
     "task gets back the few that matter, with their age and origin."
 )
-NONE_LIKE_THAT: Final = "No segment is like that.\n\nescape in the bar above takes the filter away."
+NONE_LIKE_THAT: Final = "No segment is like that.\n\nescape takes the filter off."
 
 _ALWAYS: Final = frozenset("search filter facets sort reverse list clean prune".split())
 _ALOUD: Final = frozenset({"Cleaning up", "Putting aside"})
