@@ -331,10 +331,7 @@ class Tables:
                 self._project_all(fresh, rounds)
                 if former is not None:
                     held.enter_context(self._lock.exclusive())
-                    if not is_open(self.path, former):  # purged, or damaged and rebuilt: journals changed
-                        remove(fresh)
-                        rounds.clear()
-                    self._project_all(fresh, rounds)  # what was written meanwhile
+                    self._finish_beside(fresh, rounds, former)
                 # The file alone takes the old one's place, so that everything has to be in it.
                 with self._kept.attached(fresh) as connection:
                     connection.execute("CHECKPOINT tables")
@@ -350,6 +347,16 @@ class Tables:
         self._caught_up = {}
         self.latest_rebuild = replace(self.latest_rebuild, over=True)
         return replace(_report(rounds), rebuilt=reason, set_aside=set_aside)
+
+    def _finish_beside(self, fresh: Path, rounds: list[Round], former: int) -> None:
+        """Project what was written meanwhile; begin again where journals are not those that were read."""
+        if is_open(self.path, former):  # else they were purged, or damaged and rebuilt
+            with contextlib.suppress(Replaced):
+                self._project_all(fresh, rounds)
+                return
+        remove(fresh)
+        rounds.clear()
+        self._project_all(fresh, rounds)
 
     def _project_all(self, fresh: Path, rounds: list[Round]) -> None:
         more = True
