@@ -126,6 +126,7 @@ class RunningView(SessionActions):
         if not self.shows_running:
             return
         self.table.busy = ""
+        self.table.sort = None
         self.looked = found
         self.set_class(not found.sessions, "-empty")
         if found.sessions:
@@ -143,8 +144,10 @@ class RunningView(SessionActions):
 
     def _show_running_rows(self, found: LookedAt) -> None:
         rows = ListRows(found.sessions, key=key_of, cells=lambda one: running_cells(one, found.clock))
-        self.table.set_rows(rows, keep=self.keep or self.table.cursor_key)
-        self.keep = ""
+        is_there = any(key_of(one) == self.keep for one in found.sessions)
+        self.table.set_rows(rows, keep=self.keep if is_there else self.table.cursor_key)
+        if is_there:
+            self.keep = ""
 
     def age(self) -> None:
         """Show for how long nothing was heard of each, without asking anything."""
