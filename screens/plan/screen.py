@@ -206,6 +206,7 @@ class PlanScreen(PlanActions):
             self.bench.jobs.cancel(f"{self.section}/plan")
             self.plan = None
             self._show_nothing()
+            self.say("ready")
             return
         then = partial(self._planned, asked, log)
         failed = partial(self._not_planned, asked)

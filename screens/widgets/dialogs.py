@@ -183,11 +183,16 @@ class Ask(ModalScreen[str | None]):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        wrong = self._check(event.value)
+        self.action_accept()
+
+    def action_accept(self) -> None:
+        """Give what is written, or say what is wrong with it."""
+        written = self.query_one(Input).value
+        wrong = self._check(written)
         if wrong:
             self.query_one(".dialog-error", Static).update(shown(f"! {wrong}"))
         else:
-            self.dismiss(event.value)
+            self.dismiss(written)
 
     def action_cancel(self) -> None:
         """Close without an answer."""

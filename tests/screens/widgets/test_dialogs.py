@@ -65,7 +65,7 @@ async def test_a_line_is_asked_for_until_it_is_valid() -> None:
         await pilot.press("b")
         await pilot.pause()
         assert "too [/] short" not in seen(app)
-        await pilot.press("enter")
+        await pilot.press("ctrl+s")
         assert app.answers == ["ab"]
 
 
