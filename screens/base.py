@@ -170,6 +170,7 @@ class SectionScreen(Screen[None]):
     def on_mount(self) -> None:
         """Bind the commands, take back the place, and ask for what is shown."""
         self.recall(self.bench.place.of(self.section))
+        self.bench.show_jobs()
         self._fit()
         self._reload()
 
@@ -181,6 +182,7 @@ class SectionScreen(Screen[None]):
         """Reload a stale section when it shows again. One just mounted needs no styles again."""
         event.refresh_styles = event.refresh_styles and not self._is_fresh
         if self.is_mounted:
+            self.bench.show_jobs()
             self._reload()
 
     def _reload(self) -> None:

@@ -10,6 +10,7 @@ runs `action_edit_all`, wherever it is asked for. Widgets and dialogs have keys 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -166,9 +167,12 @@ def bindings(section: str) -> list[Binding]:
     ]
 
 
+_FUNCTION_KEY: Final = re.compile(r"f\d+$")
+
+
 def _by_priority(command: AppCommand) -> tuple[tuple[bool, list[str]], ...]:
     """Return the keys of a command that work in a field, too, and the others: a letter is text there."""
-    first = [key for key in command.keys if command.priority and "+" in key]
+    first = [key for key in command.keys if command.priority and ("+" in key or _FUNCTION_KEY.match(key))]
     return (True, first), (False, [key for key in command.keys if key not in first])
 
 
