@@ -89,6 +89,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         & .split { height: 1fr; layout: horizontal; }
         & .split > VirtualTable { width: 3fr; }
         & .record-pane { width: 2fr; height: 1fr; border-left: vkey $panel; border-top: solid $panel; }
+        & .record-pane { border-title-color: $text-muted; }
         &.-wide .split > VirtualTable { width: 2fr; }
         &.-wide .record-pane { width: 1fr; }
         &.-narrow .split { layout: vertical; }

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = (
     Column("state", "", "● in use, ◐ tried on a share of plans, ✗ cannot be used.", 1, priority=9),
-    Column("id", "Model", "The model's id.", 24, priority=8),
+    Column("id", "Model", "The model's id.", 24, priority=8, path=True),
     Column(
         "kind",
         "Kind",
         "What it does: orders files, reads the kind of a task, or rates the first files again.",
-        11,
+        13,
         priority=4,
     ),
     Column("made", "Added", "When it was added, in local time.", 11, priority=2),

@@ -294,11 +294,9 @@ def over_tasks(run: ReplayRun, systems: Sequence[str], own: str) -> Chart:
 def latencies(run: ReplayRun, systems: Sequence[str], own: str) -> Chart:
     """Return the share of tasks (x, in percent) that take a system no longer than y milliseconds."""
     values = _sorted_values(run, (*systems, run.baseline), _LATENCY)
-    parts = [
-        f"{name} {milliseconds(_quantile(values[name], 95))}"
-        for name in dict.fromkeys((own, run.baseline))
-        if values.get(name)
-    ]
+    took = {score.system: score.latency_p95_ms for score in run.systems}
+    named = dict.fromkeys((own, run.baseline))
+    parts = [f"{name} {milliseconds(took[name])}" for name in named if values.get(name)]
     title = f"95 % of tasks take at most: {', '.join(parts)}" if parts else ""
     return Chart(title, _curves(values, systems, own), "% of tasks, fastest first", "ms")
 
