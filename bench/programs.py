@@ -34,7 +34,7 @@ from store import locks
 from workbench.errors import StoreBusy
 
 DRAWN: Final = b"What is to be done?"
-KILLED: Final = 0.05  # of the programs
+KILLED: Final = 0.1  # of the programs
 RECOVERIES: Final = 2_000
 TOO_LONG: Final = "it took too long"
 PATIENCE: Final = 300.0  # seconds for a program; none should take that long
