@@ -37,9 +37,15 @@ def latency_chart(found: Measurements, operation: str, between: Point) -> Chart:
     points = [point for point in found.latency if point.operation == operation]
     if one is None or not points:
         return Chart("Latency", empty="No call was measured in this time.")
-    subject = "Plans take" if operation == PLAN else f"{operation} takes"
+    plan = operation == PLAN
+    title = (
+        f"{'Plans' if plan else f'Calls of {operation}'} take {milliseconds(one.p50)} in the median, "
+        f"{milliseconds(one.p95)} at the 95th percentile"
+    )
+    if one.count == 1:
+        title = f"{'One plan' if plan else f'One call of {operation}'} took {milliseconds(one.p50)}"
     return Chart(
-        f"{subject} {milliseconds(one.p50)} in the median, {milliseconds(one.p95)} at the 95th percentile",
+        title,
         tuple(
             _points(name, [(point.start, getattr(point, field)) for point in points], own=field == "p50")
             for name, field in (("median", "p50"), ("95th", "p95"), ("99th", "p99"))

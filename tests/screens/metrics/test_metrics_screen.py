@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from textual.widgets import Static
 
 from screens.app import WorkbenchApp
-from screens.metrics.charts import draw_charts
+from screens.metrics.charts import draw_charts, latency_chart
 from screens.metrics.screen import MetricsScreen
 from screens.metrics.usage import rule_cells, rule_story, variant_cells
 from screens.widgets.code import Details
@@ -128,7 +129,7 @@ async def test_charts_are_a_dashboard_or_one_alone(roastery: Path) -> None:
         assert charts["latency"].chart.title == "Plans take 25 ms in the median, 38 ms at the 95th percentile"
         assert [(one.name, list(one.y)) for one in charts["cache-hits"].chart.series] == [("l1", [75.0])]
         await press(pilot, "j")
-        assert charts["latency"].chart.title.startswith("rules takes 2.5 ms")
+        assert charts["latency"].chart.title.startswith("Calls of rules take 2.5 ms")
         cards = app.screen.query(".card")
         assert all(card.region.height > 5 for card in cards)
         for number in range(5):
@@ -170,6 +171,11 @@ def test_charts_say_what_there_is_to_see() -> None:
     ]
     opened = drawn["usage"].series[0]
     assert (opened.name, list(opened.x), list(opened.y)) == ("opened", [60.0], [2])
+    single = OperationStats("rules", 1, 0, 9.0, 9.0, 9.0, {}, {}, None, None, 0.0, {})
+    alone = Measurements(
+        found.totals, (single,), (dataclasses.replace(point, operation="rules", count=1),), (), ()
+    )
+    assert latency_chart(alone, "rules", (0.0, 120.0)).title == "One call of rules took 9.0 ms"
     blank = Measurements(Totals(0, 0, 0, 0, 0, None), (), (), (), ())
     nothing = draw_charts(blank, None, "", (0.0, 1.0), 1.0)
     assert not any(chart.series for chart in nothing.values())
