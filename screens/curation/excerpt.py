@@ -26,7 +26,7 @@ class Excerpt:
 def read_excerpt(root: Path, file: str, lines: tuple[int, int]) -> Excerpt:
     """Return a file of a project, or of the user (`~/`). Raises: UsageError where it cannot be read."""
     try:
-        with _opened(root, file) as found:
+        with open_file(root, file) as found:
             data = found.read(MOST_BYTES)
     except OSError as error:
         raise UsageError(
@@ -41,7 +41,7 @@ def excerpt_view(found: Excerpt) -> Details:
     return Details(f"{found.file}{line}", found.text, path=found.file, lines=found.lines)
 
 
-def _opened(root: Path, file: str) -> IO[bytes]:
+def open_file(root: Path, file: str) -> IO[bytes]:
     """Open a file: one of the project as long as it stays there, one of the user's wherever it leads."""
     if file.startswith("~/"):
         return open_plain(Path.home() / file[2:])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from screens.curation.changes import Overtaken, Saved
+from screens.curation.excerpt import open_file
 from screens.engine import BY, AppEngine
 from screens.jobs import Job
+from workbench.beneath import LeadsOut
 from workbench.curation.conflicts import RecordChanged
 from workbench.errors import UsageError
 from workbench.lists.tables import ListQuery
@@ -185,9 +188,17 @@ def read_rule_uses(engine: AppEngine, identifier: str, job: Job) -> tuple[Use, .
 
 
 def read_place(engine: AppEngine, rule: Rule, job: Job) -> tuple[Path, bytes] | None:
-    """Return the file a rule is in, None if there is none. Raises: OSError if it cannot be read."""
+    """Return the file a rule is in, None if there is none or a link leads out of the project to it.
+
+    Raises: OSError if it cannot be read.
+    """
     path = place_of(engine, rule, job.progress)
-    return None if path is None else (path, path.read_bytes())
+    if path is None:
+        return None
+    assert rule.provenance is not None
+    with suppress(LeadsOut), open_file(engine.root, rule.provenance.file) as file:
+        return path, file.read()
+    return None
 
 
 def place_of(engine: AppEngine, rule: Rule, progress: Callable[[str, int, int], None]) -> Path | None:
