@@ -41,7 +41,7 @@ def test_the_oldest_are_dropped_beyond_the_bounds(tmp_path: Path, monkeypatch: p
     assert [one.id for one in list_runs(tmp_path)] == [name(5), name(4), name(3)]
     put(tmp_path, 6, spare=[name(3)])
     assert [one.id for one in list_runs(tmp_path)] == [name(6), name(5), name(4), name(3)]
-    monkeypatch.setattr(runs, "MAX_BYTES", 10)
+    monkeypatch.setattr(runs, "MAX_RUNS", 10)
     put(tmp_path, 7, b"x" * 20)
     assert [one.id for one in list_runs(tmp_path)] == [name(7)]
 

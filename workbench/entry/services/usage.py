@@ -45,7 +45,7 @@ def usage_for(project: OpenedProject, since: float, span: str) -> UsageResponse:
 
 def first_pass_success(project: OpenedProject, since: float) -> float | None:
     """Return the first-pass success rate of sessions since a time in seconds. Raises: StoreError."""
-    with project.journal_tables() as tables:
+    with project.tables() as tables:  # files beside others are of the last plan's index
         records = tables.usage_records(since, patience=PATIENCE)
     return first_pass_rate(session_uses(records, KnownRules()))
 
