@@ -241,7 +241,7 @@ def test_plots_are_for_terminals(run: Any, monkeypatch: pytest.MonkeyPatch) -> N
         assert ("█" in ran.out, "no plots" in ran.err) == (False, False)
     monkeypatch.setattr(run_output, "terminal_columns", lambda: 80)
     plain = run("runs", "show").out
-    assert "nDCG@10\nbaseline" in plain
+    assert "nDCG@10: hybrid 0.698, baseline 0.307\nbaseline 0.307 █" in plain
     assert "█" in plain
     assert "\x1b" not in plain
     monkeypatch.setattr(run_output, "terminal_columns", lambda: 40)
