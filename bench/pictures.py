@@ -26,6 +26,7 @@ SIZE: Final = (120, 34)
 TASK: Final = "a customer cancelled an order that was paid with a gift card and the balance is not back"
 SHOTS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("plan", "plan", (f"type {TASK}", "enter", "j")),
+    ("compare", "plan", (f"type {TASK}", "enter", "C")),
     ("rules", "rules", ("j", "j", "j", "j", "j")),
     ("conflicts", "conflicts", ()),
     ("learnings", "learnings", ("j",)),
@@ -99,7 +100,7 @@ async def shoot(root: Path, section: str, keys: Sequence[str]) -> str:
             typed = key.removeprefix("type ")
             await pilot.press(*([key] if typed == key else map(key_of, typed)))
             await settle(app, pilot)
-        return draw_svg(app, f"workbench · {section}")
+        return draw_svg(app, f"workbench · {app.screen_stack[0].id}")
 
 
 def main(arguments: list[str]) -> int:

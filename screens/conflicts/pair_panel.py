@@ -191,6 +191,7 @@ class PairPanel(Vertical):
         & > WordDiff { height: 1fr; min-height: 6; max-height: 20; }
         & > .pair--evidence { height: 1fr; min-height: 5; padding: 0 1; border-top: solid $panel; }
         & > .pair--evidence { scrollbar-size-vertical: 1; }
+        & > .pair--evidence { border-title-color: $text-muted; }
         & > .pair--evidence:focus { border-top: heavy $primary; }
         & > .pair--evidence Static { height: auto; }
         & > .pair--nothing { height: 1fr; padding: 1 2; display: none; }

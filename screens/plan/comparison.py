@@ -83,7 +83,8 @@ def explain_move(found: RankingComparison, path: str) -> list[str]:
     lines = [f"{found.move(path)}  place {place:,} in hybrid, {there}; {_whose(found, path)}"]
     if reasons := ", ".join(found.reasons.get(path, ())):
         passed = before is not None and before < place
-        lines.append(f"files with more evidence passed it; its own: {reasons}" if passed else f"by {reasons}")
+        head = "files with more evidence passed it; its own" if passed else "why"
+        lines.append(f"{head}: {reasons}")
     beside = found.beside(path)
     if beside and beside != path:
         now = found.hybrid.places.get(beside)

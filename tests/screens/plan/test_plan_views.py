@@ -275,7 +275,7 @@ def test_a_move_is_named_whichever_way_it_goes() -> None:
     assert [found.move(path) for path in ("c", "b", "a", HOSTILE)] == ["▲2", "=", "▼2", "new"]
     assert explain_move(found, "c") == [
         "▲2  place 1 in hybrid, 3 in baseline; in the pack of hybrid alone",
-        "by words of the task",
+        "why: words of the task",
         "beside it a: place 1 in baseline, 3 in hybrid; in the pack of baseline alone",
         "baseline goes by the kind of task alone (bugfix)",
     ]
