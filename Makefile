@@ -30,7 +30,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos sittings test-offline sbom audit
+.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos sittings sbom audit
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -84,11 +84,8 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 	@echo "All of it in the app:  cd $(SAMPLE)/roastery && $(CURDIR)/$(WORKBENCH)" >&2
 	@echo "Now in your own repository:  $(CURDIR)/$(WORKBENCH) plan \"what you are about to do\"" >&2
 
-test: $(VENV)/.dev check ## lint, types, import contracts, tests
-	@$(PYTHON_) -m pytest -n $(JOBS) --dist worksteal --durations=10 $(PYTEST_ARGS)
-
-test-offline: $(VENV)/.dev check ## the same where no network is but the loopback (Linux)
-	@$(PYTHON_) -m tests.offline $(PYTHON_) -m pytest -n $(JOBS) --dist worksteal --durations=10 $(PYTEST_ARGS)
+test: $(VENV)/.dev check ## lint, types, import contracts, tests (without a network, where Linux allows it)
+	@$(PYTHON_) -m tests.offline --else-with $(PYTHON_) -m pytest -n $(JOBS) --dist worksteal --durations=10 $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## lint, types and import contracts only
 	@$(PYTHON_) -m ruff format --check .
