@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from sample_data.build import build
 from workbench.config import Config
+from workbench.entry.http.metrics import resident_bytes
 from workbench.entry.project import open_project
 from workbench.entry.services.metrics import Measured
 from workbench.entry.services.plan import plan_for
@@ -174,8 +175,7 @@ def measure(root: Path) -> dict[str, Any]:
         plan_for(opened, Measured(), request, style="text", by="bench")
         wall.append((time.perf_counter() - started) * 1000)
         cpu.append((time.process_time() - used) * 1000)
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"first": cpu[0], "wall": wall[1:], "cpu": cpu[1:], "memory": most}
+    return {"first": cpu[0], "wall": wall[1:], "cpu": cpu[1:], "memory": resident_bytes() / 1e6}
 
 
 def command(root: Path, *arguments: str) -> tuple[float, float]:
