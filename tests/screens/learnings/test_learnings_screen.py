@@ -435,7 +435,7 @@ async def test_an_accepted_one_that_collides_still_waits(opened: Open, made: Mad
         await desk.press("a")
         assert made.desk.find(made.conflicting.id).reviewed
         assert desk.waiting[made.conflicting.id] == "conflict"
-        assert "c settles that" in desk.told
+        assert "S settles that" in desk.told
         assert desk.screen.progress.done == 0
 
 
