@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench import split
-from bench.collect import Embed
+from bench.collect import Embed, Row
 from bench.confidence import PROMPTS, report, tasks_of
-from bench.ranking import CEILING, OURS, OURS_LEXICAL, Scores, rows_of, score, table, tests
+from bench.ranking import CEILING, OURS, OURS_LEXICAL, rows_of, score, table, tests
 from bench.train import calibrate_model, train
 from workbench.plan.ranking import LEXICAL_MODEL, load_model
 
 CACHE = Path(".bench")
+TRAINING: Mapping[str, tuple[Sequence[str], int]] = {
+    "ages": (split.TRAIN, 160),
+    "life": (split.TRAIN_LIFE, 120),
+    "prompts": (split.PROMPTS_TRAIN, 480),
+}
+"""Repositories and tasks of each that models are trained on, by kind."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -31,10 +38,13 @@ def main(arguments: list[str] | None = None) -> int:
         choices=["all", "ranking", "confidence", "train", "calibrate", "packs", "speed"],
     )
     parser.add_argument("--repos", type=Path, help="folder of public repositories, named owner+name")
-    parser.add_argument("--tasks", type=int, default=150, help="commits of each repository (default: 150)")
     parser.add_argument(
-        "--also", nargs="*", default=[], metavar="MODEL", help="other models, as files-v1, to rank with, too"
+        "--tasks", type=int, default=150, help="commits of each repository that is measured (default: 150)"
     )
+    parser.add_argument(
+        "--also", nargs="*", default=[], metavar="MODEL", help="other models, as files-v3, to rank with, too"
+    )
+    parser.add_argument("--linear", action="store_true", help="train: fit the linear order again, too")
     parser.add_argument("--no-embeddings", action="store_true", help="leave the embedding model out")
     parser.add_argument(
         "--cache", type=Path, default=CACHE, help="where replayed tasks are kept (default: .bench)"
@@ -69,15 +79,17 @@ def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
             (f"age-{age}", split.TEST, f"Commits, histories cut at {age} % of their age")
             for age in (75, 50, 25)
         ),
+        ("life", split.TEST, "Commits of a whole history, with other texts and other pasts"),
         ("prompts", split.PROMPTS_TEST, "Prompts of recorded agent sessions"),
     )
     for kind, names, title in sets:
         folder, wanted = (options.repos, names) if options.repos else (_own().parent, (_own().name,))
-        found: list[Scores] = []
+        by: dict[str, list[Row]] = {}
         for name in wanted:
             rows = rows_of(folder, name, kind, options.tasks, cache=options.cache, embed=embed, say=_say)
-            if rows:
-                found.append(score(name, rows, models))
+            for row in rows:
+                by.setdefault(row.task.source if kind == "life" else name, []).append(row)
+        found = [score(name, rows, models) for name, rows in by.items()]
         if found:
             peers = [name for name in found[0].ndcg if name not in models and name != CEILING]
             systems = [*peers, *models, CEILING]
@@ -96,12 +108,10 @@ def _train(options: argparse.Namespace, embed: Embed | None) -> int:
         print("training needs --repos", file=sys.stderr)
         return 2
     rows = []
-    for kind, names in (("ages", split.TRAIN), ("prompts", split.PROMPTS_TRAIN)):
+    for kind, (names, count) in TRAINING.items():
         for name in names:
-            label = name if kind == "ages" else f"{name} prompts"
-            found = rows_of(
-                options.repos, name, kind, options.tasks, cache=options.cache, embed=embed, say=_say
-            )
+            label = f"{name} prompts" if kind == "prompts" else name
+            found = rows_of(options.repos, name, kind, count, cache=options.cache, embed=embed, say=_say)
             rows += [(label, row) for row in found]
     folder = Path(__file__).parent.parent / "workbench" / "models" / "data"
     wanted = [LEXICAL_MODEL] if embed is None else [LEXICAL_MODEL, load_model().model_id]
@@ -110,7 +120,7 @@ def _train(options: argparse.Namespace, embed: Embed | None) -> int:
             fitted = calibrate_model([row for _, row in rows], folder / f"{name}.json")
             _say(f"{name}: {fitted}")
         else:
-            train(rows, name, semantic=name != LEXICAL_MODEL, folder=folder, say=_say)
+            train(rows, name, semantic=name != LEXICAL_MODEL, linear=options.linear, folder=folder, say=_say)
     return 0
 
 

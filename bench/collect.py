@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.fit import Group
+from bench.shapes import Shapes, as_they_are
 from bench.timeline import Timeline
 from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
@@ -46,6 +47,7 @@ def collect(
     seeds: Mapping[str, float],
     *,
     embed: Embed | None = None,
+    shapes: Shapes = as_they_are,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Row]:
     """Return a row for each task whose modified files exist in the tree it started from."""
@@ -55,7 +57,7 @@ def collect(
         positions = moment.view.index.positions
         truth = frozenset(path for path in task.modified if path in positions)
         if truth:
-            rows.append(_row(moment, task, truth, seeds, embed))
+            rows += [_row(then, shape, truth, seeds, embed) for then, shape in shapes(number, moment, task)]
         if progress is not None:
             progress(number + 1, len(tasks))
     return rows

@@ -7,12 +7,13 @@ pairs by what swapping them does to nDCG@10. Features are standardised inside an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.plan.ranking import FIRST
 from workbench.replay.metrics import ndcg, recall
 
 Float64 = NDArray[np.float64]
@@ -44,6 +45,13 @@ def fit(
     if epochs:
         weights = _lambdarank(stacked, bounds, useful, shares, weights, l2, epochs, rate, seed)
     return np.where(live, weights / scale, 0.0)
+
+
+def first_files(group: Group, names: Sequence[str], weights: Mapping[str, float]) -> Group:
+    """Return a task with the candidates alone that trees look at: the first of the linear order."""
+    scores = group.features.astype(np.float64) @ np.asarray([weights.get(name, 0.0) for name in names])
+    first = np.sort(np.argsort(-scores, kind="stable")[:FIRST])
+    return replace(group, features=group.features[first], relevant=group.relevant[first])
 
 
 def importance(groups: Sequence[Group]) -> Float64:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.collect import Embed, Row, collect, load_rows, save_rows
-from bench.tasks import AGES, aged_tasks, commit_tasks, prompt_tasks, tasks_at
+from bench.shapes import as_they_are, shape_tasks
+from bench.tasks import AGES, aged_tasks, commit_tasks, life_tasks, prompt_tasks, tasks_at
 from bench.timeline import Timeline, repositories
 from workbench.plan.features import CandidateMatrix, feature_matrix, feature_names
 from workbench.plan.ranking import RankingModel, load_model, score_rows
@@ -27,6 +28,7 @@ CEILING = "best possible"  # recall ends at 10 files where more were modified
 KINDS: Mapping[str, Callable[[Timeline, int], list[ReplayTask]]] = {
     "commits": commit_tasks,
     "ages": aged_tasks,
+    "life": life_tasks,
     "prompts": prompt_tasks,
     **{f"age-{age}": partial(tasks_at, age=age) for age in AGES},
 }
@@ -56,7 +58,8 @@ def rows_of(
     timeline = Timeline(found[0], cache=cache)
     tasks = KINDS[kind](timeline, count)
     model = load_model()
-    rows = collect(timeline, tasks, model.seeds, embed=embed, progress=_every(say, name, kind))
+    shapes = shape_tasks if kind == "life" else as_they_are
+    rows = collect(timeline, tasks, model.seeds, embed=embed, shapes=shapes, progress=_every(say, name, kind))
     timeline.save()
     save_rows(kept, rows)
     return rows

@@ -33,6 +33,38 @@ TRAIN = (
     "starship+starship",
     "goreleaser+goreleaser",
 )
+TRAIN_LIFE = (
+    "ajeetdsouza+zoxide",
+    "Alamofire+Alamofire",
+    "apple+swift-argument-parser",
+    "charmbracelet+bubbletea",
+    "elixir-ecto+ecto",
+    "gabime+spdlog",
+    "github+github-mcp-server",
+    "go-chi+chi",
+    "google+leveldb",
+    "honojs+hono",
+    "JanDeDobbeleer+oh-my-posh",
+    "jhy+jsoup",
+    "lostisland+faraday",
+    "psf+black",
+    "puma+puma",
+    "rack+rack",
+    "Seldaek+monolog",
+    "serde-rs+serde",
+    "serilog+serilog",
+    "sharkdp+fd",
+    "sharkdp+hyperfine",
+    "simonw+llm",
+    "simonw+sqlite-utils",
+    "slimphp+Slim",
+    "square+moshi",
+    "stretchr+testify",
+    "tiangolo+typer",
+    "tmux+tmux",
+    "urfave+cli",
+    "vapor+vapor",
+)
 TEST = (
     "simonw+datasette",
     "sharkdp+bat",
@@ -76,7 +108,7 @@ PACKS_TEST = (
     "pallets+click",
     "vitejs+vite",
 )
-PROMPTS_TRAIN = ("entireio+cli",)
+PROMPTS_TRAIN = ("entireio+cli", "JanDeDobbeleer+oh-my-posh")
 PROMPTS_TEST = (
     "PackmindHub+context-evaluator",
     "EntityProcess+agentv",

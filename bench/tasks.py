@@ -15,6 +15,8 @@ from workbench.replay.tasks import MAX_FILES, ReplayTask
 from workbench.text.terms import count_terms
 
 AGES = (100, 75, 50, 25)
+LIFE = 8
+YOUNG = 30  # commits before which a history says nothing
 CHECKPOINTS = "entire/checkpoints/v1"
 _TRAILER = re.compile(r"^Entire-Checkpoint:\s*([0-9a-f]{12})\s*$", re.MULTILINE)
 _BETWEEN = re.compile(r"\n\n?---\n\n?")
@@ -28,6 +30,16 @@ def commit_tasks(timeline: Timeline, limit: int) -> list[ReplayTask]:
 def aged_tasks(timeline: Timeline, limit: int) -> list[ReplayTask]:
     """Return commits from the ends of the four quarters of a history, as many of each, the newest first."""
     return [task for age in AGES for task in tasks_at(timeline, limit // 4, age)]
+
+
+def life_tasks(timeline: Timeline, limit: int) -> list[ReplayTask]:
+    """Return commits of a whole history from its 30th on: the same number at the ends of its eighths."""
+    commits = timeline.commits[: max(len(timeline.commits) - YOUNG, 0)]
+    found: dict[str, ReplayTask] = {}
+    for eighth in range(LIFE):
+        newest = commits[len(commits) * eighth // LIFE : len(commits) * (eighth + 1) // LIFE]
+        found |= {task.id: task for task in replay.commit_tasks(newest, timeline.reader.line, limit // LIFE)}
+    return [*found.values()]
 
 
 def tasks_at(timeline: Timeline, limit: int, age: int) -> list[ReplayTask]:

@@ -179,14 +179,14 @@ SITTINGS: Mapping[str, SectionSitting] = {
     ),
     "models": SectionSitting(
         before=(
-            does("", "files-v2", "Model"),
+            does("", "files-v3", "Model"),
             does("j", "packaged"),
         ),
         after=(
-            does("", "files-v2"),
+            does("", "files-v3"),
             does("k", "llama3.2"),
         ),
-        stays="files-v2",
+        stays="files-v3",
         kept='"models"',
     ),
     "log": SectionSitting(

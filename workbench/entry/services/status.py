@@ -67,7 +67,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
 
 
 def used_ranking(project: OpenedProject) -> str:
-    """Return the ranking model with those of the project that change it: `files-v2+own-linear-…`."""
+    """Return the ranking model with those of the project that change it: `files-v3+own-linear-…`."""
     name = project.config.models.ranking or DEFAULT_MODEL
     if not project.has_models:
         return name

@@ -84,7 +84,7 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
     ask(
         "PostToolUse",
         tool_name="Write",
-        tool_input={"file_path": str(project.root / "new.py")},
+        tool_input={"file_path": str(project.root / "notes" / "new.py")},
         tool_use_id="c",
     )
     ask("PreToolUse", tool_name="Bash", tool_input={"command": "git push --force"}, tool_use_id="d")
@@ -93,7 +93,7 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
     shown = run("episode", "show", f"{SESSION}/1", "--json").json()
     assert [(one["event_type"], one.get("file_path")) for one in shown["events"]] == [
         ("edit", "pkg/auth.py"),
-        ("edit", "new.py"),
+        ("edit", "notes/new.py"),
         ("decision", ""),
     ]
     assert shown["events"][2]["payload"]["decision"] == "deny"
@@ -101,7 +101,7 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
     assert [one["session_id"] for one in listed] == [f"{SESSION}/1"]
     counted = run("stats", "--usage", "--json").json()
     [used], [session] = counted["hooks"], counted["sessions"]
-    assert session["missed"] == ["new.py"]
+    assert session["missed"] == ["notes/new.py"]
     assert session["session_id"] == SESSION
     assert used | {"tokens": 0, "files": 0} == {
         "agent": "claude",

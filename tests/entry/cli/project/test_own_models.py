@@ -58,10 +58,10 @@ def test_a_model_is_listed_shown_activated_and_rolled_back(project: Any, run: An
     assert f"+9.000 {FEATURE}" in told
     assert run("model", "activate", known[-6:]).out == f"{known} is active\n"
     assert first(run) != order
-    assert f"plans rank with files-v2+{known}" in run("model", "status").out
+    assert f"plans rank with files-v3+{known}" in run("model", "status").out
     assert f"* {known}" in run("model", "list").out
-    assert run("status", "--json").json()["ranking_model"] == f"files-v2+{known}"
-    assert run("model", "rollback", "--json").json() == {"from": known, "to": "files-v2"}
+    assert run("status", "--json").json()["ranking_model"] == f"files-v3+{known}"
+    assert run("model", "rollback", "--json").json() == {"from": known, "to": "files-v3"}
     after = run(*monkey).json()
     for one in (before, after):
         del one["timing"], one["cache_status"]
@@ -200,5 +200,5 @@ def test_a_replay_ranks_with_the_models_of_the_project(project: Any, run: Any) -
     assert orders["hybrid"] == orders[f"hybrid+{known}"]
     assert orders["hybrid"] != orders[packaged]
     assert found.settings["ranking"] == f"{DEFAULT_MODEL}+{known}"
-    with pytest.raises(UsageError, match="no model 'own-linear-0'"):
-        replay("hybrid+own-linear-0")
+    with pytest.raises(UsageError, match="no model 'own-linear-x'"):
+        replay("hybrid+own-linear-x")
