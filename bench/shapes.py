@@ -1,7 +1,8 @@
 """A commit as other tasks and other histories would have it, for models that are right there, too.
 
-Half of what a model is trained on are commits as they are. The others have one line or all but the first one
-of the message, a past of fifty commits as a shallow clone has, or a past of five commits squashed into one.
+Models are trained on commits as they are, and on about 70 more for each 100 of them that have one line or all
+but the first one of the message, a past of fifty commits as a shallow clone has, or a past of five commits
+squashed into one.
 """
 
 from __future__ import annotations
