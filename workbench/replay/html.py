@@ -249,7 +249,7 @@ def _largest_losses(
         lines[number] = task_line(rows[number], number, numbers[rows[number].session], systems, body)
     note = "To keep the page small, only the tasks that lost most can be opened"
     if len(lines) < len(rows):
-        note += f", and the last {counted(len(rows) - len(lines), 'task')} left out"
+        note += f"; left out at the end: {counted(len(rows) - len(lines), 'task')}"
     return lines, f"{note}; <code>--rows</code> and <code>--json</code> have all."
 
 
