@@ -112,7 +112,6 @@ fuzz: $(VENV)/.dev ## send the HTTP and the MCP server what they allow and what 
 sittings: $(VENV)/.dev ## sit through every section in a real terminal, killed and resized in the middle (a minute)
 	@$(PYTHON_) -m pytest -q -n 0 tests/sittings.py
 
-
 format: $(VENV)/.dev ## format the code
 	@$(PYTHON_) -m ruff format .
 	@$(PYTHON_) -m ruff check --fix .

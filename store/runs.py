@@ -1,8 +1,8 @@
 """Finished replays as files, `<root>/runs/<id>.jsonl.gz`: written whole, listed newest first, bounded.
 
 What a file holds is the engine's business. A state directory keeps the newest `KEPT` runs in at most
-`MAX_RUNS`; a run that is written again counts as new. DuckDB writes the rows of a replay, one for each task
-and system, as a Parquet file.
+`MAX_RUNS_TOTAL` bytes; a run that is written again counts as new. DuckDB writes the rows of a replay, one for
+each task and system, as a Parquet file.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
 
 KEPT: Final = 50
-MAX_RUNS: Final = 256 * 1024 * 1024
-MAX_RUN: Final = 64 * 1024 * 1024  # bytes of one file
+MAX_RUNS_TOTAL: Final = 256 * 1024 * 1024  # bytes of all files
+MAX_RUN_SIZE: Final = 64 * 1024 * 1024  # bytes of one file
 
 _ID = re.compile(r"[0-9a-f]{8,64}")
 _SUFFIX = ".jsonl.gz"
@@ -47,9 +47,9 @@ def put_run(root: Path, identifier: str, data: bytes, *, spare: Collection[str] 
     """
     if not _ID.fullmatch(identifier):
         raise StoreError(f"{identifier[:80]!r} is no id of a run", hint="Ids are hexadecimal digits.")
-    if len(data) > MAX_RUN:
+    if len(data) > MAX_RUN_SIZE:
         raise StoreError(
-            f"a run of {len(data):,} bytes is too large to keep; {MAX_RUN:,} is the most",
+            f"a run of {len(data):,} bytes is too large to keep; {MAX_RUN_SIZE:,} is the most",
             hint="Replay fewer tasks or systems at once.",
         )
     directory = private_dir(root / "runs")
@@ -87,7 +87,7 @@ def _prune(root: Path, spare: Collection[str]) -> None:
     total = 0
     for number, one in enumerate(list_runs(root)):
         total += one.size
-        if one.id not in spare and (number >= KEPT or total > MAX_RUNS):
+        if one.id not in spare and (number >= KEPT or total > MAX_RUNS_TOTAL):
             total -= one.size
             with translated(f"dropping the run {one.id}"):
                 one.path.unlink(missing_ok=True)

@@ -40,7 +40,7 @@ COLUMNS: Final = (
         "glyph", "", "= the same, ≈ nearly the same, ⊂ one in the other, ≠ a contradiction.", 1, priority=9
     ),
     Column("kind", "Kind", "How the two relate.", 13, priority=3),
-    Column("surest", "Certainty", "How sure the search is, from 0 to 1.", 9, align="right", priority=4),
+    Column("surest", "Score", "How sure the search is, from 0 to 1.", 7, align="right", priority=4),
     Column("of", "Of", "Whether it is two rules or two learnings.", 8, priority=2),
     Column("file", "Left", "The first of the two.", priority=8, least=16),
     Column("right", "Right", "The second of the two.", priority=7, least=16),

@@ -41,7 +41,7 @@ def test_the_oldest_are_dropped_beyond_the_bounds(tmp_path: Path, monkeypatch: p
     assert [one.id for one in list_runs(tmp_path)] == [name(5), name(4), name(3)]
     put(tmp_path, 6, spare=[name(3)])
     assert [one.id for one in list_runs(tmp_path)] == [name(6), name(5), name(4), name(3)]
-    monkeypatch.setattr(runs, "MAX_RUNS", 10)
+    monkeypatch.setattr(runs, "MAX_RUNS_TOTAL", 10)
     put(tmp_path, 7, b"x" * 20)
     assert [one.id for one in list_runs(tmp_path)] == [name(7)]
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         open_run(tmp_path, "../x")
     with pytest.raises(StoreError, match="No such file"):
         open_run(tmp_path, name(9))
-    monkeypatch.setattr(runs, "MAX_RUN", 3)
+    monkeypatch.setattr(runs, "MAX_RUN_SIZE", 3)
     with pytest.raises(StoreError, match="too large"):
         put_run(tmp_path, name(1), b"four")
     assert list_runs(tmp_path) == []

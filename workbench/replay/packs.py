@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from workbench.plan.compose import Pack, compose
+from workbench.plan.file_candidates import file_candidates
 from workbench.plan.matching import RuleMatcher
 from workbench.plan.passages import RULE_SHARE, matched_text, rule_passages
-from workbench.plan.pipeline import file_candidates
 from workbench.plan.planner import Planner
 from workbench.plan.ranking import needed_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         rewrite_stream,
         stream_lines,
     )
-    from store.runs import MAX_RUNS, list_runs, open_run, put_run, write_rows
+    from store.runs import MAX_RUNS_TOTAL, list_runs, open_run, put_run, write_rows
     from store.sandbox import ColumnType, StatementRows
     from store.search_index import SearchIndex, build_search_index, load_search_index
     from store.storage import StoredSize, directory_sizes, journal_sizes
@@ -96,7 +96,7 @@ _NAMES = {
         "Rewriting remains remove_projections remove_runs rewrite_files rewrite_journals rewrite_stream"
         " stream_lines"
     ),
-    "store.runs": "MAX_RUNS list_runs open_run put_run write_rows",
+    "store.runs": "MAX_RUNS_TOTAL list_runs open_run put_run write_rows",
     "store.search_index": "SearchIndex build_search_index load_search_index",
     "store.storage": "StoredSize directory_sizes journal_sizes",
     "store.table_notes": "table_notes",

@@ -14,11 +14,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-import numpy as np
 from msgspec import structs, to_builtins
 
-from workbench.entry.parameters import trust
 from workbench.entry.services.adapter_training import measure_adapters, past_heads, train_adapter
+from workbench.entry.services.linear_training import SESSION, sample_task, verdict_weights
 from workbench.entry.services.models import (
     TRAINING_LOCK,
     activate_model,
@@ -36,22 +35,19 @@ from workbench.entry.services.replay_engine import (
     COMMITS,
     EngineSpec,
     engine_version,
-    held_engine,
     open_reader,
     release,
 )
-from workbench.errors import GitError, UsageError
+from workbench.errors import UsageError
 from workbench.models.registry import STREAM, TRAINED
 from workbench.plan.own_models import ADAPTER, BASES, LINEAR, SCHEMA, adapter_params
 from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model
 from workbench.project.workers import spread, worker_count
 from workbench.records.answers.models import ModelProvenance, TrainingReport
 from workbench.records.dataclass import dataclass
-from workbench.records.episodes import Outcome
 from workbench.replay.engine import BATCH
 from workbench.replay.fitting import FittedModel, TaskSample, fit_weights, require_samples
 from workbench.replay.packs import RuleHistory
-from workbench.replay.systems import Situation, first_files
 from workbench.replay.tasks import ReplayTask, TaskSource
 from workbench.replay.timeline import KnownTask, PastReader
 
@@ -61,7 +57,6 @@ if TYPE_CHECKING:
 
 MOST: Final = 10_000  # tasks, the newest ones
 LEAST: Final = 500
-SESSION: Final = "session"  # the source of tasks that are prompts
 SHARE: Final = 0.2  # of plans that a new model is tried on
 
 T = TypeVar("T")
@@ -203,7 +198,7 @@ class TrainedParams:
 
 def collect_samples(past: PastTasks) -> list[TaskSample]:
     """Return tasks as the packaged model ranks them, oldest first."""
-    verdicts = _verdicts(past.past)
+    verdicts = verdict_weights(past.past)
     return past.replay(partial(sample_task, past.spec, past.base.model_id, verdicts), past.tasks)
 
 
@@ -245,59 +240,6 @@ def _tasks_since(past: PastProject, reader: PastReader, wanted: TrainingOptions)
 
 def _nothing(task: ReplayTask) -> None:
     return None
-
-
-def _verdicts(past: PastProject) -> dict[str, float]:
-    """Return what prompts with a verdict count, by their id."""
-    rate = trust(past.place.config.sessions)
-    weights = {
-        Outcome.SUCCESS: rate.success,
-        Outcome.PARTIAL: (1.0 + rate.failed) / 2,
-        Outcome.FAILED: rate.failed,
-    }
-    return {
-        one.id: weights.get(one.known.task.verdict, 1.0)
-        for one in past.sessions
-        if one.known.task.verdict is not None
-    }
-
-
-def sample_task(
-    spec: EngineSpec, base: str, verdicts: dict[str, float], task: ReplayTask
-) -> TaskSample | None:
-    """Return a past task as a packaged model ranks it, in a process of its own; None without a right file."""
-    engine = held_engine(spec)
-    try:
-        seen = engine.look(task)
-    except GitError:
-        return None
-    finally:
-        engine.cache.flush()
-    return (
-        None
-        if seen is None
-        else make_sample(seen[0], seen[1], load_model(base), task, verdicts.get(task.id, 1.0))
-    )
-
-
-def make_sample(
-    situation: Situation, truth: tuple[str, ...], base: RankingModel, task: ReplayTask, trusted: float = 1.0
-) -> TaskSample:
-    """Return the first files that a packaged model ranks for a task, with their features."""
-    paths, names, features, scores = first_files(situation, base)
-    wanted = frozenset(truth)
-    return TaskSample(
-        names=names,
-        features=features.astype(np.float16),
-        scores=scores,
-        relevant=np.asarray([path in wanted for path in paths], dtype=np.bool_),
-        total=len(wanted),
-        at=task.at,
-        session=task.session,
-        text=task.text,
-        prompt=task.source == SESSION,
-        trust=trusted,
-    )
 
 
 def _finish(project: OpenedProject, past: PastTasks, trained: TrainedParams, by: str) -> TrainingReport:

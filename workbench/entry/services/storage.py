@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from workbench.entry.project import MAX_RUNS, ROTATED, StoredSize, directory_sizes, journal_sizes
+from workbench.entry.project import MAX_RUNS_TOTAL, ROTATED, StoredSize, directory_sizes, journal_sizes
 from workbench.records.answers.storage import StorageReport, StoredKind
 from workbench.text.counts import shown_bytes
 
@@ -49,7 +49,7 @@ _Limit = tuple[int | None, str]
 def _limits(archive_mb: int) -> dict[str, _Limit]:
     return {
         "archive": (archive_mb << 20, "then the oldest copies go (sessions.archive_mb)"),
-        "runs": (MAX_RUNS, "then the oldest runs go"),
+        "runs": (MAX_RUNS_TOTAL, "then the oldest runs go"),
     }
 
 
