@@ -211,6 +211,11 @@ class FileJournal:
         with reading_stream(self._root, stream) as file:
             return b"" if file is None else file.read(length)
 
+    def begins_line(self, stream: str, position: int) -> bool:
+        """Whether a line of a stream begins at a byte, or the first one does."""
+        with reading_stream(self._root, stream) as file:
+            return file is None or _begins_line(file, position)
+
     def _lock(self, stream: str) -> Path:
         return lock_path(self._root, stream)
 
@@ -242,14 +247,16 @@ def verify(root: Path) -> list[Quarantined]:
 
 
 def _check_start(file: IO[bytes], stream: str, start: int) -> None:
-    if start == 0:
-        return
-    file.seek(start - 1)
-    if file.read(1) != b"\n":
+    if not _begins_line(file, start):
         raise JournalError(
             f"byte {start} is not the beginning of a line of the journal {stream}",
             hint="The journal was replaced: run `workbench rebuild`.",
         )
+
+
+def _begins_line(file: IO[bytes], start: int) -> bool:
+    file.seek(max(0, start - 1))
+    return start == 0 or file.read(1) == b"\n"
 
 
 def _lines(file: IO[bytes], start: int, stop: int) -> Iterator[tuple[int, int, bytes | None]]:

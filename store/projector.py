@@ -231,7 +231,10 @@ def _is_same(journals: Mapping[str, FileJournal], key: tuple[str, str], position
     journal = journals.get(origin)
     if journal is None:
         return False
-    return journal.size(stream) >= position and fingerprint(journal, stream, position) == head
+    size = journal.size(stream)
+    if size < position or fingerprint(journal, stream, position) != head:
+        return False
+    return size == position or journal.begins_line(stream, position)  # else it was cut, and has grown since
 
 
 def _unapplied(

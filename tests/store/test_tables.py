@@ -689,6 +689,23 @@ def test_a_replaced_journal_leads_to_a_rebuild(
     assert tables.query("SELECT session_id FROM episodes ORDER BY 1") == [("git:3",), ("git:4",), ("git:5",)]
 
 
+def test_a_journal_that_was_cut_and_has_grown_since_leads_to_a_rebuild(
+    journal: FileJournal, tables: Tables, tmp_path: Path
+) -> None:
+    """Its beginning is the known one and it is longer, but no line begins where the tables are."""
+    put(journal, episode(1), episode(2))
+    tables.catch_up()
+    path = stream_path(tmp_path, "sessions")
+    first = path.read_bytes().splitlines(keepends=True)[0]
+    path.write_bytes(first)
+    put(journal, episode(33), episode(4), episode(5))
+    assert path.read_bytes().startswith(first)
+
+    assert "replaced" in tables.catch_up().rebuilt
+    found = tables.query("SELECT session_id FROM episodes ORDER BY 1")
+    assert found == [("git:1",), ("git:33",), ("git:4",), ("git:5",)]
+
+
 def test_another_programs_schema_leads_to_a_rebuild(
     journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock
 ) -> None:
