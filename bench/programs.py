@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bench.chaos.project import DEFECTS, make_project
+from bench.chaos.project import DEFECTS, LISTS, make_project
 from bench.crowd import quantile
 from store import locks
 from workbench.errors import StoreBusy
@@ -37,13 +37,8 @@ DRAWN: Final = b"What is to be done?"
 KILLED: Final = 0.1  # of the programs
 RECOVERIES: Final = 2_000
 TOO_LONG: Final = "it took too long"
+WRITTEN: Final = (*LISTS, (["memory", "list", "--json", "--limit", "10000"], "learnings", "text"))
 PATIENCE: Final = 300.0  # seconds for a program; none should take that long
-LISTS: Final = (
-    ("rules", ["rules", "list", "--json"], "rules", "rule"),
-    ("stash", ["stash", "list", "--json", "--limit", "10000"], "segments", "text"),
-    ("episode", ["episode", "list", "--json", "--limit", "10000"], "sessions", "task_text"),
-    ("memory", ["memory", "list", "--json", "--limit", "10000"], "learnings", "text"),
-)
 
 
 @dataclass(slots=True)
@@ -171,7 +166,7 @@ def ask(server: Path, address: str, text: str) -> tuple[int, str]:
 
 
 def _note(crowd: Crowd, kind: str, text: str, code: int, said: str) -> None:
-    written = any(kind == one[0] for one in LISTS)
+    written = any(kind == arguments[0] for arguments, *_ in WRITTEN)
     if code == -signal.SIGKILL and said != TOO_LONG:
         crowd.killed += 1
     elif code and "holds the lock" in said:
@@ -185,7 +180,8 @@ def _note(crowd: Crowd, kind: str, text: str, code: int, said: str) -> None:
 def missing(root: Path, crowd: Crowd) -> list[str]:
     """Look for every write: the acknowledged ones are there once, the others at most once."""
     found: list[str] = []
-    for kind, arguments, key, text in LISTS:
+    for arguments, key, text in WRITTEN:
+        kind = arguments[0]
         there = Counter(one[text] for one in json.loads(output(root, arguments))[key])
         wrong = {one for one in crowd.acknowledged[kind] if there[one] != 1}
         wrong |= {one for one in crowd.others[kind] if there[one] > 1}

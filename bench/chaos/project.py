@@ -25,6 +25,12 @@ COMMANDS: Final = (
     ["runs", "list"],
     ["import", "sessions"],
 )
+LISTS: Final = (
+    (["rules", "list", "--json"], "rules", "rule"),
+    (["stash", "list", "--json", "--limit", "10000"], "segments", "text"),
+    (["episode", "list", "--json", "--limit", "10000"], "sessions", "task_text"),
+)
+"""Commands that list what people wrote, where their answers have it and under which name its text."""
 SESSION: Final = "5f0c1c52-9d1e-4a41-8d8f-2f6f0a8e4c11"
 _PATIENCE: Final = 120.0  # seconds
 
@@ -126,11 +132,7 @@ class Content:
 def content(root: Path) -> Content | str:
     """Return what is there, or which command failed."""
     found = []
-    for arguments, key, text in (
-        (["rules", "list", "--json"], "rules", "rule"),
-        (["stash", "list", "--json", "--limit", "10000"], "segments", "text"),
-        (["episode", "list", "--json", "--limit", "10000"], "sessions", "task_text"),
-    ):
+    for arguments, key, text in LISTS:
         done = run(root, arguments)
         given = answer(done)
         if done.defect or given is None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from bench.chaos.project import DEFECTS, Content, Suite, content, difference
+from bench.chaos.project import Content, Done, Suite, content, difference
 
 HERE: Final = Path(__file__).resolve().parents[2]
 EARLIER: Final = ("HEAD~30", "HEAD~200")
@@ -41,8 +41,7 @@ def start(root: Path, arguments: list[str], program: Path = HERE) -> subprocess.
 def _defect(process: subprocess.Popen[str]) -> str:
     """Return why a command ended as none may, empty if it did not."""
     _, said = process.communicate(timeout=300)
-    found = [line for line in said.splitlines() if any(mark in line for mark in DEFECTS)]
-    return f"ended by signal {-process.returncode}" if process.returncode < 0 else "".join(found[:1])
+    return Done(process.returncode, "", said).defect
 
 
 def migrations(root: Path, seconds: float, dice: random.Random) -> Suite:

@@ -13,9 +13,7 @@ _NAMES: Final = 2
 
 
 def pack_difference(before: ShownPlan, after: ShownPlan) -> str:
-    """Return in a few words what came into a pack, what went out, what is what is
-    in another form, and the tokens; "" for none.
-    """
+    """Return in a few words what came into a pack, what went out or has another form, and the tokens."""
     old, new = ({one.key: one for one in plan.candidates if one.state == IN} for plan in (before, after))
     parts = [
         f"{sign}{_count(some)}"

@@ -171,6 +171,7 @@ def _of_rule(match: RuleMatch) -> tuple[BarSection, ...]:
 
 
 _MOST_TITLE = 200
+_FILE_NAMES: Final = {"markdown": "pack.md", "xml": "pack.xml"}
 _BETWEEN: Final = " · "
 
 
@@ -271,7 +272,32 @@ class PreviewPanel(Vertical):
         """Say what is shown, and the key of the command that shows something else here."""
         self.border_title = pane_title(title[:_MOST_TITLE], command)
 
-    def show_none(self, title: str = "Text") -> None:
+    def show_none(self) -> None:
         """Show nothing."""
-        self.show_title(title)
+        self.show_title("Text")
         self.code.show("")
+
+    def show_pack(self, plan: ShownPlan) -> None:
+        """Show the whole pack as it is handed over."""
+        used = plan.response.budget_report.estimated_used
+        self.show_title(f"The whole pack · {used:,} tokens · {plan.style}", "plan.pack")
+        self.code.show(plan.text, path=_FILE_NAMES.get(plan.style, ""))
+
+    def show_packed(self, one: PackCandidate, *, as_file: bool) -> bool:
+        """Show a candidate as it is packed; return whether its file is to be read and shown instead."""
+        if one.kind != FILES:
+            self.show_title(" · ".join(filter(None, (one.kind.capitalize(), one.place))))
+            self.code.show(one.text)
+            return False
+        if as_file or one.state != IN or not one.text:
+            self.show_title(f"File · {one.name}")
+            return True
+        self.show_title(f"Packed · {one.form} · {one.name}")
+        self.code.show(one.text, path=one.name, numbers=one.numbers)
+        return False
+
+    def show_file(self, one: PackCandidate, text: bytes | str) -> None:
+        """Show a candidate's file at the first lines that are packed."""
+        self.code.show(text, path=one.name, marks=one.spans)
+        if one.spans and one.form != "full":
+            self.code.goto(one.spans[0][0])

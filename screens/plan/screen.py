@@ -25,8 +25,6 @@ from screens.plan.actions import PlanActions
 from screens.plan.candidates import (
     COLUMNS,
     FIELDS,
-    FILES,
-    IN,
     PackCandidate,
     ShownPlan,
     fold_passages,
@@ -102,7 +100,6 @@ _TEACH: Final = (
     "enter or escape to the list; t comes back here\n"
     "f1    all keys"
 )
-_FILE_NAMES: Final = {"markdown": "pack.md", "xml": "pack.xml"}
 
 
 class PlanScreen(PlanActions):
@@ -345,29 +342,17 @@ class PlanScreen(PlanActions):
         else:
             self.query_one(WhyPanel).show(one, plan)
         if self.has_class("-whole"):
-            used = plan.response.budget_report.estimated_used
-            preview.show_title(f"The whole pack · {used:,} tokens · {plan.style}", "plan.pack")
-            preview.code.show(plan.text, path=_FILE_NAMES.get(plan.style, ""))
+            preview.show_pack(plan)
         elif one is None:
             preview.show_none()
-        elif one.kind != FILES:
-            preview.show_title(" · ".join(filter(None, (one.kind.capitalize(), one.place))))
-            preview.code.show(one.text)
-        elif self._packed and one.state == IN and one.text:
-            preview.show_title(f"Packed · {one.form} · {one.name}")
-            preview.code.show(one.text, path=one.name, numbers=one.numbers)
-        else:
-            preview.show_title(f"File · {one.name}")
+        elif preview.show_packed(one, as_file=not self._packed):
             then = partial(self._read, one)
             reading = partial(work.read_file_text, self.engine.root, one.name)
             self.ask("Reading", reading, then, group="file", quiet=True)
 
     def _read(self, one: PackCandidate, text: bytes | str) -> None:
         if self.candidate is not None and self.candidate.key == one.key and not self.has_class("-whole"):
-            code = self.query_one(PreviewPanel).code
-            code.show(text, path=one.name, marks=one.spans)
-            if one.spans and one.form != "full":
-                code.goto(one.spans[0][0])
+            self.query_one(PreviewPanel).show_file(one, text)
 
     def _recall_tasks(self, heads: Iterable[str]) -> None:
         self.editor.recall(tuple(dict.fromkeys((*self._history, *heads))))
