@@ -31,7 +31,7 @@ _WORD = re.compile(r"[a-z][a-z-]{0,30}")
 _WORDS = 3  # of a command that are shown: `workbench rules add`, and never what is added
 
 LATE: Final = 3.0
-"""Seconds after which whoever waits for a lock is told for whom."""
+"""Seconds of waiting after which the holder of a lock is reported."""
 
 _waits = threading.local()
 _say: list[Callable[[str], None]] = []

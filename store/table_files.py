@@ -1,4 +1,4 @@
-"""The file of the tables: told apart from another of its name, removed with its log, set aside if damaged."""
+"""The file of the tables: whether it is still the same, its removal with its log, its place if damaged."""
 
 from __future__ import annotations
 

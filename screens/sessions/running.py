@@ -88,7 +88,7 @@ def episode_of(session: RunningSession) -> Episode:
     )
 
 
-def traced(session: RunningSession, clock: SessionClock, there: Collection[str]) -> TracedSession:
+def trace_running(session: RunningSession, clock: SessionClock, there: Collection[str]) -> TracedSession:
     """Return a running session as the one under the cursor; `there` are files that exist."""
     episode = episode_of(session)
     state = state_of(episode.ended_at is not None, "", episode.last_at, clock.now, clock.timeout)

@@ -19,7 +19,7 @@ from screens.sessions import work
 from screens.sessions.actions import SessionActions
 from screens.sessions.beginning import ask_task, begin_episode
 from screens.sessions.rows import SessionClock
-from screens.sessions.running import key_of, row_of, running_cells, traced
+from screens.sessions.running import key_of, row_of, running_cells, trace_running
 from screens.widgets.table import ListRows, NoRows
 from workbench.sessions.episodes_fold import HOUR
 from workbench.sessions.running import WAITING, WORKING
@@ -91,10 +91,10 @@ class RunningView(SessionActions):
         """Show the sessions that run, or those of the past."""
         self.shows_running = not self.shows_running
         self.bench.log_action(("episode", "running" if self.shows_running else "list"))
-        self.turned()
+        self._switch_view()
 
-    def turned(self) -> None:
-        """Take note that the view is another one."""
+    def _switch_view(self) -> None:
+        """List what the other view shows."""
         self.set_class(self.shows_running, "-running")
         self.follow()
         self.listing, self.looked, self.current = None, None, None
@@ -164,10 +164,10 @@ class RunningView(SessionActions):
             "c begins an episode by hand, which is listed here, too. ] shows past sessions."
         )
 
-    def traced(self, running: RunningSession) -> work.TracedSession:
+    def trace_of(self, running: RunningSession) -> work.TracedSession:
         """Return a running session with its state."""
         assert self.looked is not None
-        return traced(running, self.looked.clock, self.looked.there)
+        return trace_running(running, self.looked.clock, self.looked.there)
 
     def action_new(self) -> None:
         """Ask for a task and a name, and begin an episode."""

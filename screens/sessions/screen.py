@@ -267,7 +267,7 @@ class SessionsScreen(RunningView):
             self.current = None
             self.query_one(StoryPanel).show_none()
         else:
-            self._show(self.traced(running))
+            self._show(self.trace_of(running))
 
     def _unread(self, failure: Failure) -> None:
         self.current = None

@@ -36,7 +36,7 @@ _MAX_TEXT = 1 << 20  # bytes
 @click.option("--session", metavar="ID", help="A session and what was stashed and learned of it.")
 @click.option("--before", metavar="TIME", help="Sessions and events that ended before: 90d, 2026-01-31.")
 @click.option("--due", is_flag=True, help="What is older than store.keep_days keeps.")
-@click.option("--secret", metavar="TEXT", help="A text wherever it stands; - reads it from stdin.")
+@click.option("--secret", metavar="TEXT", help="A text wherever it appears; - reads it from stdin.")
 @click.option("--project", "everything", is_flag=True, help="All that is kept of this project.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
