@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PROJECTION: Final = 8
 HELD_ROWS: Final = 50_000
 HEAD_BYTES: Final = 256
+SHOWN: Final = 100  # entries left out that a catch-up names
 
 PROJECT: Final = "project"
 HOME: Final = "home"
@@ -111,6 +112,24 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
+class CatchUp:
+    """What a catch-up did. `rebuilt` is why the tables were rebuilt, empty if they were not.
+
+    `rejected` holds the first entries that were left out for their form, `rejections` counts all of them;
+    `unknown` counts entries of kinds this program does not know; `quarantined` lines that cannot be read.
+    `set_aside` is where a damaged file went.
+    """
+
+    entries: int = 0
+    unknown: Mapping[str, int] | None = None
+    rejected: tuple[Rejected, ...] = ()
+    rejections: int = 0
+    quarantined: int = 0
+    rebuilt: str = ""
+    set_aside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _Pending:
     origin: str
     stream: str
@@ -120,6 +139,22 @@ class _Pending:
 
 class Replaced(Exception):
     """A journal is not the one the tables were made from."""
+
+
+def caught_up(rounds: Iterable[Round]) -> CatchUp:
+    """Return what rounds did together."""
+    tallies = [tally for one in rounds for tally in one.tallies]
+    unknown: Counter[str] = Counter()
+    for tally in tallies:
+        unknown.update(tally.unknown)
+    rejected = [one for tally in tallies for one in tally.rejected]
+    return CatchUp(
+        entries=sum(tally.entries for tally in tallies),
+        unknown=dict(sorted(unknown.items())),
+        rejected=tuple(rejected[:SHOWN]),
+        rejections=len(rejected),
+        quarantined=sum(tally.quarantined for tally in tallies),
+    )
 
 
 def project(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal], limit: int) -> Round:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -29,14 +28,13 @@ from store.duck import (
 from store.files import open_state, private_dir, translated
 from store.journal import FileJournal
 from store.projections import artifacts
-from store.projector import Rejected, Replaced, Round
+from store.projector import CatchUp, Rejected, Replaced, Round, caught_up
 from store.table_digests import digests
 from store.table_files import identity, is_open, remove, set_aside
 from store.table_state import table_file
 from workbench.errors import StoreError
 from workbench.lists.tables import TableRebuild
 from workbench.ports import Clock
-from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -49,32 +47,12 @@ ROUND: Final = 4_000
 REBUILD_PATIENCE: Final = 600.0
 """Seconds that others may take who rebuild the tables, one after the other."""
 
-SHOWN: Final = 100
-
 SELECT_REJECTED: Final = """
 SELECT count(*) OVER (), origin, stream, position, kind, reason FROM rejected
 ORDER BY origin, stream, position LIMIT 1
 """
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class CatchUp:
-    """What a catch-up did. `rebuilt` is why the tables were rebuilt, empty if they were not.
-
-    `rejected` holds the first entries that were left out for their form, `rejections` counts all of them;
-    `unknown` counts entries of kinds this program does not know; `quarantined` lines that cannot be read.
-    `set_aside` is where a damaged file went.
-    """
-
-    entries: int = 0
-    unknown: Mapping[str, int] | None = None
-    rejected: tuple[Rejected, ...] = ()
-    rejections: int = 0
-    quarantined: int = 0
-    rebuilt: str = ""
-    set_aside: str = ""
 
 
 class Tables:
@@ -242,7 +220,7 @@ class Tables:
         rounds: list[Round] = []
         while (report := self._turn(sizes, rounds)) is None:
             if self._is_current(sizes):
-                return _report(rounds)
+                return caught_up(rounds)
         return report
 
     def _turn(self, sizes: Mapping[tuple[str, str], int], rounds: list[Round]) -> CatchUp | None:
@@ -262,7 +240,7 @@ class Tables:
         if rounds[-1].more:
             return None
         self._caught_up = dict(sizes)
-        return _report(rounds)
+        return caught_up(rounds)
 
     def _is_behind(self, sizes: Mapping[tuple[str, str], int]) -> bool:
         """Tell whether a journal was written after the tables: nobody has projected that yet."""
@@ -346,7 +324,7 @@ class Tables:
             os.replace(fresh, self.path)
         self._caught_up = {}
         self.latest_rebuild = replace(self.latest_rebuild, over=True)
-        return replace(_report(rounds), rebuilt=reason, set_aside=set_aside)
+        return replace(caught_up(rounds), rebuilt=reason, set_aside=set_aside)
 
     def _finish_beside(self, fresh: Path, rounds: list[Round], former: int) -> None:
         """Project what was written meanwhile; begin again where journals are not those that were read."""
@@ -366,18 +344,3 @@ class Tables:
             if self.latest_rebuild is not None:
                 done = self.latest_rebuild.done + sum(tally.bytes for tally in rounds[-1].tallies)
                 self.latest_rebuild = replace(self.latest_rebuild, done=done)
-
-
-def _report(rounds: Iterable[Round]) -> CatchUp:
-    tallies = [tally for one in rounds for tally in one.tallies]
-    unknown: Counter[str] = Counter()
-    for tally in tallies:
-        unknown.update(tally.unknown)
-    rejected = [one for tally in tallies for one in tally.rejected]
-    return CatchUp(
-        entries=sum(tally.entries for tally in tallies),
-        unknown=dict(sorted(unknown.items())),
-        rejected=tuple(rejected[:SHOWN]),
-        rejections=len(rejected),
-        quarantined=sum(tally.quarantined for tally in tallies),
-    )

@@ -14,6 +14,7 @@ from workbench.lists.filters import Filter
 from workbench.lists.sessions import SESSIONS
 from workbench.lists.tables import NOTHING, ListQuery
 from workbench.sessions.episodes_fold import HOUR
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.engine import AppEngine
@@ -101,3 +102,18 @@ def read_rows(engine: AppEngine, commits: bool, numbers: Sequence[int]) -> Mappi
     """Return sessions by the numbers of their rows. Raises: WorkbenchError."""
     with open_session_list(engine.lists(), commits=commits) as table:
         return table.rows(numbers)
+
+
+def listing_headline(listing: SessionListing, *, commits: bool) -> str:
+    """Return how many sessions there are, are open and complete, and whether `commits` are listed too."""
+    stories = listing.stories
+    parts = [counted(stories.ended + stories.open, "session")]
+    parts += [f"▶ {stories.open:,} open"] if stories.open else []
+    if stories.share is not None:
+        parts.append(f"{stories.share:.0%} have a complete story")
+    more = listing.total - stories.ended - stories.open
+    if commits:
+        parts.append(f"○ {counted(more, 'commit')} shown (V)" if more > 0 else "○ no commits known yet")
+    else:
+        parts.append("○ commits hidden (V)")
+    return " · ".join(parts)

@@ -25,7 +25,7 @@ from screens.commands import bindings, pane_title
 from screens.jobs import Failure, Job
 from screens.safe_text import shown, shown_lines
 from screens.sessions import work
-from screens.sessions.listing import SessionListing, SessionQuery, list_sessions, read_rows
+from screens.sessions.listing import SessionListing, SessionQuery, list_sessions, listing_headline, read_rows
 from screens.sessions.rows import COLUMNS, SessionClock, cells
 from screens.sessions.running import running_lines
 from screens.sessions.running_view import RunningView
@@ -39,7 +39,6 @@ from screens.widgets.table import NoRows, VirtualTable
 from screens.widgets.timeline import TimelineBar
 from screens.widgets.window_rows import WindowRows, place_of
 from workbench.lists.sessions import SESSIONS, resolve_since
-from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.records.episodes import SessionRow
@@ -232,19 +231,9 @@ class SessionsScreen(RunningView):
         self.query_one(StoryPanel).show_none()
 
     def _headline(self) -> None:
-        listing = self.listing
-        assert listing is not None
-        stories = listing.stories
-        parts = [counted(stories.ended + stories.open, "session")]
-        parts += [f"▶ {stories.open:,} open"] if stories.open else []
-        if stories.share is not None:
-            parts.append(f"{stories.share:.0%} have a complete story")
-        more = listing.total - stories.ended - stories.open
-        if self.wanted.commits:
-            parts.append(f"○ {counted(more, 'commit')} shown (V)" if more > 0 else "○ no commits known yet")
-        else:
-            parts.append("○ commits hidden (V)")
-        self.query_one("#sessions-headline", Static).update(shown(" · ".join(parts), "bold"))
+        assert self.listing is not None
+        text = listing_headline(self.listing, commits=self.wanted.commits)
+        self.query_one("#sessions-headline", Static).update(shown(text, "bold"))
 
     # The story.
 

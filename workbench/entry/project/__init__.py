@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         state_notes,
         work_state,
     )
+    from store.projector import CatchUp
     from store.purge import (
         Rewriting,
         remains,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from store.search_index import SearchIndex, build_search_index, load_search_index
     from store.storage import StoredSize, directory_sizes, journal_sizes
     from store.table_notes import table_notes
-    from store.tables import CatchUp
     from store.vector_store import VectorStore
     from store.vectors import build_index
     from workbench.entry.project.models import (
