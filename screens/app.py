@@ -315,7 +315,7 @@ class WorkbenchApp(TerminalApp):
     def on_jobs_ended(self, message: Jobs.Ended) -> None:
         """Hand over what a job returned."""
         self.jobs.ended(message)
-        if message.job.leads:
+        if message.job.leads or message.job.lists:
             self.go_on()
         self.show_jobs()
         self._tell_rebuild()

@@ -56,6 +56,7 @@ class Job:
     quiet: bool = False
     writes: bool = False
     leads: bool = False
+    lists: bool = False
     stopped: Callable[[], None] | None = None
     stage: str = ""
     done: int = 0
@@ -122,6 +123,7 @@ class JobOptions(TypedDict, total=False):
     quiet: bool
     writes: bool
     leads: bool
+    lists: bool
     stopped: Callable[[], None] | None
 
 
@@ -160,6 +162,11 @@ class Jobs:
         return any(job.leads and not job.cancelled for job in self._running)
 
     @property
+    def listing(self) -> bool:
+        """Whether a list has other rows at the end of one that runs."""
+        return any(job.lists and not job.cancelled for job in self._running)
+
+    @property
     def busy(self) -> bool:
         """Whether anything runs or is about to."""
         return bool(self._running or self._delayed)
@@ -176,6 +183,7 @@ class Jobs:
         quiet: bool = False,
         writes: bool = False,
         leads: bool = False,
+        lists: bool = False,
         stopped: Callable[[], None] | None = None,
     ) -> Job:
         """Run `work` in a thread and hand what it returns to `then` on the event loop.
@@ -183,10 +191,11 @@ class Jobs:
         A job takes the place of one of the same group (by default its name): that one is cancelled and its
         result dropped; `stopped` is called once a cancelled job is over. Without `failed` a failure is shown
         as the app shows them. A `quiet` job is not named in the status line; while one `writes`, leaving the
-        app asks first. Where it `leads` to something that opens, keys typed until then are for that.
+        app asks first. Where it `leads` to something that opens, keys typed until then are for that; where it
+        `lists` what was asked for, those that no field takes are for its rows.
         Nothing is handed over once the owner is gone.
         """
-        job = Job(name, group or name, owner, self._app, quiet, writes, leads, stopped)
+        job = Job(name, group or name, owner, self._app, quiet, writes, leads, lists, stopped)
         for other in self._running:
             if other.group == job.group:
                 other.cancel()

@@ -29,6 +29,7 @@ import msgspec
 from textual import events
 from textual.app import App
 from textual.notifications import SeverityLevel
+from textual.widgets import Input
 
 from screens.jobs import Job, Jobs, interrupt_children
 from screens.typed_keys import TypedKeys
@@ -229,8 +230,8 @@ class Sitting(TypedKeys):
 
     @property
     def leading(self) -> bool:
-        """Whether a job runs at whose end something opens."""
-        return self.jobs.leading
+        """Whether a job runs at whose end something opens, or rows come that keys of the list are for."""
+        return self.jobs.leading or (self.jobs.listing and not isinstance(self.focused, Input))
 
     # What is done.
 

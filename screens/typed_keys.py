@@ -5,7 +5,8 @@ and a command asks for the focus or pushes a screen that is mounted later. Whoev
 that would have the letters run as commands of the list. So while what a key leads to is on its way the next
 ones are held: something is sent after the key through the same queues, from the widget up to the app, until
 neither screen nor focus changed on the way. What a field takes as text leads nowhere and is not waited for.
-Where a key starts work at whose end something opens, keys are held until then, for a moment: see `HELD`.
+Where a key starts work at whose end something opens, or a list has the rows that a filter lets through, keys
+are held until then, for a moment: see `HELD`.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class TypedKeys(App[int]):
 
     @property
     def leading(self) -> bool:
-        """Whether work goes on at whose end something opens."""
+        """Whether work goes on at whose end something opens, or rows come that keys are for."""
         return False
 
     def drop_keys(self, count: int, why: str) -> None:

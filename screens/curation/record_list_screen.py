@@ -16,7 +16,7 @@ from textual import on
 from textual.content import Content
 
 from screens.base import SectionScreen
-from screens.jobs import Ahead, Failure, Job
+from screens.jobs import Ahead, Failure, Job, JobOptions
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from screens.widgets.window_rows import WindowRows, place_of, window_around
@@ -302,12 +302,14 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         *,
         top: bool = False,
         recount: bool = False,
+        wanted: bool = False,
         then: Callable[[], None] = lambda: None,
         missed: Callable[[], None] = lambda: None,
     ) -> None:
         """List what is wanted; the cursor goes to its goal, stays, or goes to the top.
 
-        With `recount` records may have come or gone: marks go with theirs. `then` is called once rows are
+        With `recount` records may have come or gone: marks go with theirs. Keys wait for rows
+        that are `wanted`: by a filter, an order. `then` is called once rows are
         listed, `missed` where the goal is not among them.
         """
         goal, rows, cursor = self.goal, self.rows, self.table.cursor
@@ -328,7 +330,8 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
                 self._check_marks()
             then()
 
-        self._patiently(self.ask("Listing", work, listed, group="list", quiet=True, failed=self.not_read))
+        how = JobOptions(quiet=True, lists=wanted, failed=self.not_read)
+        self._patiently(self.ask("Listing", work, listed, group="list", **how))
 
     def list_ahead(self) -> None:
         """Begin to read what is listed first while the widgets that show it are mounted."""

@@ -68,7 +68,7 @@ class RecordScreen(RecordListScreen[RecordT, RowT]):
             top = wanted.filter != self.wanted.filter and wanted.filter.ranks
             self.wanted = wanted
             if self.is_listed:
-                self.list_rows(top=top)
+                self.list_rows(top=top, wanted=True)
 
     @on(FilterBar.Changed, "#filter")
     def _filtered(self, event: FilterBar.Changed) -> None:

@@ -22,7 +22,7 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from screens.commands import bindings, pane_title
-from screens.jobs import Failure, Job
+from screens.jobs import Failure, Job, JobOptions
 from screens.safe_text import shown, shown_lines
 from screens.sessions import work
 from screens.sessions.listing import SessionListing, SessionQuery, list_sessions, listing_headline, read_rows
@@ -142,8 +142,11 @@ class SessionsScreen(RunningView):
         else:
             self.bench.jobs.later("sessions/follow", _FOLLOW_EVERY, self.list_again)
 
-    def list_again(self) -> None:
-        """List what the filter lets through, in the order wanted; the cursor stays on its session."""
+    def list_again(self, *, filtered: bool = False) -> None:
+        """List what the filter lets through, in the order wanted; the cursor stays on its session.
+
+        Where that is what was typed just now, keys wait for its rows and for the story of the first.
+        """
         if self.shows_running:
             self.look()
             return
@@ -152,7 +155,9 @@ class SessionsScreen(RunningView):
         number = int(rows.numbers[self.table.cursor]) if rows else None
         asked = partial(list_sessions, self.engine, self.wanted, self.keep, number)
         self.table.busy = "reading" if self.listing is None else ""
-        self.ask("Reading sessions", asked, self._listed, group="list", quiet=True, failed=self._unread_list)
+        then = partial(self._listed, filtered=filtered)
+        how = JobOptions(quiet=True, lists=filtered, failed=self._unread_list)
+        self.ask("Reading sessions", asked, then, group="list", **how)
 
     def _unread_list(self, failure: Failure) -> None:
         self.table.busy = ""
@@ -161,7 +166,7 @@ class SessionsScreen(RunningView):
             self._teach(f"! {failure.message}\n{failure.hint}")
         self.say(f"sessions cannot be read: {failure.message}")
 
-    def _listed(self, found: SessionListing) -> None:
+    def _listed(self, found: SessionListing, *, filtered: bool) -> None:
         if self.shows_running:
             return
         before, self.listing = self.rows, found
@@ -180,7 +185,7 @@ class SessionsScreen(RunningView):
             self.say(problems[0].message)
         self.query_one(TimelineBar).show_counts(found.counts, found.between, selected=self._moment())
         self._headline()
-        self._tell()
+        self._tell(filtered=filtered)
         self.refresh_bindings()
         sought, self.keep = self.keep, ""
         if self.seeking and not found.reached:
@@ -237,7 +242,7 @@ class SessionsScreen(RunningView):
 
     # The story.
 
-    def _tell(self) -> None:
+    def _tell(self, *, filtered: bool = False) -> None:
         if self.shows_running:
             self.show_running()
             return
@@ -247,7 +252,8 @@ class SessionsScreen(RunningView):
             self.query_one(StoryPanel).show_none()
             return
         asked = partial(work.read_story, self.engine, row.session_id)
-        self.ask("Reading a session", asked, self._show, group="story", failed=self._unread, quiet=True)
+        how = JobOptions(quiet=True, lists=filtered, failed=self._unread)
+        self.ask("Reading a session", asked, self._show, group="story", **how)
 
     def show_running(self) -> None:
         """Show the running session under the cursor."""
@@ -284,7 +290,7 @@ class SessionsScreen(RunningView):
             if self.current is current:
                 panel.show(found, keep=same)
 
-        self.ask("Drawing a session", made, then, group="drawing", quiet=True)
+        self.ask("Drawing a session", made, then, group="drawing", quiet=True, lists=True)
 
     def _tick(self) -> None:
         """Update how long open sessions have been quiet."""
@@ -340,7 +346,7 @@ class SessionsScreen(RunningView):
     @on(FilterBar.Changed)
     def _filtered(self, message: FilterBar.Changed) -> None:
         message.stop()
-        self.list_again()
+        self.list_again(filtered=True)
 
     def on_resize(self, event: Resize) -> None:
         """Break the task's lines again."""

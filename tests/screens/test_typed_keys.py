@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
+import pytest
 from textual import events
 
 from screens.curation.record_form import RecordForm
+from screens.curation.record_list_screen import ListedRows, ListQuestion
+from screens.jobs import Job
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.fields import SafeInput
 from screens.widgets.filter import FilterInput
+from tests.screens.golden import screen_text
 from tests.screens.rules.conftest import Desk, Opened, opened
 
 __all__ = ["opened"]
@@ -130,3 +135,38 @@ async def test_keys_after_a_key_whose_job_opens_a_dialog_are_for_that(opened: Op
         assert screen.table.cursor == 1
         assert desk.rules == rules
         assert [action.command for action in app.log_of_actions.actions] == ["# 2 keys dropped"]
+
+
+async def test_keys_after_a_filter_are_for_the_rows_that_it_lets_through(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They wait for the end of the job that lists them; what is typed in the field meanwhile does not."""
+    async with opened() as desk:
+        app, screen = desk.app, desk.screen
+        gate, read = threading.Event(), screen._read_list
+        last = desk.shown[-1]
+        assert screen.table.cursor_key != last
+
+        def read_late(asked: ListQuestion, job: Job) -> ListedRows[Any]:
+            gate.wait(10)
+            return read(asked, job)
+
+        monkeypatch.setattr(screen, "_read_list", read_late)
+        for event in keys_of("/dyndex"):
+            app.post_message(event)
+        await desk.pilot.pause()
+        screen.bar._apply()  # as after a moment without typing
+        for event in keys_of("q1"):
+            app.post_message(event)
+        await desk.pilot.pause()
+        assert app.jobs.listing
+        assert screen.bar.text == "dyndexq1"
+        screen.bar.field.value = f"id:{last}"
+        for event in keys_of("\ne"):
+            app.post_message(event)
+        await desk.pilot.pause()
+        assert app.screen is screen
+        gate.set()
+        await desk.settle()
+        desk.dialog(RecordForm)
+        assert f"Edit {last[:13]}" in screen_text(app)
