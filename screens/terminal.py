@@ -1,4 +1,4 @@
-"""What the app does with the terminal around it: pictures of what it shows, and the mouse given back.
+"""What the app does with its terminal: pictures of it, the mouse given back, all drawn again once resized.
 
 A picture is an SVG and a text beside the project's state, where no later plan takes them for files of the
 project. While the mouse is the terminal's, text is selected and copied as in any other program there.
@@ -14,7 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from textual import message_pump
 from textual.app import App
+from textual.events import Resize
+from textual.timer import Timer
 
 from screens.jobs import Job
 from screens.sitting import Sitting
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 _FOREIGN_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 _DIRECTORY: Final = "screenshots"
+_SETTLED: Final = 0.1  # seconds without another size
 _MODES: Final = (1000, 1003, 1015, 1006)
 """What Textual asks a terminal to report of the mouse (DEC private modes of xterm)."""
 
@@ -67,6 +71,20 @@ def write_pictures(state: Path, name: str, pictures: Mapping[str, str]) -> list[
     return [state / file for file in files]
 
 
+class SureTimer(Timer):
+    """A timer whose only tick comes late rather than never.
+
+    Textual leaves out ticks that are overdue, of a timer that ticks once that one, too: where the process is
+    held up as it starts, as on a machine with too much to do, a resize or a filter never came into effect.
+    """
+
+    def __init__(self, *given: Any, skip: bool = True, repeat: int | None = None, **options: Any) -> None:
+        super().__init__(*given, skip=skip and repeat != 0, repeat=repeat, **options)
+
+
+vars(message_pump)["Timer"] = SureTimer  # what makes the timers of the app, its screens and its widgets
+
+
 class TerminalApp(Sitting):
     """The base of the app: what it does with its terminal."""
 
@@ -75,10 +93,24 @@ class TerminalApp(Sitting):
     def __init__(self, *, ansi_color: bool | None = None) -> None:
         super().__init__(ansi_color=ansi_color)
         self.mouse_released = False
+        self._resized: Timer | None = None
 
     def show_jobs(self) -> None:
         """Show what runs, and whose the mouse is."""
         raise NotImplementedError
+
+    def on_resize(self, event: Resize) -> None:
+        """Draw everything again once the size is settled, also where it is as before.
+
+        Textual draws what its layout changed; the terminal may have lost lines by a size in between.
+        """
+        if self._resized is not None:
+            self._resized.stop()
+        self._resized = self.set_timer(_SETTLED, self._draw_again)
+
+    def _draw_again(self) -> None:
+        self._resized = None
+        self.refresh()
 
     def action_screenshot_both(self) -> None:
         """Write what is shown as SVG and as text, once what asked for it is gone from the screen."""

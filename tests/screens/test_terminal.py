@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from textual.app import App
+from textual.events import Resize
 
 from screens.app import WorkbenchApp
-from screens.terminal import draw_text, write_pictures
+from screens.terminal import SureTimer, draw_text, write_pictures
+from tests.processes import LONG
 from tests.screens.conftest import press, settle
 from tests.screens.golden import screen_text
 from workbench.errors import StoreError
@@ -64,3 +70,29 @@ def test_a_picture_replaces_none_and_leaves_by_no_link(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         write_pictures(state, "log", {"txt": "one"})
     assert list(elsewhere.iterdir()) == []
+
+
+async def test_a_terminal_that_was_resized_and_back_is_drawn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of quick resizes the app may see the last alone: the size is as before, what is there is not."""
+    app = WorkbenchApp(tmp_path, watch=False, section="log")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        drawn = asyncio.Event()
+        monkeypatch.setattr(app, "refresh", lambda *_, **__: drawn.set())
+        app.post_message(Resize(app.size, app.size))
+        await asyncio.wait_for(drawn.wait(), LONG)
+
+
+async def test_a_timer_that_ticks_once_is_never_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is held up between two looks at the clock finds it overdue; it ticks all the same."""
+    app: App[None] = App()
+    async with app.run_test():
+        ticked, moments = asyncio.Event(), iter((0.0, 100.0, 100.0))
+        timer = app.screen.set_timer(0.01, ticked.set, pause=True)
+        assert isinstance(timer, SureTimer)
+        clock = SimpleNamespace(get_time=lambda: next(moments), sleep=asyncio.sleep)
+        monkeypatch.setitem(vars(sys.modules["textual.timer"]), "_time", clock)
+        timer.resume()
+        await asyncio.wait_for(ticked.wait(), LONG)
