@@ -243,7 +243,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         made.run(*arguments)
     keeper = Terminal(base, "cat", root)  # the server lives as long as this
     yield made
-    keeper.end()
+    keeper.end_all()
 
 
 def test_every_section_has_a_sitting() -> None:
@@ -261,8 +261,9 @@ def test_a_sitting(place: Place, section: str) -> None:
         take(first, step)
     first.until(lambda: all(text in read(kept) for text in (f'"section":"{section}"', sitting.held)))
     first.see(sitting.stays)
-    for columns, lines in SIZES:  # faster than it can draw; what it draws then is not looked at here
+    for columns, lines in SIZES:
         first.resize(columns, lines)
+    first.see(sitting.stays)
     first.kill(signal.SIGKILL)
     first.see("left with 137")
     first.end()

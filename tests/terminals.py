@@ -87,5 +87,12 @@ class Terminal:
 
     def end(self) -> None:
         """End the session and what runs in it; the server ends with its last one."""
-        command = [str(TMUX), "-S", self._socket, "kill-session", "-t", self._session]
+        self._stop("kill-session", "-t", self._session)
+
+    def end_all(self) -> None:
+        """End every session of the server, also those of tests that failed."""
+        self._stop("kill-server")
+
+    def _stop(self, *words: str) -> None:
+        command = [str(TMUX), "-S", self._socket, *words]
         subprocess.run(command, capture_output=True, check=False)
