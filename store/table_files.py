@@ -12,7 +12,7 @@ from store.files import translated
 
 
 def identity(path: Path) -> object:
-    """Return what differs when a file was written or replaced, None where there is none."""
+    """Return what differs when a file was written or replaced, None without a file."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -98,7 +98,7 @@ class Tables:
         with self._mutex, locks.exclusive(self._rebuilding, timeout=REBUILD_PATIENCE):
             try:
                 former = open_state(self.path)
-            except OSError:  # there is none: nobody reads meanwhile
+            except OSError:  # it is not there: nobody reads meanwhile
                 with self._lock.exclusive():
                     return self._rebuild("asked for")
             try:

@@ -8,6 +8,7 @@ passes there needs no network at run time. Where the system lets nobody make one
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import socket
@@ -29,13 +30,30 @@ def main(command: Sequence[str]) -> NoReturn:
     command = command[anyway:]
     if not command:
         sys.exit(__doc__)
-    try:
-        leave_network()
-    except OSError as error:
-        print(f"no network namespace can be made here: {error}", file=sys.stderr)
+    if reason := why_impossible():
+        print(f"no network namespace can be made here: {reason}", file=sys.stderr)
         if not anyway:
             sys.exit(IMPOSSIBLE)
+    else:
+        leave_network()
     os.execvp(command[0], list(command))
+
+
+def why_impossible() -> str:
+    """Return why the network cannot be left here, '' if it can.
+
+    A child tries: some systems let a namespace be made and then forbid its loopback, from which nothing leads
+    back.
+    """
+    child = os.fork()
+    if not child:
+        try:
+            leave_network()
+        except OSError as error:
+            os._exit(error.errno or errno.EPERM)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return os.strerror(code) if code else ""
 
 
 def leave_network() -> None:

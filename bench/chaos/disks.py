@@ -79,7 +79,7 @@ def inodes(root: Path, seconds: float, dice: random.Random) -> Suite:
             for number in range(2_000):
                 (ballast / str(number)).touch()
         except OSError:
-            pass  # none is left
+            pass  # used up
         for command in (
             ["rules", "add", "One more."],
             ["stash", "add", "One more."],

@@ -188,7 +188,7 @@ def read_rule_uses(engine: AppEngine, identifier: str, job: Job) -> tuple[Use, .
 
 
 def read_place(engine: AppEngine, rule: Rule, job: Job) -> tuple[Path, bytes] | None:
-    """Return the file a rule is in, None if there is none or a link leads out of the project to it.
+    """Return the file a rule is in, None without one or where a link leads out of the project to it.
 
     Raises: OSError if it cannot be read.
     """

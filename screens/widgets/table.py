@@ -307,7 +307,7 @@ class VirtualTable(DrawnTable, can_focus=True):
         self._marks_changed()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the key that takes marks off to the screen where there are none."""
+        """Leave the key that takes marks off to the screen where nothing is marked."""
         return action != "clear" or bool(self._marks.keys) or self._marks.drawing
 
     # -- the mouse

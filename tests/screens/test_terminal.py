@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -89,7 +90,7 @@ async def test_a_timer_that_ticks_once_is_never_left_out(monkeypatch: pytest.Mon
     """A process that is held up between two looks at the clock finds it overdue; it ticks all the same."""
     app: App[None] = App()
     async with app.run_test():
-        ticked, moments = asyncio.Event(), iter((0.0, 100.0, 100.0))
+        ticked, moments = asyncio.Event(), chain((0.0,), repeat(100.0))
         timer = app.screen.set_timer(0.01, ticked.set, pause=True)
         assert isinstance(timer, SureTimer)
         clock = SimpleNamespace(get_time=lambda: next(moments), sleep=asyncio.sleep)
