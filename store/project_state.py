@@ -31,6 +31,7 @@ from workbench.records.worktree import HeadState
 if TYPE_CHECKING:
     from store.archive import Archive, Clean
     from store.journal_copies import JournalDamage
+    from store.team.replicas import PeerJournals
     from store.vectors import IndexAbout
 
 PATIENCE: Final = 60.0  # seconds that a lock is waited for
@@ -99,6 +100,23 @@ class ProjectState:
     def home_journal(self) -> FileJournal:
         """The journals of the user's home."""
         return FileJournal(self.home, self.clock)
+
+    @property
+    def peer_journals(self) -> Mapping[str, FileJournal]:
+        """The journals of the team's other machines by the machines' ids, as received; empty without a team.
+
+        Nobody but `store.team` writes them. They hold what their machines share, with the ids that these gave
+        entries, and the `project_id` of their directories.
+        """
+        if not (self.state / "team" / "machines").is_dir():
+            return {}
+        return self._peers.journals()
+
+    @cached_property
+    def _peers(self) -> PeerJournals:
+        from store.team.replicas import PeerJournals  # where a team is used
+
+        return PeerJournals(self.state, self.clock)
 
     def latest(self, kind: str) -> Path | Damaged | None:
         """Return the directory of a kind's current generation, or its damage; None before the first."""

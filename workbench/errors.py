@@ -10,7 +10,9 @@
     │   └── GitError          git failed; carries its message
     ├── StoreError            the store on disk cannot be read or written
     │   ├── JournalError      a journal cannot be appended to
-    │   └── StoreBusy         another process held a lock for too long
+    │   ├── StoreBusy         another process held a lock for too long
+    │   └── TeamError         the server of a team refuses, or holds what it should not
+    │       └── ServerUnreachable   it cannot be asked at the moment; work stays local
     ├── ProcessError          a program that was started did not do its work
     ├── ModelError            an embedding or ranking model cannot be loaded
     └── ParseError            a file is malformed; names file and line
@@ -84,6 +86,14 @@ class JournalError(StoreError):
 
 class StoreBusy(StoreError):
     """Another process kept a lock longer than the wait allowed."""
+
+
+class TeamError(StoreError):
+    """The server of a team refused, or holds something else than it should."""
+
+
+class ServerUnreachable(TeamError):
+    """The server of a team cannot be asked at the moment."""
 
 
 class ProcessError(WorkbenchError):

@@ -1,0 +1,1 @@
+"""The team of a project: machines whose journals are copied to each other through a server."""

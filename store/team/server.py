@@ -1,0 +1,92 @@
+"""What a team asks of its server: to keep the streams of its machines, each written by that machine alone.
+
+A stream is bytes that only grow, whole lines of a journal. Where its machine wrote its own journal again, the
+stream is replaced as a whole and counts one generation more.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from workbench.errors import TeamError
+from workbench.records.dataclass import dataclass
+
+MOST: Final = 4 << 20
+"""Bytes that are read or appended at once, if no line is longer."""
+
+StreamKey = tuple[str, str]
+"""A machine's id and the name of a stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How far a stream is: its bytes, their CRC-32, the id of the last entry ("" where there is none)."""
+
+    generation: int = 0
+    size: int = 0
+    crc: int = 0
+    last: str = ""
+
+    def after(self, lines: bytes, last: str) -> Head:
+        """Return the head of the stream with lines appended."""
+        return Head(self.generation, self.size + len(lines), zlib.crc32(lines, self.crc), last)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamMachine:
+    """A project directory of a member: its name, and when it was last seen (ISO 8601, "" for never)."""
+
+    id: str
+    member: str
+    name: str
+    seen_at: str = ""
+
+
+class StreamMoved(TeamError):
+    """A stream does not end where lines were to be appended: another writer was faster."""
+
+
+class TeamServer(Protocol):
+    """A connection to the server of a team, on behalf of one machine once that is registered.
+
+    Every method raises ServerUnreachable where the server cannot be asked, TeamError where it refuses.
+    """
+
+    @property
+    def member(self) -> str:
+        """The member whose connection it is."""
+        ...
+
+    def register(self, machine: str, name: str) -> None:
+        """Make a machine known as the member's, and be the one that appends to its streams from now on."""
+        ...
+
+    def machines(self) -> Sequence[TeamMachine]:
+        """Return the machines of the project, sorted by id."""
+        ...
+
+    def heads(self) -> Mapping[StreamKey, Head]:
+        """Return how far each stream of each machine of the project is."""
+        ...
+
+    def read(self, machine: str, stream: str, start: int, most: int) -> bytes:
+        """Return whole lines from byte `start`, `most` bytes or one line; empty at the end."""
+        ...
+
+    def append(self, stream: str, start: int, lines: bytes) -> Head:
+        """Append whole lines to a stream of the own machine. Raises: StreamMoved if it ends elsewhere."""
+        ...
+
+    def replace(self, stream: str, lines: bytes) -> Head:
+        """Let lines be all of a stream of the own machine, one generation on."""
+        ...
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until another machine sent something; False if that did not happen in time."""
+        ...
+
+    def close(self) -> None:
+        """Give the connection back."""
+        ...
