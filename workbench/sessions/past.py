@@ -226,9 +226,11 @@ class PastKeeper:
         if self._ledger is None:
             self._ledger = self._open_ledger()
         journal = self.store.journal
-        if self._ledger is None or self._ledger.limit != limit or self._ledger.offset > journal.size(STREAM):
+        if self._ledger is None or self._ledger.limit != limit:
             self._ledger = EpisodeLedger(limit)
         try:
+            if self._ledger.offset > journal.size(STREAM):
+                raise JournalError("the journal of sessions is shorter than it was")
             fold(self._ledger, partial(_read, journal))
         except JournalError:
             if not self._ledger.offset:

@@ -98,6 +98,21 @@ def test_a_process_that_stays_open_notices(project: OpenedProject) -> None:
     assert (stories.ended, malformed) == (2, 0)
 
 
+def test_a_shorter_journal_of_as_many_tasks_is_another_one(project: OpenedProject) -> None:
+    """One task goes, another came meanwhile: the past that is kept is the new one."""
+    few = at_day(open_project(project.root, Config(index=IndexConfig(history_commits=1))), 0)
+    few.workspace.sync()
+    begun = {"session_id": "newer/1", "project_id": few.project_id, "started_at": int(NOW) + 9}
+    task = {"task_text": "Rename", "task_fingerprint": "f", "query_type": "bugfix"}
+    few.journal.append("sessions", STARTED, [{**begun, **task}], by="hook")
+    few.journal.append("sessions", ENDED, [{"session_id": "newer/1", "ended_at": int(NOW) + 10}], by="hook")
+    purge_due(few, dry=False)
+    assert few.workspace.task_heads == ("Rename",)
+    stored = open_project(project.root, Config()).workspace.stored_past()
+    assert stored is not None
+    assert stored.heads == ("Rename",)
+
+
 def test_nothing_goes_by_itself_that_was_not_due_a_day_before(project: OpenedProject) -> None:
     """The first look only notes; a jump of the clock, either way, is a first look again; then once a day."""
     before = text_of(project)
