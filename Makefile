@@ -30,7 +30,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos sittings sbom audit
+.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos team-server sittings sbom audit
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -102,6 +102,9 @@ coverage: $(VENV)/.dev ## run the tests and report which lines none of them reac
 		--deselect tests/test_imports.py::test_a_plan_on_an_indexed_project_imports_what_it_uses
 	-@$(PYTHON_) -W ignore -m coverage combine --quiet
 	@$(PYTHON_) -W ignore -m coverage report --ignore-errors --sort=cover
+
+team-server: $(VENV)/.dev ## run a PostgreSQL server to try a team with (docs/team.md), until Ctrl-C
+	@$(PYTHON_) -m tests.postgres_server
 
 chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether the next command works (8 minutes)
 	@$(PYTHON_) -m bench.chaos

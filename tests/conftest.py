@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+from tests.postgres_server import DatabaseServer, NoServer
 from tests.redis_server import PROGRAM, REASON, RedisServer
 
 settings.register_profile(
@@ -311,3 +313,48 @@ def make_redis() -> Iterator[Callable[..., RedisServer]]:
     yield make
     for server in servers:
         server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DatabaseServer]:
+    """A PostgreSQL server with pgvector, one for all workers of the run, for tests that leave it running."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "postgres"
+    with FileLock(f"{place}.lock"):
+        try:
+            server = _join(place) or DatabaseServer()
+        except NoServer as reason:
+            pytest.skip(str(reason))
+        place.write_text(str(server.directory), encoding="utf-8")
+    yield server
+    server.close()
+
+
+def _join(place: Path) -> DatabaseServer | None:
+    try:
+        return DatabaseServer(directory=Path(place.read_text(encoding="utf-8")))
+    except (FileNotFoundError, NoServer):
+        return None
+
+
+@pytest.fixture
+def make_postgres() -> Iterator[Callable[..., DatabaseServer]]:
+    """Start PostgreSQL servers that a test may stop, with settings of its own."""
+    servers: list[DatabaseServer] = []
+
+    def make(*settings: str) -> DatabaseServer:
+        try:
+            servers.append(DatabaseServer(*settings))
+        except NoServer as reason:
+            pytest.skip(str(reason))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def database(postgres: DatabaseServer) -> str:
+    """The superuser's URL of an empty database."""
+    return postgres.make_database()
