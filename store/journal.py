@@ -14,12 +14,13 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
 from store import locks
-from store.files import open_state, private_dir, sync_data, sync_dir, translated
+from store.files import open_state, private_dir, read_state, sync_data, sync_dir, translated
 from store.journal_copies import append_lines
 from store.journal_files import (
     BINARY,
@@ -27,6 +28,7 @@ from store.journal_files import (
     ROTATED,
     Rotation,
     is_part,
+    lines_between,
     list_streams,
     lock_path,
     readable_end,
@@ -35,11 +37,11 @@ from store.journal_files import (
     stream_path,
     write_lines,
 )
-from store.journal_lines import MAX_LINE, OTHER_VERSION, decode_line, encode_line
+from store.journal_lines import OTHER_VERSION, decode_line, encode_line
 from workbench.errors import JournalError
 from workbench.ports import Clock, Entry, Verbatim
 from workbench.records.dataclass import dataclass
-from workbench.records.ids import IdSource
+from workbench.records.ids import IdSource, is_id
 
 MAX_BATCH: Final = 256 * 1024 * 1024  # bytes; Linux cuts a single write at 2 GiB
 
@@ -64,12 +66,23 @@ class Quarantined:
 
 
 class FileJournal:
-    """The journals under a state directory (port `Journal`). Any number of processes may use them at once."""
+    """The journals under a state directory (port `Journal`). Any number of processes may use them at once.
 
-    def __init__(self, root: Path, clock: Clock, *, rotated: Mapping[str, Rotation] = ROTATED) -> None:
+    `floor` is a file with an id, if it is there, that all new ids come after.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        clock: Clock,
+        *,
+        rotated: Mapping[str, Rotation] = ROTATED,
+        floor: Path | None = None,
+    ) -> None:
         self._root = root
         self._clock = clock
         self._rotated = rotated
+        self._floor = floor
         self._ids = IdSource(lambda: int(clock.now() * 1000))
 
     @property
@@ -120,7 +133,7 @@ class FileJournal:
                 by=by,
                 body=body if isinstance(body, Verbatim) else redact_values(body),
             )
-            for identifier, (kind, body) in zip(self._ids.several(len(drafts)), drafts, strict=True)
+            for identifier, (kind, body) in zip(self._new_ids(len(drafts)), drafts, strict=True)
         ]
         data = b"".join([encode_line(entry) for entry in entries])
         if len(data) > MAX_BATCH:
@@ -156,7 +169,7 @@ class FileJournal:
                 return
             stop = readable_end(file) if end is None else end
             _check_start(file, stream, start)
-            for offset, after, line in _lines(file, start, stop):
+            for offset, after, line in lines_between(file, start, stop):
                 entry = decode_line(line)
                 if isinstance(entry, Entry):
                     yield offset, after, entry
@@ -219,6 +232,13 @@ class FileJournal:
     def _lock(self, stream: str) -> Path:
         return lock_path(self._root, stream)
 
+    def _new_ids(self, count: int) -> list[str]:
+        after = ""
+        if self._floor is not None:
+            with suppress(OSError):
+                after = read_state(self._floor).decode(errors="replace")
+        return self._ids.several(count, after if is_id(after) else "")
+
 
 def segments(journal: FileJournal, stream: str) -> list[str]:
     """Return the set-aside parts of a rotated stream, oldest first, then the stream itself if it exists."""
@@ -237,7 +257,7 @@ def verify(root: Path) -> list[Quarantined]:
             if file is None:
                 continue  # set aside meanwhile
             stop = readable_end(file)
-            for number, (offset, _, line) in enumerate(_lines(file, 0, stop), start=1):
+            for number, (offset, _, line) in enumerate(lines_between(file, 0, stop), start=1):
                 reason = decode_line(line)
                 if isinstance(reason, str) and reason:
                     found.append(Quarantined(stream, number, offset, reason))
@@ -257,22 +277,3 @@ def _check_start(file: IO[bytes], stream: str, start: int) -> None:
 def _begins_line(file: IO[bytes], start: int) -> bool:
     file.seek(max(0, start - 1))
     return start == 0 or file.read(1) == b"\n"
-
-
-def _lines(file: IO[bytes], start: int, stop: int) -> Iterator[tuple[int, int, bytes | None]]:
-    """Yield (offset, offset after, line), None for a line over the limit, which is never held in memory."""
-    file.seek(start)
-    offset = start
-    while offset < stop:
-        line = file.readline(MAX_LINE + 1)
-        after = offset + len(line)
-        if not line.endswith(b"\n"):
-            while line and not line.endswith(b"\n"):
-                line = file.readline(MAX_LINE)
-                after += len(line)
-            if not line:
-                return
-            yield offset, after, None
-        else:
-            yield offset, after, line if len(line) <= MAX_LINE else None
-        offset = after

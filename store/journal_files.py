@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from store.files import disk_hint, open_state, sync_data, sync_dir, translated
+from store.journal_lines import MAX_LINE
 from workbench.errors import JournalError
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
@@ -85,6 +86,28 @@ def readable_end(file: IO[bytes]) -> int:
             return begin + found + 1
         end, step = begin, _TAIL_BLOCK
     return 0
+
+
+def lines_between(file: IO[bytes], start: int, stop: int) -> Iterator[tuple[int, int, bytes | None]]:
+    """Yield (offset, offset after, line) between two bytes, None for a line that is over the limit.
+
+    Such a line is never held in memory.
+    """
+    file.seek(start)
+    offset = start
+    while offset < stop:
+        line = file.readline(MAX_LINE + 1)
+        after = offset + len(line)
+        if not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = file.readline(MAX_LINE)
+                after += len(line)
+            if not line:
+                return
+            yield offset, after, None
+        else:
+            yield offset, after, line if len(line) <= MAX_LINE else None
+        offset = after
 
 
 def write_lines(path: Path, data: bytes, *, sync: bool) -> tuple[os.stat_result, bytes]:

@@ -94,7 +94,7 @@ class ProjectState:
     @cached_property
     def journal(self) -> FileJournal:
         """The project's journals."""
-        return FileJournal(self.state, self.clock)
+        return FileJournal(self.state, self.clock, floor=self.state / "team" / "floor")
 
     @cached_property
     def home_journal(self) -> FileJournal:

@@ -1,28 +1,46 @@
 """Where the journals of a team's machines are on this disk, and which machine this one is.
 
 `<state>/team/machines/<machine>/` is a directory of journals for each machine, byte for byte what is on the
-server. The own machine has one, too: what of its journals is for the team.
+server. The own machine has one, too: what of its journals is for the team. Where this directory went by
+another machine's id before, `former/<machine>/` holds what that one wrote since, because all before is in
+the own journals.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from store.files import read_state
+from store.files import read_state, write_atomic
 from store.journal import FileJournal
-from workbench.ports import Clock
-from workbench.records.ids import is_id
+from workbench.ports import Clock, Entry
+from workbench.records.ids import is_id, new_id
 
 TEAM: Final = "team"
+FLOOR: Final = "floor"
+"""The file with the highest id that was received: own entries get higher ones."""
 _MACHINES: Final = "machines"
+_FORMER: Final = "former"
 _OWN: Final = "machine"
+_STREAMS: Final = frozenset({"rules", "rule-usage", "stash"})
+_GROUP: Final = "learnings/"
+_OF_FILES: Final = "import:rule-files"
+"""Who writes what rule files say (`workbench.rules.curation.ledger.AUTOMATIC`): git carries it."""
+_OF_INDEX: Final = "segment.embedded"
+"""By which model this machine's index was written (`workbench.stash.segmenttype.EMBEDDED`)."""
 
 
 def replica_root(state: Path, machine: str) -> Path:
     """Return the directory of a machine's journals."""
     return state / TEAM / _MACHINES / machine
+
+
+def former_root(state: Path, machine: str) -> Path:
+    """Return the directory of what was written by others under an id that this machine had."""
+    return state / TEAM / _FORMER / machine
 
 
 def own_machine(state: Path) -> str:
@@ -32,6 +50,36 @@ def own_machine(state: Path) -> str:
     except OSError:
         return ""
     return found if is_id(found) else ""
+
+
+def name_machine(state: Path) -> str:
+    """Give the machine a new id and return it. Raises: StoreError."""
+    identifier = new_id()
+    write_atomic(state / TEAM / _OWN, identifier.encode())
+    return identifier
+
+
+def raise_floor(state: Path, identifier: str) -> None:
+    """Let own entries have ids above one that was received. Raises: StoreError."""
+    path = state / TEAM / FLOOR
+    try:
+        known = read_state(path).decode(errors="replace")
+    except OSError:
+        known = ""
+    if is_id(identifier) and identifier > known:
+        write_atomic(path, identifier.encode())
+
+
+def is_shared(stream: str) -> bool:
+    """Whether a stream of the project's journals is for the team."""
+    return stream in _STREAMS or stream.startswith(_GROUP)
+
+
+def is_for_team(stream: str, entry: Entry) -> bool:
+    """Whether an entry of a shared stream is: not what follows this machine's checkout or its index."""
+    if stream == "rules":
+        return not (entry.kind.startswith("file.") or entry.by == _OF_FILES)
+    return entry.kind != _OF_INDEX
 
 
 class PeerJournals:
@@ -45,10 +93,15 @@ class PeerJournals:
     def journals(self) -> Mapping[str, FileJournal]:
         """Return them by the machines' ids, in the order of these."""
         own = own_machine(self._state)
-        names = sorted(path.name for path in (self._state / TEAM / _MACHINES).iterdir())
+        names: list[str] = []
+        with suppress(OSError):
+            names = sorted(os.listdir(self._state / TEAM / _MACHINES))
         found = {name: self._journal(name) for name in names if is_id(name) and name != own}
         self._known = found
         return dict(found)
 
     def _journal(self, name: str) -> FileJournal:
-        return self._known.get(name) or FileJournal(replica_root(self._state, name), self._clock)
+        former = former_root(self._state, name)
+        root = former if former.is_dir() else replica_root(self._state, name)
+        known = self._known.get(name)
+        return known if known is not None and known.root == root else FileJournal(root, self._clock)

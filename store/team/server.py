@@ -19,6 +19,9 @@ MOST: Final = 4 << 20
 StreamKey = tuple[str, str]
 """A machine's id and the name of a stream."""
 
+Mark = tuple[int, int, int]
+"""What identifies the bytes of a stream: generation, how many, CRC-32."""
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -28,6 +31,11 @@ class Head:
     size: int = 0
     crc: int = 0
     last: str = ""
+
+    @property
+    def mark(self) -> Mark:
+        """What identifies the bytes."""
+        return self.generation, self.size, self.crc
 
     def after(self, lines: bytes, last: str) -> Head:
         """Return the head of the stream with lines appended."""
@@ -48,6 +56,10 @@ class StreamMoved(TeamError):
     """A stream does not end where lines were to be appended: another writer was faster."""
 
 
+class MachineTaken(TeamError):
+    """A machine's id is that of a machine of another member."""
+
+
 class TeamServer(Protocol):
     """A connection to the server of a team, on behalf of one machine once that is registered.
 
@@ -60,7 +72,10 @@ class TeamServer(Protocol):
         ...
 
     def register(self, machine: str, name: str) -> None:
-        """Make a machine known as the member's, and be the one that appends to its streams from now on."""
+        """Make a machine known as the member's, and be the one that appends to its streams from now on.
+
+        Raises: MachineTaken.
+        """
         ...
 
     def machines(self) -> Sequence[TeamMachine]:

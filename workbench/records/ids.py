@@ -40,13 +40,13 @@ class IdSource:
         """Return the next id."""
         return self.several(1)[0]
 
-    def several(self, count: int) -> list[str]:
-        """Return `count` ids in ascending order."""
+    def several(self, count: int, after: str = "") -> list[str]:
+        """Return `count` ids in ascending order, all after an id if one is given."""
         with self._lock:
             if self._process != os.getpid():
                 self._process, self._last = os.getpid(), -1
             drawn = max(self._milliseconds(), 0) << _RANDOM_BITS | int.from_bytes(self._entropy(10))
-            first = max(drawn, self._last + 1)
+            first = max(drawn, self._last + 1, _decode(after) + 1)
             self._last = first + count - 1
             if self._last > _LAST:
                 raise OverflowError("the clock is beyond what an id can hold")
@@ -70,11 +70,15 @@ def milliseconds(identifier: str) -> int:
     """Return the time of an id, in milliseconds since the epoch. Raises: ValueError if it is not an id."""
     if not is_id(identifier):
         raise ValueError(f"not an id: {identifier!r}")
-    number = 0
-    for character in identifier[:10]:
-        number = number << 5 | _VALUES[character]
-    return number
+    return _decode(identifier[:10])
 
 
 def _encode(number: int) -> str:
     return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+def _decode(text: str) -> int:
+    number = 0
+    for character in text:
+        number = number << 5 | _VALUES[character]
+    return number
