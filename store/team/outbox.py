@@ -22,7 +22,7 @@ from store.journal_files import (
     stream_path,
 )
 from store.journal_lines import decode_line
-from store.team.record import Kept, Outbox, Source
+from store.team.record import Outbox, ReplicaFile, Source
 from store.team.replica_files import check_file, extend_file, file_begins, put_file
 from store.team.replicas import is_for_team, is_shared, replica_root
 from store.team.server import MOST
@@ -72,7 +72,7 @@ class OwnStreams:
             return not source.end
         return (found.st_ino, found.st_size) == (source.inode, source.end)
 
-    def _extend(self, file: IO[bytes], stream: str, known: Outbox, kept: Kept, end: int) -> Outbox:
+    def _extend(self, file: IO[bytes], stream: str, known: Outbox, kept: ReplicaFile, end: int) -> Outbox:
         reading = _Reading(file, stream, known.source)
         for block in reading.blocks(end):
             kept = extend_file(self.path(stream), kept, block)
@@ -142,5 +142,5 @@ def _entries(file: IO[bytes], start: int, end: int) -> Iterator[tuple[int, Entry
             yield following, entry
 
 
-def _with(known: Outbox, source: Source, kept: Kept, *, follows: bool) -> Outbox:
+def _with(known: Outbox, source: Source, kept: ReplicaFile, *, follows: bool) -> Outbox:
     return Outbox(source, kept, known.sent, known.pending, follows)

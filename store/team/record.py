@@ -23,7 +23,7 @@ _FILE: Final = "replicas.json"
 _FORMER: Final = "former.json"
 
 
-class Kept(msgspec.Struct, frozen=True):
+class ReplicaFile(msgspec.Struct, frozen=True):
     """A replica's file: how far its stream is in it, and how the file was when that was written down."""
 
     generation: int = 0
@@ -56,7 +56,7 @@ class Outbox(msgspec.Struct, frozen=True):
     """
 
     source: Source = Source()
-    kept: Kept = Kept()
+    kept: ReplicaFile = ReplicaFile()
     sent: Mark = (0, 0, 0)
     pending: Mark = (0, 0, 0)
     follows: bool = True
@@ -67,7 +67,7 @@ class ReplicaRecord(msgspec.Struct):
 
     machine: str = ""
     own: dict[str, Outbox] = {}
-    peers: dict[str, dict[str, Kept]] = {}
+    peers: dict[str, dict[str, ReplicaFile]] = {}
     machines: list[tuple[str, str, str, str]] = []
 
     def known_machines(self) -> list[TeamMachine]:

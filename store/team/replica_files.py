@@ -15,14 +15,14 @@ from typing import IO, Final
 from store.files import open_state, private_dir, sync_data, sync_dir, translated
 from store.journal_files import BINARY, write_lines
 from store.journal_lines import decode_line
-from store.team.record import Kept
+from store.team.record import ReplicaFile
 from workbench.errors import JournalError
 from workbench.ports import Entry
 
 _BLOCK: Final = 1 << 20
 
 
-def check_file(path: Path, known: Kept) -> Kept | None:
+def check_file(path: Path, known: ReplicaFile) -> ReplicaFile | None:
     """Return what is known of a replica's file if it still is so, None if its bytes are others.
 
     What a killed writer added is cut off; a file that was touched is read. Raises: JournalError.
@@ -43,7 +43,7 @@ def check_file(path: Path, known: Kept) -> Kept | None:
             return _kept(file, known.generation, known.size, known.crc, known.last)
 
 
-def extend_file(path: Path, known: Kept, lines: bytes) -> Kept:
+def extend_file(path: Path, known: ReplicaFile, lines: bytes) -> ReplicaFile:
     """Append lines to a replica's file that was checked. Raises: JournalError."""
     private_dir(path.parent)
     write_lines(path, lines, sync=True)
@@ -52,7 +52,7 @@ def extend_file(path: Path, known: Kept, lines: bytes) -> Kept:
         return _kept(file, known.generation, known.size + len(lines), crc, last)
 
 
-def put_file(path: Path, generation: int, blocks: Iterable[bytes]) -> Kept:
+def put_file(path: Path, generation: int, blocks: Iterable[bytes]) -> ReplicaFile:
     """Let blocks of lines be all of a replica's file: the old ones or all of these. Raises: JournalError."""
     beside = path.with_name(f".{path.name}.new")
     private_dir(path.parent)
@@ -120,6 +120,6 @@ def last_id(lines: bytes) -> str:
     return ""
 
 
-def _kept(file: IO[bytes], generation: int, size: int, crc: int, last: str) -> Kept:
+def _kept(file: IO[bytes], generation: int, size: int, crc: int, last: str) -> ReplicaFile:
     found = os.fstat(file.fileno())
-    return Kept(generation, size, crc, last, found.st_mtime_ns, found.st_ino)
+    return ReplicaFile(generation, size, crc, last, found.st_mtime_ns, found.st_ino)

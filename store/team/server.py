@@ -24,7 +24,7 @@ Mark = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class StreamHead:
     """How far a stream is: its bytes, their CRC-32, the id of the last entry ("" where there is none)."""
 
     generation: int = 0
@@ -37,9 +37,9 @@ class Head:
         """What identifies the bytes."""
         return self.generation, self.size, self.crc
 
-    def after(self, lines: bytes, last: str) -> Head:
+    def after(self, lines: bytes, last: str) -> StreamHead:
         """Return the head of the stream with lines appended."""
-        return Head(self.generation, self.size + len(lines), zlib.crc32(lines, self.crc), last)
+        return StreamHead(self.generation, self.size + len(lines), zlib.crc32(lines, self.crc), last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class TeamServer(Protocol):
         """Return the machines of the project, sorted by id."""
         ...
 
-    def heads(self) -> Mapping[StreamKey, Head]:
+    def heads(self) -> Mapping[StreamKey, StreamHead]:
         """Return how far each stream of each machine of the project is."""
         ...
 
@@ -90,11 +90,11 @@ class TeamServer(Protocol):
         """Return whole lines from byte `start`, `most` bytes or one line; empty at the end."""
         ...
 
-    def append(self, stream: str, start: int, lines: bytes) -> Head:
+    def append(self, stream: str, start: int, lines: bytes) -> StreamHead:
         """Append whole lines to a stream of the own machine. Raises: StreamMoved if it ends elsewhere."""
         ...
 
-    def replace(self, stream: str, lines: bytes) -> Head:
+    def replace(self, stream: str, lines: bytes) -> StreamHead:
         """Let lines be all of a stream of the own machine, one generation on."""
         ...
 

@@ -22,8 +22,8 @@ from store.journal_files import stream_path
 from store.team.former import last_common, lines_after
 from store.team.outbox import OwnStreams
 from store.team.record import (
-    Kept,
     Outbox,
+    ReplicaFile,
     ReplicaRecord,
     read_former,
     read_record,
@@ -39,7 +39,7 @@ from store.team.replicas import (
     raise_floor,
     replica_root,
 )
-from store.team.server import MOST, Head, MachineTaken, StreamKey, TeamServer
+from store.team.server import MOST, MachineTaken, StreamHead, StreamKey, TeamServer
 from workbench.errors import TeamError
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import is_id
@@ -144,7 +144,7 @@ class TeamReplicas:
             self._take_new_id(server, server.heads())
             server.register(self.machine, self._name)
 
-    def _is_written_by_another(self, heads: Mapping[StreamKey, Head]) -> bool:
+    def _is_written_by_another(self, heads: Mapping[StreamKey, StreamHead]) -> bool:
         """Whether the server has something of this machine that is neither here nor was sent from here."""
         own = self._own_streams()
         for (machine, stream), head in heads.items():
@@ -155,7 +155,7 @@ class TeamReplicas:
                     return True
         return False
 
-    def _take_new_id(self, server: TeamServer, heads: Mapping[StreamKey, Head]) -> None:
+    def _take_new_id(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead]) -> None:
         """Be another machine from now on, whose streams begin after what the old one's have of this one's.
 
         The new id counts once all that follows from it is written down.
@@ -177,15 +177,19 @@ class TeamReplicas:
         self._save()
         self.fill_outbox()
 
-    def _send(self, server: TeamServer, heads: Mapping[StreamKey, Head], done: Exchange) -> None:
+    def _send(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead], done: Exchange) -> None:
         total = sum(outbox.kept.size for outbox in self.record.own.values())
         before = 0
         for stream, outbox in tuple(self.record.own.items()):
-            for sent in self._send_stream(server, stream, heads.get((self.machine, stream), Head()), done):
+            for sent in self._send_stream(
+                server, stream, heads.get((self.machine, stream), StreamHead()), done
+            ):
                 self._progress("Sending", before + sent, total)
             before += outbox.kept.size
 
-    def _send_stream(self, server: TeamServer, stream: str, head: Head, done: Exchange) -> Iterator[int]:
+    def _send_stream(
+        self, server: TeamServer, stream: str, head: StreamHead, done: Exchange
+    ) -> Iterator[int]:
         """Send the rest of a stream, or all of it if it was written again; yield how many bytes are sent."""
         outbox, path = self.record.own[stream], self._own_streams().path(stream)
         follows = outbox.follows if head.mark == outbox.sent else file_begins(path, head.size, head.crc)
@@ -193,7 +197,7 @@ class TeamReplicas:
             start = head.size if follows else 0
             lines = read_lines(path, start, MOST)
             generation = head.generation if follows else head.generation + 1
-            pending = Head(generation, start, head.crc if follows else 0).after(lines, "")
+            pending = StreamHead(generation, start, head.crc if follows else 0).after(lines, "")
             self._remember(stream, sent=head, pending=pending, follows=follows)
             head = server.append(stream, start, lines) if follows else server.replace(stream, lines)
             if head.mark[1:] != pending.mark[1:]:
@@ -206,14 +210,14 @@ class TeamReplicas:
             yield head.size
         self._remember(stream, sent=head, pending=head, follows=True)
 
-    def _remember(self, stream: str, *, sent: Head, pending: Head, follows: bool) -> None:
+    def _remember(self, stream: str, *, sent: StreamHead, pending: StreamHead, follows: bool) -> None:
         known = self.record.own[stream]
         new = Outbox(known.source, known.kept, sent.mark, pending.mark, follows)
         if new != known:
             self.record.own = {**self.record.own, stream: new}
             self._save()
 
-    def _receive(self, server: TeamServer, heads: Mapping[StreamKey, Head], done: Exchange) -> None:
+    def _receive(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead], done: Exchange) -> None:
         theirs = {
             key: head
             for key, head in sorted(heads.items())
@@ -228,11 +232,11 @@ class TeamReplicas:
                 self._progress("Receiving", before + received, missing)
             before += behind
 
-    def _kept(self, key: StreamKey) -> Kept:
-        return self.record.peers.get(key[0], {}).get(key[1], Kept())
+    def _kept(self, key: StreamKey) -> ReplicaFile:
+        return self.record.peers.get(key[0], {}).get(key[1], ReplicaFile())
 
     def _receive_stream(
-        self, server: TeamServer, key: StreamKey, head: Head, done: Exchange
+        self, server: TeamServer, key: StreamKey, head: StreamHead, done: Exchange
     ) -> Iterator[int]:
         """Receive the rest of a stream, or all of it where the replica cannot be gone on with."""
         machine, stream = key
@@ -242,7 +246,7 @@ class TeamReplicas:
             self._keep(key, kept)
             return
         if kept is not None and not kept.size:
-            kept = Kept(head.generation)
+            kept = ReplicaFile(head.generation)
         if kept is None:
             done.notes.append(f"{self._about(key)} was damaged: it is fetched again")
         elif kept.generation == head.generation:
@@ -267,7 +271,7 @@ class TeamReplicas:
     def _fetch(self, server: TeamServer, key: StreamKey, path: Path, done: Exchange) -> None:
         """Fetch a stream whole, again if it is replaced meanwhile. Raises: TeamError."""
         for _ in range(3):
-            head = server.heads().get(key, Head())
+            head = server.heads().get(key, StreamHead())
             blocks = list(read_stream(server, *key, 0, head.size))
             kept = put_file(path, head.generation, blocks)
             self._split_former(key, path)
@@ -280,7 +284,7 @@ class TeamReplicas:
             hint="`workbench store verify` says where they differ; its machine can send it again.",
         )
 
-    def _keep(self, key: StreamKey, kept: Kept) -> None:
+    def _keep(self, key: StreamKey, kept: ReplicaFile) -> None:
         self.record.peers = {
             **self.record.peers,
             key[0]: {**self.record.peers.get(key[0], {}), key[1]: kept},

@@ -46,7 +46,7 @@ class IdSource:
             if self._process != os.getpid():
                 self._process, self._last = os.getpid(), -1
             drawn = max(self._milliseconds(), 0) << _RANDOM_BITS | int.from_bytes(self._entropy(10))
-            first = max(drawn, self._last + 1, _decode(after) + 1)
+            first = max(drawn, self._last + 1, _decode(after) + 1 if after else 0)
             self._last = first + count - 1
             if self._last > _LAST:
                 raise OverflowError("the clock is beyond what an id can hold")

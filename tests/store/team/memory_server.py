@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from store.team.replica_files import last_id
-from store.team.server import Head, MachineTaken, StreamKey, StreamMoved, TeamMachine
+from store.team.server import MachineTaken, StreamHead, StreamKey, StreamMoved, TeamMachine
 from workbench.errors import ServerUnreachable
 
 
@@ -26,10 +26,10 @@ class MemoryTeam:
         """Return a connection of a member."""
         return MemoryServer(self, member)
 
-    def head(self, key: StreamKey) -> Head:
+    def head(self, key: StreamKey) -> StreamHead:
         """Return how far a stream is."""
         lines = self.lines.get(key, b"")
-        return Head(self.generations.get(key, 0)).after(lines, last_id(lines))
+        return StreamHead(self.generations.get(key, 0)).after(lines, last_id(lines))
 
 
 class MemoryServer:
@@ -55,7 +55,7 @@ class MemoryServer:
         with _Call(self.team, "machines"):
             return [self.team.machines[key] for key in sorted(self.team.machines)]
 
-    def heads(self) -> Mapping[StreamKey, Head]:
+    def heads(self) -> Mapping[StreamKey, StreamHead]:
         """Return how far all streams are."""
         with _Call(self.team, "heads"):
             return {key: self.team.head(key) for key in self.team.lines}
@@ -67,7 +67,7 @@ class MemoryServer:
             end = rest.rfind(b"\n", 0, most) + 1
             return rest[: end or rest.find(b"\n") + 1]
 
-    def append(self, stream: str, start: int, lines: bytes) -> Head:
+    def append(self, stream: str, start: int, lines: bytes) -> StreamHead:
         """Append lines."""
         key = (self.machine, stream)
         with _Call(self.team, "append"):
@@ -77,7 +77,7 @@ class MemoryServer:
             self._put(key, before + lines)
         return self.team.head(key)
 
-    def replace(self, stream: str, lines: bytes) -> Head:
+    def replace(self, stream: str, lines: bytes) -> StreamHead:
         """Put a stream whole."""
         key = (self.machine, stream)
         with _Call(self.team, "replace"):
