@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from store.files import PRIVATE_FILE
 from workbench.errors import StoreBusy, StoreError
@@ -49,6 +49,38 @@ SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
 }
 _STAGED = "staged"
 _HOLDER = re.compile(r"held in (\S+) \(PID (\d+)\)")
+
+
+class Result(Protocol):
+    """The rows of a statement."""
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows, in tuples."""
+        ...
+
+    def fetchmany(self, size: int) -> list[Any]:
+        """Return the next rows, in tuples."""
+        ...
+
+    def fetchnumpy(self) -> dict[str, Any]:
+        """Return the columns by name, as NumPy's arrays."""
+        ...
+
+
+class Connection(Protocol):
+    """What the tables are read and written by: DuckDB's, or what does the same for another database."""
+
+    def execute(self, statement: str, parameters: object = ..., /) -> Result:
+        """Run a statement with values by place or by name."""
+        ...
+
+    def register(self, name: str, columns: Mapping[str, Any], /) -> object:
+        """Let statements read columns, NumPy's arrays by name, as a table."""
+        ...
+
+    def unregister(self, name: str, /) -> object:
+        """Forget the columns."""
+        ...
 
 
 class DamagedTables(Exception):
@@ -156,9 +188,7 @@ def _close_to_others(path: Path) -> None:
                 file.chmod(PRIVATE_FILE)
 
 
-def insert(
-    connection: DuckDBPyConnection, statement: str, columns: Mapping[str, tuple[str, Sequence[Any]]]
-) -> None:
+def insert(connection: Connection, statement: str, columns: Mapping[str, tuple[str, Sequence[Any]]]) -> None:
     """Run an INSERT … SELECT … FROM staged over columns of values, in bulk.
 
     `columns` maps a name to (NumPy's type, values); type `str` is text or None. About 0.5 µs a value, where
@@ -169,7 +199,7 @@ def insert(
 
 
 def select(
-    connection: DuckDBPyConnection,
+    connection: Connection,
     statement: str,
     columns: Mapping[str, tuple[str, Sequence[Any]]],
     parameters: Mapping[str, Any] | None = None,
@@ -180,9 +210,7 @@ def select(
 
 
 @contextlib.contextmanager
-def registered(
-    connection: DuckDBPyConnection, columns: Mapping[str, tuple[str, Sequence[Any]]]
-) -> Iterator[None]:
+def registered(connection: Connection, columns: Mapping[str, tuple[str, Sequence[Any]]]) -> Iterator[None]:
     """Let statements join `staged`, columns of values as for `insert`; without columns there is none."""
     if not columns:
         yield
@@ -297,16 +325,17 @@ def migration(filename: str, sql: str) -> Migration:
     return Migration(int(number), name, hashlib.sha256(sql.encode("utf-8")).hexdigest(), sql)
 
 
-def is_migrated(connection: DuckDBPyConnection) -> bool:
+def is_migrated(connection: Connection) -> bool:
     """Tell whether the database in use has the migrations of this program. Raises: duckdb.Error."""
-    return connection.execute(SELECT_RECORDS).fetchall() == _records(known())
+    return connection.execute(SELECT_RECORDS).fetchall() == records(known())
 
 
-def _records(migrations: Sequence[Migration]) -> list[tuple[int, str, str]]:
+def records(migrations: Sequence[Migration]) -> list[tuple[int, str, str]]:
+    """Return what `schema_migrations` holds of migrations."""
     return [(one.version, one.name, one.sha256) for one in migrations]
 
 
-def migrate(connection: DuckDBPyConnection, migrations: Sequence[Migration] | None = None) -> int:
+def migrate(connection: Connection, migrations: Sequence[Migration] | None = None) -> int:
     """Apply what is missing to the database in use, all of it or nothing; return how many those were.
 
     Raises: ForeignSchema if the database has others than the first ones of `migrations`; duckdb.Error.
@@ -323,7 +352,7 @@ def migrate(connection: DuckDBPyConnection, migrations: Sequence[Migration] | No
         else:
             connection.execute(CREATE_RECORDS)
         recorded = connection.execute(SELECT_RECORDS).fetchall()
-    if recorded != _records(wanted[: len(recorded)]):
+    if recorded != records(wanted[: len(recorded)]):
         raise ForeignSchema("the tables were made by another version of the program")
     missing = wanted[len(recorded) :]
     if missing:
@@ -334,18 +363,18 @@ def migrate(connection: DuckDBPyConnection, migrations: Sequence[Migration] | No
     return begun + len(missing)
 
 
-def _begin(connection: DuckDBPyConnection) -> int:
+def _begin(connection: Connection) -> int:
     """Make the tables of the first migrations, with their records, in half the time of one after another."""
     sql, count = first_schema()
     with _transaction(connection):
         connection.execute(sql)
-        values = [value for one in _records(known()[:count]) for value in one]
+        values = [value for one in records(known()[:count]) for value in one]
         connection.execute(INSERT_RECORD + ", (?, ?, ?)" * (count - 1), values)
     return count
 
 
 @contextlib.contextmanager
-def _transaction(connection: DuckDBPyConnection) -> Iterator[None]:
+def _transaction(connection: Connection) -> Iterator[None]:
     connection.execute("BEGIN")
     try:
         yield

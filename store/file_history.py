@@ -19,7 +19,7 @@ ORDER BY line, end_line DESC, name
 """
 SELECT_EDGES: Final = """
 SELECT kind, from_path = $path AS outwards, if(from_path = $path, to_path, from_path) AS other
-FROM artifact_edges WHERE from_path = $path OR to_path = $path ORDER BY ALL
+FROM artifact_edges WHERE from_path = $path OR to_path = $path ORDER BY kind, outwards, other
 """
 # A task that names an issue of this one, or is of its fingerprint, comes first.
 SELECT_SESSIONS: Final = """
@@ -28,7 +28,8 @@ WITH touched AS (
     WHERE file_path = $path AND event_type IN ('read', 'edit') GROUP BY session_id
 ), causes AS (
     SELECT session_id, coalesce(max(commit_sha), '') AS commit_sha, coalesce(max(rationale), '') AS rationale,
-        coalesce(list_sort(list(DISTINCT issue_ref) FILTER (issue_ref IS NOT NULL)), []) AS issues
+        coalesce(array_agg(DISTINCT issue_ref ORDER BY issue_ref) FILTER (issue_ref IS NOT NULL), [])
+            AS issues
     FROM causal_links WHERE change_path = $path GROUP BY session_id
 )
 SELECT session_id, task_text, started_at, outcome, source, edited, coalesce(commit_sha, ''),
@@ -51,14 +52,14 @@ WITH edited AS (
     WHERE event_type = 'edit' AND file_path IS NOT NULL
 ), ours AS (SELECT session_id FROM edited WHERE file_path = $path),
 small AS (
-    SELECT session_id FROM edited WHERE session_id IN (FROM ours)
+    SELECT session_id FROM edited WHERE session_id IN (SELECT session_id FROM ours)
     GROUP BY session_id HAVING count(*) <= $most
 ), together AS (
     SELECT file_path, count(*) AS times FROM edited
-    WHERE session_id IN (FROM small) AND file_path <> $path GROUP BY file_path
+    WHERE session_id IN (SELECT session_id FROM small) AND file_path <> $path GROUP BY file_path
 )
 SELECT file_path, times,
-    times / (SELECT count(*) FROM ours) AS share,
+    times::DOUBLE / (SELECT count(*) FROM ours) AS share,
     (SELECT count(*) FROM edited WHERE edited.file_path = together.file_path) AS edited
 FROM together ORDER BY times DESC, file_path LIMIT $limit
 """

@@ -46,9 +46,9 @@ WHERE NOT starts_with(stage, $lock) GROUP BY operation, stage ORDER BY operation
 SELECT_WAITS: Final = """
 SELECT '' AS name, count(*) AS calls, quantile_cont(coalesce(stages[$locks], 0), [0.5, 0.95]),
     max(coalesce(stages[$locks], 0))
-FROM metrics WHERE "at" >= $since HAVING calls > 0
+FROM metrics WHERE "at" >= $since HAVING count(*) > 0
 UNION ALL
-SELECT stage[length($lock) + 1 :] AS name, count(*), quantile_cont(stages[stage], [0.5, 0.95]),
+SELECT substr(stage, length($lock) + 1) AS name, count(*), quantile_cont(stages[stage], [0.5, 0.95]),
     max(stages[stage])
 FROM (SELECT stages, unnest(map_keys(stages)) AS stage FROM metrics WHERE "at" >= $since)
 WHERE starts_with(stage, $lock) GROUP BY stage ORDER BY name

@@ -15,7 +15,7 @@ from workbench.ports import Entry
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 
 # Raised when the same entries give other rows than before: tables made by another number are made again.
@@ -31,15 +31,19 @@ SELECT_FINGERPRINT: Final = "SELECT fingerprint FROM projected"
 INSERT_FINGERPRINT: Final = "INSERT INTO projected VALUES (?)"
 SELECT_APPLIED: Final = "SELECT origin, stream, position, head FROM applied"
 # The beginning of a stream may have been applied as nothing; afterwards an UPDATE takes a third of the time.
-PUT_APPLIED: Final = "INSERT OR REPLACE INTO applied VALUES ($origin, $stream, $position, $head)"
+PUT_APPLIED: Final = """
+INSERT INTO applied VALUES ($origin, $stream, $position, $head)
+ON CONFLICT (origin, stream) DO UPDATE SET position = excluded.position, head = excluded.head
+"""
 UPDATE_APPLIED: Final = """
 UPDATE applied SET position = $position, head = $head WHERE origin = $origin AND stream = $stream
 """
 PUT_COUNTS: Final = """
 INSERT INTO stream_counts VALUES ($origin, $stream, $entries, $unknown, $rejected, $quarantined)
 ON CONFLICT (origin, stream) DO UPDATE SET
-    entries = entries + excluded.entries, unknown = unknown + excluded.unknown,
-    rejected = rejected + excluded.rejected, quarantined = quarantined + excluded.quarantined
+    entries = stream_counts.entries + excluded.entries, unknown = stream_counts.unknown + excluded.unknown,
+    rejected = stream_counts.rejected + excluded.rejected,
+    quarantined = stream_counts.quarantined + excluded.quarantined
 """
 ADD_COUNTS: Final = """
 UPDATE stream_counts SET entries = entries + $entries, unknown = unknown + $unknown,
@@ -48,7 +52,7 @@ WHERE origin = $origin AND stream = $stream
 """
 INSERT_REJECTED: Final = "INSERT INTO rejected VALUES (?, ?, ?, ?, ?)"
 FORGET_METRICS: Final = (
-    "TRUNCATE metrics",
+    "DELETE FROM metrics",
     "DELETE FROM applied WHERE stream = 'metrics' OR stream LIKE 'metrics-%'",
     "DELETE FROM stream_counts WHERE stream = 'metrics' OR stream LIKE 'metrics-%'",
     "DELETE FROM rejected WHERE stream = 'metrics' OR stream LIKE 'metrics-%'",
@@ -157,7 +161,7 @@ def caught_up(rounds: Iterable[Round]) -> CatchUp:
     )
 
 
-def project(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal], limit: int) -> Round:
+def project(connection: Connection, journals: Mapping[str, FileJournal], limit: int) -> Round:
     """Project at most `limit` entries, at least one where there is one, in one transaction.
 
     Raises: Replaced, ForeignSchema if the tables must be rebuilt; duckdb.Error; JournalError; StoreBusy.
@@ -184,7 +188,7 @@ def project(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal],
 
 
 def is_current(
-    connection: DuckDBPyConnection,
+    connection: Connection,
     journals: Mapping[str, FileJournal],
     sizes: Mapping[tuple[str, str], int],
 ) -> bool:
@@ -208,7 +212,7 @@ def fingerprint(journal: FileJournal, stream: str, position: int) -> str:
     return hashlib.blake2b(beginning, digest_size=8).hexdigest()
 
 
-def _projector(origin: str, stream: str) -> Callable[[DuckDBPyConnection], Projector] | None:
+def _projector(origin: str, stream: str) -> Callable[[Connection], Projector] | None:
     if stream == rules.STREAM:
         return lambda connection: rules.RuleProjector(connection, origin, int(origin == HOME))
     if stream == rows.USAGE:
@@ -232,7 +236,7 @@ def _is_metrics(stream: str) -> bool:
     return stream == rows.METRICS or stream.startswith(f"{rows.METRICS}-")
 
 
-def _check_fingerprint(connection: DuckDBPyConnection) -> None:
+def _check_fingerprint(connection: Connection) -> None:
     recorded = connection.execute(SELECT_FINGERPRINT).fetchall()
     if not recorded:
         connection.execute(INSERT_FINGERPRINT, [PROJECTION])
@@ -240,7 +244,7 @@ def _check_fingerprint(connection: DuckDBPyConnection) -> None:
         raise ForeignSchema("the tables were projected by another version of the program")
 
 
-def _pending(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal]) -> list[_Pending]:
+def _pending(connection: Connection, journals: Mapping[str, FileJournal]) -> list[_Pending]:
     applied = _applied(connection)
     replaced = [
         key for key, (position, head) in applied.items() if not _is_same(journals, key, position, head)
@@ -256,7 +260,7 @@ def _pending(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal]
     return list(_unapplied(journals, {key: position for key, (position, _) in applied.items()}))
 
 
-def _applied(connection: DuckDBPyConnection) -> dict[tuple[str, str], tuple[int, str]]:
+def _applied(connection: Connection) -> dict[tuple[str, str], tuple[int, str]]:
     rows = connection.execute(SELECT_APPLIED).fetchall()
     return {(origin, stream): (position, head) for origin, stream, position, head in rows}
 
@@ -283,7 +287,7 @@ def _unapplied(
 
 
 def _apply(
-    connection: DuckDBPyConnection, journal: FileJournal, pending: _Pending, limit: int
+    connection: Connection, journal: FileJournal, pending: _Pending, limit: int
 ) -> tuple[RoundTally, int]:
     """Project up to `limit` entries of a stream; return the tally and the offset where it stopped."""
     make = _projector(pending.origin, pending.stream)
@@ -318,9 +322,7 @@ def _apply(
     return tally, position
 
 
-def _record(
-    connection: DuckDBPyConnection, pending: _Pending, tally: RoundTally, position: int, head: str
-) -> None:
+def _record(connection: Connection, pending: _Pending, tally: RoundTally, position: int, head: str) -> None:
     stream = {"origin": pending.origin, "stream": pending.stream}
     put, add = (UPDATE_APPLIED, ADD_COUNTS) if pending.start else (PUT_APPLIED, PUT_COUNTS)
     connection.execute(put, {**stream, "position": position, "head": head})

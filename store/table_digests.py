@@ -6,11 +6,11 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 # Tables that no journal feeds (artifacts, edges, symbols) are not projections of journals.
 PROJECTED: Final = {
-    "applied": "SELECT origin, stream, position, head FROM applied ORDER BY ALL",
+    "applied": "SELECT origin, stream, position, head FROM applied ORDER BY origin, stream",
     "corrections": "SELECT * FROM corrections ORDER BY origin, stream, position",
     "causal_links": "SELECT * FROM causal_links ORDER BY id",
     "episode_events": "SELECT * FROM episode_events ORDER BY id",
@@ -24,7 +24,7 @@ PROJECTED: Final = {
     "metrics": "SELECT * FROM metrics ORDER BY id",
     "model_provenance": "SELECT * FROM model_provenance ORDER BY model_id",
     "model_registry": "SELECT * FROM model_registry ORDER BY model_id",
-    "rejected": "SELECT * FROM rejected ORDER BY ALL",
+    "rejected": "SELECT * FROM rejected ORDER BY origin, stream, position",
     "rule_breaches": "SELECT * FROM rule_breaches ORDER BY session_id, rule_id, call",
     "rule_clocks": "SELECT * FROM rule_clocks ORDER BY origin",
     "rule_conflicts": "SELECT * FROM rule_conflicts ORDER BY id",
@@ -37,19 +37,19 @@ PROJECTED: Final = {
     "segment_uses": "SELECT * FROM segment_uses ORDER BY position, segment_id",
     "segments": "SELECT * FROM segments ORDER BY segment_id",
     "session_counts": "SELECT * FROM session_counts ORDER BY session_id",
-    "stream_counts": "SELECT * FROM stream_counts ORDER BY ALL",
+    "stream_counts": "SELECT * FROM stream_counts ORDER BY origin, stream",
     "task_file_affinity": "SELECT * FROM task_file_affinity ORDER BY task_fingerprint, file_path",
 }
 
 _ROWS = 5_000
 
 
-def digests(connection: DuckDBPyConnection) -> dict[str, str]:
+def digests(connection: Connection) -> dict[str, str]:
     """Return a hash of each projected table's rows, in the order of their keys."""
     return {table: _digest(connection, statement) for table, statement in PROJECTED.items()}
 
 
-def _digest(connection: DuckDBPyConnection, statement: str) -> str:
+def _digest(connection: Connection, statement: str) -> str:
     digest = hashlib.sha256()
     cursor = connection.execute(statement)
     while rows := cursor.fetchmany(_ROWS):

@@ -37,7 +37,7 @@ from workbench.lists.tables import TableRebuild
 from workbench.ports import Clock
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 
 FILE: Final = "tables.duckdb"
@@ -74,7 +74,7 @@ class Tables:
         self._mutex = threading.RLock()
         self._caught_up: dict[tuple[str, str], int] = {}
         self._settled: Mapping[tuple[str, str], int] | None = None
-        self._reading: DuckDBPyConnection | None = None
+        self._reading: Connection | None = None
         self.latest_rebuild: TableRebuild | None = None
         """The last rebuild by this process, also while it goes on."""
 
@@ -110,7 +110,7 @@ class Tables:
         """Return the rows of a SELECT over tables that are up to date. Raises: StoreError, StoreBusy."""
         return self.read(lambda connection: connection.execute(statement, parameters).fetchall())
 
-    def read(self, work: Callable[[DuckDBPyConnection], T]) -> T:
+    def read(self, work: Callable[[Connection], T]) -> T:
         """Return what `work` reads from tables that are up to date; it may be called twice.
 
         What `work` reads of these tables in turn is of the same state. Raises: StoreError, StoreBusy.
@@ -142,8 +142,9 @@ class Tables:
 
         Where many write, each question of its own would wait for its own turn. Raises: StoreError, StoreBusy.
         """
+        sizes = self._sizes()
         self.catch_up()
-        self._settled = dict(self._caught_up)
+        self._settled = sizes
         try:
             yield
         finally:
@@ -170,7 +171,7 @@ class Tables:
             if self.read(artifacts.states) == current:
                 return 0
 
-            def work(connection: DuckDBPyConnection) -> int:
+            def work(connection: Connection) -> int:
                 known = artifacts.states(connection)
                 gone = sorted(known.keys() - current.keys())
                 changed = sorted(path for path, state in current.items() if known.get(path) != state)
@@ -179,7 +180,7 @@ class Tables:
 
             return self.write(work)
 
-    def write(self, work: Callable[[DuckDBPyConnection], T]) -> T:
+    def write(self, work: Callable[[Connection], T]) -> T:
         """Return what `work` does, in one transaction, to tables that no journal is behind.
 
         Raises: StoreError, StoreBusy.
@@ -256,13 +257,13 @@ class Tables:
         return self._read_current(lambda _: None, sizes) is not None
 
     def _read_current(
-        self, work: Callable[[DuckDBPyConnection], T], sizes: Mapping[tuple[str, str], int]
+        self, work: Callable[[Connection], T], sizes: Mapping[tuple[str, str], int]
     ) -> tuple[T] | None:
         """Return what `work` reads, None if the tables hold less of the journals, whoever projected it."""
         if not self.path.exists():
             return None
 
-        def current(connection: DuckDBPyConnection) -> tuple[T] | None:
+        def current(connection: Connection) -> tuple[T] | None:
             if sizes != self._caught_up:
                 if not (is_migrated(connection) and projector.is_current(connection, self._journals, sizes)):
                     return None
@@ -280,7 +281,7 @@ class Tables:
             migrate(connection)
             return projector.project(connection, self._journals, ROUND)
 
-    def _read(self, work: Callable[[DuckDBPyConnection], T]) -> T:
+    def _read(self, work: Callable[[Connection], T]) -> T:
         self._kept.prepare()
         with (
             self._lock.shared(),
@@ -306,7 +307,7 @@ class Tables:
             remove(fresh)
             rounds: list[Round] = []
             try:
-                self._project_all(fresh, rounds)
+                self._project_all(lambda: self._round(fresh), rounds)
                 if former is not None:
                     held.enter_context(self._lock.exclusive())
                     self._finish_beside(fresh, rounds, former)
@@ -330,17 +331,18 @@ class Tables:
         """Project what was written meanwhile; begin again where journals are not those that were read."""
         if is_open(self.path, former):  # else they were purged, or damaged and rebuilt
             with contextlib.suppress(Replaced):
-                self._project_all(fresh, rounds)
+                self._project_all(lambda: self._round(fresh), rounds)
                 return
         remove(fresh)
         rounds.clear()
-        self._project_all(fresh, rounds)
+        self._project_all(lambda: self._round(fresh), rounds)
 
-    def _project_all(self, fresh: Path, rounds: list[Round]) -> None:
+    def _project_all(self, project: Callable[[], Round], rounds: list[Round]) -> None:
+        """Project round by round until no entry is left."""
         more = True
         while more:
-            rounds.append(self._round(fresh))
+            rounds.append(project())
             more = rounds[-1].more
-            if self.latest_rebuild is not None:
+            if self.latest_rebuild is not None and not self.latest_rebuild.over:
                 done = self.latest_rebuild.done + sum(tally.bytes for tally in rounds[-1].tallies)
                 self.latest_rebuild = replace(self.latest_rebuild, done=done)

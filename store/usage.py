@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from workbench.records.usage import FileTouch, Handover, RuleBreach, UsageRecords
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
+    from store.duck import Connection
     from store.tables import Tables
 
 T = TypeVar("T")
@@ -18,7 +17,7 @@ T = TypeVar("T")
 SELECT_HANDOVERS: Final = """
 WITH started AS (
     SELECT coalesce(nullif(parent_session, ''), session_id) AS session, min(started_at) AS began
-    FROM episodes JOIN episode_sources USING (session_id) WHERE source <> 'git' GROUP BY ALL
+    FROM episodes JOIN episode_sources USING (session_id) WHERE source <> 'git' GROUP BY session
 )
 SELECT CASE WHEN session_id <> '' THEN session_id WHEN began <= "at" + $patience THEN session ELSE '' END,
     agent, event, files, passages, matched, tokens, why, subagent, variant, seen, "at", "by"
@@ -46,7 +45,7 @@ ORDER BY session, started_at, session_id
 """
 SELECT_LOADED: Final = """
 SELECT DISTINCT session_id, file FROM loaded_instructions
-WHERE session_id IN (SELECT unnest($sessions)) ORDER BY ALL
+WHERE session_id IN (SELECT unnest($sessions)) ORDER BY session_id, file
 """
 SELECT_BREACHES: Final = """
 SELECT session_id, rule_id, decision, "at" FROM rule_breaches
@@ -66,7 +65,7 @@ def usage_records(tables: Tables, since: float, *, patience: float) -> UsageReco
     return tables.read(lambda connection: _records(connection, since, patience))
 
 
-def _records(connection: DuckDBPyConnection, since: float, patience: float) -> UsageRecords:
+def _records(connection: Connection, since: float, patience: float) -> UsageRecords:
     def rows(statement: str, **given: object) -> list[Any]:
         return connection.execute(statement, given).fetchall()
 

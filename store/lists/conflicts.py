@@ -36,14 +36,14 @@ from workbench.records.conflicts import ConflictKind, Evidence, Suggestion
 from workbench.records.conversion import convert
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 OPEN: Final = """
 gone_at IS NULL AND CASE "of" WHEN 'rule' THEN id NOT IN (SELECT id FROM rule_conflicts)
     AND left_id IN (SELECT id FROM rules WHERE enabled) AND right_id IN (SELECT id FROM rules WHERE enabled)
 ELSE id NOT IN (SELECT id FROM learning_conflicts WHERE settled)
-    AND (left_id, left_text) IN (SELECT (id, text) FROM learnings WHERE state = 'live')
-    AND (right_id, right_text) IN (SELECT (id, text) FROM learnings WHERE state = 'live')
+    AND (left_id, left_text) IN (SELECT id, text FROM learnings WHERE state = 'live')
+    AND (right_id, right_text) IN (SELECT id, text FROM learnings WHERE state = 'live')
 END
 """
 
@@ -100,7 +100,10 @@ SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
 }
 
 SELECT_DIGEST: Final = 'SELECT digest FROM conflict_searches WHERE "of" = $of'
-PUT_DIGEST: Final = "INSERT OR REPLACE INTO conflict_searches VALUES ($of, $digest)"
+PUT_DIGEST: Final = """
+INSERT INTO conflict_searches VALUES ($of, $digest)
+ON CONFLICT ("of") DO UPDATE SET digest = excluded.digest
+"""
 DELETE_DIGEST: Final = 'DELETE FROM conflict_searches WHERE "of" = $of'
 DELETE_GONE: Final = 'DELETE FROM conflicts WHERE "of" = $of AND gone_at < $since'
 MARK_OTHERS: Final = """
@@ -172,7 +175,7 @@ class ConflictTable:
             return
         now, ids = self._clock.now(), [storable(one.id) for one in found]
 
-        def work(connection: DuckDBPyConnection) -> None:
+        def work(connection: Connection) -> None:
             connection.execute(DELETE_GONE, {"of": of, "since": now - _DAY})
             connection.execute(MARK_OTHERS, {"of": of, "now": now, "ids": ids})
             _put(connection, found)
@@ -183,7 +186,7 @@ class ConflictTable:
     def amend(self, of: str, found: Sequence[ConflictRow], gone: Sequence[str]) -> None:
         """Have the list say what is known of a few pairs without a search. Raises: StoreError, StoreBusy."""
 
-        def work(connection: DuckDBPyConnection) -> None:
+        def work(connection: Connection) -> None:
             connection.execute(MARK_GONE, {"of": of, "now": self._clock.now(), "ids": list(gone)})
             _put(connection, found)
             connection.execute(DELETE_DIGEST, {"of": of})
@@ -191,7 +194,7 @@ class ConflictTable:
         self._tables.write(work)
 
 
-def _put(connection: DuckDBPyConnection, found: Sequence[ConflictRow]) -> None:
+def _put(connection: Connection, found: Sequence[ConflictRow]) -> None:
     rows = [_row(one) for one in found]
     if rows:
         insert(

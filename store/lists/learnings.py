@@ -37,7 +37,7 @@ _PAIRED: Final = f"""CASE
         THEN 'duplicate' END"""
 _URGENCY: Final = f"""CASE WHEN state = 'live' THEN least(
     list_position({_names(WHYS)}, {_OWN}), list_position({_names(WHYS)}, {_PAIRED})) END"""
-_WHY: Final = f"{_names(WHYS)}[{_URGENCY}]"
+_WHY: Final = f"list_extract({_names(WHYS)}, {_URGENCY})"
 
 FIELDS: Final = {
     "text": FieldColumn("text"),
@@ -87,7 +87,7 @@ SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
 
 def learning_list(tables: Tables, clock: Clock) -> SqlList[LearningRow]:
     """Return the learnings, live or not; ages are counted up to now."""
-    row = f"body::VARCHAR, coalesce({_WHY}, ''), contradictions, {_AGE}, {_HEARD}"
+    row = f"body, coalesce({_WHY}, ''), contradictions, {_AGE}, {_HEARD}"
     columns = ListColumns(LEARNINGS, "FROM learnings", FIELDS, SORTS, row, _learning)
     return SqlList(tables, columns, lambda: {"now": clock.now()})
 

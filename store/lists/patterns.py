@@ -14,6 +14,12 @@ from typing import Final
 from workbench.records.dataclass import dataclass
 
 
+class Pattern(str):
+    """A value of a statement that is a pattern: a database with other expressions writes it its own way."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Alphabet:
     """Letters and digits, and blanks, for the inside of a set."""
@@ -24,7 +30,7 @@ class Alphabet:
 
 UNICODE: Final = Alphabet(r"\p{L}\p{N}", r"\s\x0b\x1c-\x1f\x{85}\p{Z}")
 ENGLISH: Final = Alphabet("A-Za-z0-9", r"\s\x0b\x1c-\x1f")
-NOT_ENGLISH: Final = (
+NOT_ENGLISH: Final = Pattern(
     r"[^\x00-\x7f\x{2010}-\x{2027}\x{2190}-\x{22ff}\x{2500}-\x{2775}\x{fe0f}\x{1f300}-\x{1faff}]"
 )
 """What is in texts that ENGLISH is not enough for; dashes, quotation marks, arrows and emoji are not."""

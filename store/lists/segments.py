@@ -60,7 +60,7 @@ SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
     "merged": (("merged", False), ("shown", False)),
 }
 _ROW: Final = f"""segment_id, session_id, left(text, {PREVIEW}), type, "timestamp", stashed_at, tokens, topic,
-    source, "references", embedding_model, expires_at, protected, project_id, metadata::VARCHAR, digest,
+    source, "references", embedding_model, expires_at, protected, project_id, metadata, digest,
     {_AGE}, {_EXPIRED}, shown, merged"""
 
 

@@ -25,8 +25,7 @@ from workbench.lists.tables import (
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
+    from store.duck import Connection, Result
     from workbench.ports import Int64
 
 RowT = TypeVar("RowT")
@@ -118,7 +117,7 @@ class SqlList(Generic[RowT]):
         keys = self._keys(query)
         names = ", ".join(f"k{at}" for at in range(len(keys)))
 
-        def work(connection: DuckDBPyConnection) -> tuple[int, list[Any], list[Any]]:
+        def work(connection: Connection) -> tuple[int, list[Any], list[Any]]:
             parameters = self._parameters(self._letters(connection, query))
             matched = self._matched(query, parameters, within, keys)
             after = "true" if place is None else _after(place, keys, parameters)
@@ -144,7 +143,7 @@ class SqlList(Generic[RowT]):
         keys, ranked = self._keys(query), query.filter.ranks
         score = "score" if ranked else "0"
 
-        def work(connection: DuckDBPyConnection) -> Order:
+        def work(connection: Connection) -> Order:
             parameters = self._parameters(self._letters(connection, query))
             matched = self._matched(query, parameters, within, keys)
             statement = SELECT_ORDER.format(matched=matched, score=score, order=_order(keys))
@@ -182,7 +181,7 @@ class SqlList(Generic[RowT]):
         statement = SELECT_NUMBERS.format(source=columns.source, visible=columns.visible)
         ids = {"id": ("str", identifiers)}
 
-        def work(connection: DuckDBPyConnection) -> Int64:
+        def work(connection: Connection) -> Int64:
             with registered(connection, ids):
                 found: Int64 = _execute(connection, statement, self._given()).fetchnumpy()["number"]
                 return found
@@ -202,7 +201,7 @@ class SqlList(Generic[RowT]):
         columns = {name: self._columns.fields[name] for name in asked}
         wanted = ", ".join(f"{one.counted or one.sql} AS f{at}" for at, one in enumerate(columns.values()))
 
-        def work(connection: DuckDBPyConnection) -> list[Any]:
+        def work(connection: Connection) -> list[Any]:
             parameters = self._parameters(self._letters(connection, query))
             matched = self._matched(query, parameters, within, (), wanted)
             each = " UNION ALL ".join(
@@ -229,7 +228,7 @@ class SqlList(Generic[RowT]):
             chosen = ((_MATCH, True), *chosen)
         return (*self._columns.ahead, *chosen, ("id", False))
 
-    def _letters(self, connection: DuckDBPyConnection, query: ListQuery) -> Alphabet:
+    def _letters(self, connection: Connection, query: ListQuery) -> Alphabet:
         """Return the letters of what is listed, as far as a query asks for words."""
         if not query.filter.ranks:
             return ENGLISH
@@ -269,7 +268,7 @@ class SqlList(Generic[RowT]):
         """Return the values that decide whether a row asked for by its number is still there."""
         return self._given()
 
-    def _select(self, connection: DuckDBPyConnection, numbers: Sequence[int]) -> list[Any]:
+    def _select(self, connection: Connection, numbers: Sequence[int]) -> list[Any]:
         if not len(numbers):
             return []
         columns = self._columns
@@ -282,7 +281,7 @@ class SqlList(Generic[RowT]):
         return {row[0]: self._columns.decode(row[1:]) for row in selected}
 
 
-def _execute(connection: DuckDBPyConnection, statement: str, values: Mapping[str, Any]) -> DuckDBPyConnection:
+def _execute(connection: Connection, statement: str, values: Mapping[str, Any]) -> Result:
     """Run a statement with those of the values that it names: DuckDB refuses any other."""
     return connection.execute(
         statement, {name: value for name, value in values.items() if f"${name}" in statement}
@@ -314,4 +313,4 @@ def _values(name: str, label: str, column: FieldColumn, parameters: Parameters) 
         each = f"SELECT unnest({name}) AS value FROM matched"
     else:
         each = f"SELECT {name} AS value FROM matched"
-    return f"SELECT {shown} AS field, value::VARCHAR AS value FROM ({each}) WHERE value <> ''"
+    return f"SELECT {shown} AS field, value::VARCHAR AS value FROM ({each}) WHERE value::VARCHAR <> ''"

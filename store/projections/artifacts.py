@@ -9,7 +9,7 @@ from store.duck import insert
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 FILE_COLUMNS: Final = {
     "path": "str",
@@ -36,11 +36,14 @@ SYMBOL_COLUMNS: Final = {
 SELECT_STATES: Final = "SELECT path, content_hash, mtime_ns FROM artifacts"
 DELETE_ARTIFACTS: Final = "DELETE FROM artifacts WHERE path IN (SELECT path FROM staged)"
 DELETE_SYMBOLS: Final = "DELETE FROM symbols WHERE path IN (SELECT path FROM staged)"
-DELETE_EDGES: Final = "TRUNCATE artifact_edges"
+DELETE_EDGES: Final = "DELETE FROM artifact_edges"
 # A key that was deleted cannot come again in the same transaction.
 INSERT_ARTIFACTS: Final = """
-INSERT OR REPLACE INTO artifacts
+INSERT INTO artifacts
 SELECT path, language, role, size, mtime_ns, content_hash, lines, tokens FROM staged
+ON CONFLICT (path) DO UPDATE SET
+    language = excluded.language, role = excluded.role, size = excluded.size, mtime_ns = excluded.mtime_ns,
+    content_hash = excluded.content_hash, lines = excluded.lines, tokens = excluded.tokens
 """
 INSERT_EDGES: Final = "INSERT INTO artifact_edges SELECT from_path, to_path, kind FROM staged"
 INSERT_SYMBOLS: Final = """
@@ -61,13 +64,13 @@ class Artifacts:
     edges: Columns
 
 
-def states(connection: DuckDBPyConnection) -> dict[str, tuple[str, int]]:
+def states(connection: Connection) -> dict[str, tuple[str, int]]:
     """Return which files the tables hold, as of which content."""
     rows = connection.execute(SELECT_STATES).fetchall()
     return {path: (digest, changed) for path, digest, changed in rows}
 
 
-def update(connection: DuckDBPyConnection, gone: Sequence[str], found: Artifacts) -> None:
+def update(connection: Connection, gone: Sequence[str], found: Artifacts) -> None:
     """Take files out and put others in or in place of what was there, with their symbols; all edges again."""
     changed = found.files["path"]
     _delete(connection, DELETE_ARTIFACTS, gone)
@@ -82,6 +85,6 @@ def update(connection: DuckDBPyConnection, gone: Sequence[str], found: Artifacts
             insert(connection, statement, {name: (kind, values[name]) for name, kind in columns.items()})
 
 
-def _delete(connection: DuckDBPyConnection, statement: str, paths: Sequence[str]) -> None:
+def _delete(connection: Connection, statement: str, paths: Sequence[str]) -> None:
     if paths:
         insert(connection, statement, {"path": ("str", paths)})

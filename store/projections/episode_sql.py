@@ -11,7 +11,7 @@ CREATE OR REPLACE TEMP TABLE touched_sessions (session_id VARCHAR)
 TOUCH_SESSIONS: Final = "INSERT INTO temp.touched_sessions SELECT session_id FROM staged"
 TOUCH: Final = """
 INSERT INTO temp.touched_fingerprints
-SELECT DISTINCT task_fingerprint FROM episodes SEMI JOIN staged USING (session_id)
+SELECT DISTINCT task_fingerprint FROM episodes WHERE session_id IN (SELECT session_id FROM staged)
 """
 DELETE_EPISODES: Final = "DELETE FROM episodes USING staged WHERE episodes.session_id = staged.session_id"
 DELETE_TOLD: Final = """
@@ -26,7 +26,8 @@ FROM (
     FROM (
         SELECT session_id, id, json_extract_string(payload_json, '$.outcome') AS outcome,
             json_extract_string(payload_json, '$.rationale') AS rationale
-        FROM episode_events SEMI JOIN staged USING (session_id) WHERE event_type = 'feedback'
+        FROM episode_events
+        WHERE event_type = 'feedback' AND session_id IN (SELECT session_id FROM staged)
     ) GROUP BY session_id
 ) AS judged
 """
@@ -105,10 +106,10 @@ INSERT_COUNTS: Final = """
 INSERT INTO session_counts
 SELECT session_id, count(DISTINCT file_path) FILTER (event_type = 'read'),
     count(DISTINCT file_path) FILTER (event_type = 'edit'), count(*), max("timestamp"),
-    coalesce(list_sort(list(DISTINCT file_path) FILTER (
+    coalesce(array_agg(DISTINCT file_path ORDER BY file_path) FILTER (
         event_type IN ('read', 'edit') AND file_path IS NOT NULL
-    )), [])
-FROM episode_events SEMI JOIN temp.touched_sessions USING (session_id) GROUP BY session_id
+    ), [])
+FROM episode_events WHERE session_id IN (SELECT session_id FROM temp.touched_sessions) GROUP BY session_id
 """
 DELETE_AFFINITY: Final = """
 DELETE FROM task_file_affinity
@@ -124,15 +125,16 @@ uses AS (
         max((event_type = 'edit' AND outcome = 'success')::INTEGER) AS is_success,
         max((event_type = 'edit' AND outcome = 'failed')::INTEGER) AS is_failed,
         max("timestamp") AS last_seen
-    FROM episode_events JOIN episodes USING (session_id) SEMI JOIN touched USING (task_fingerprint)
+    FROM episode_events JOIN episodes USING (session_id)
     WHERE event_type IN ('read', 'edit') AND file_path IS NOT NULL
-    GROUP BY ALL
+        AND task_fingerprint IN (SELECT task_fingerprint FROM touched)
+    GROUP BY task_fingerprint, file_path, session_id
 ),
 counts AS (
     SELECT task_fingerprint, file_path, sum(is_read)::BIGINT AS reads, sum(is_edit)::BIGINT AS edits,
         sum(is_success)::BIGINT AS success_edits, sum(is_failed)::BIGINT AS failed_edits,
         max(last_seen) AS last_seen
-    FROM uses GROUP BY ALL
+    FROM uses GROUP BY task_fingerprint, file_path
 )
 SELECT task_fingerprint, file_path, reads, edits, success_edits, last_seen,
     ((edits + success_edits - 0.5::DOUBLE * failed_edits + 0.3::DOUBLE * reads)

@@ -58,7 +58,7 @@ from workbench.records.conversion import convert
 from workbench.records.episodes import ChangeKind, Outcome
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 STREAM: Final = "sessions"
 # An episode that names more issues is linked to the first ones: ids of links need a fixed room a change.
@@ -68,7 +68,7 @@ MAX_ISSUES: Final = 8
 class EpisodeProjector:
     """Holds back rows of the history tables. `connection` has the tables in use, inside a transaction."""
 
-    def __init__(self, connection: DuckDBPyConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._handlers: dict[str, Callable[[int, Entry], None]] = {
             "episode.imported": self._imported,

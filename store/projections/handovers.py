@@ -14,7 +14,7 @@ from workbench.ports import Entry
 from workbench.records.conversion import convert
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 STREAM: Final = "handovers"
 
@@ -72,7 +72,7 @@ class HandoverProjector:
 
     kinds = frozenset({"handover.given", "handover.instructions", "handover.lost", "handover.broken"})
 
-    def __init__(self, connection: DuckDBPyConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._given: list[Row] = []
         self._loaded: list[Row] = []

@@ -30,7 +30,7 @@ from workbench.records.learnings import (
 )
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 PREFIX: Final = "memory/"
 
@@ -57,8 +57,11 @@ SELECT max(moment) FROM (
 # Of one conflict the latest word counts. `staged` has one row a conflict.
 SELECT_SETTLED: Final = "SELECT id, learning_conflicts.moment FROM learning_conflicts JOIN staged USING (id)"
 PUT_SETTLED: Final = """
-INSERT OR REPLACE INTO learning_conflicts
+INSERT INTO learning_conflicts
 SELECT id, moment, settled, left_id, right_id, action, "at", "by" FROM staged
+ON CONFLICT (id) DO UPDATE SET
+    moment = excluded.moment, settled = excluded.settled, left_id = excluded.left_id,
+    right_id = excluded.right_id, action = excluded.action, "at" = excluded."at", "by" = excluded."by"
 """
 # Every learning of which something was said, before it was learned or afterwards; `staged` has the keys.
 SELECT_SAID: Final = 'SELECT DISTINCT learning_id FROM corrections JOIN staged USING ("key")'
@@ -67,12 +70,13 @@ SELECT_FACTS: Final = """
 WITH latest AS (
     SELECT DISTINCT ON (learning_id) learning_id, origin, event, session_id, body
     FROM learning_events JOIN staged ON staged.id = learning_id
-    WHERE event IN ('put', 'removed') ORDER BY moment DESC, position DESC
+    WHERE event IN ('put', 'removed') ORDER BY learning_id, moment DESC, position DESC
 ), noted AS (
     SELECT DISTINCT ON (learning_id, event, coalesce(nullif(session_id, ''), entry_id))
         learning_id, event, session_id, "at"
     FROM learning_events JOIN staged ON staged.id = learning_id
-    WHERE event IN ('hit', 'contradicted') ORDER BY moment, position
+    WHERE event IN ('hit', 'contradicted')
+    ORDER BY learning_id, event, coalesce(nullif(session_id, ''), entry_id), moment, position
 ), counted AS (
     SELECT latest.learning_id,
         count(*) FILTER (noted.event = 'hit'
@@ -91,13 +95,14 @@ WHERE latest.event = 'put' ORDER BY latest.learning_id
 SELECT_SUGGESTED: Final = """
 WITH said AS (
     SELECT DISTINCT ON (if(session_id = '', entry_id, session_id || '#' || prompt), folded) *
-    FROM corrections ORDER BY moment, position
+    FROM corrections
+    ORDER BY if(session_id = '', entry_id, session_id || '#' || prompt), folded, moment, position
 ), learned AS (
     SELECT "key", arg_max(learning_id, (moment, position)) AS learning_id
     FROM said WHERE learning_id <> '' GROUP BY "key"
 ), said_of AS (
-    SELECT said.* EXCLUDE (learning_id), coalesce(nullif(said.learning_id, ''), learned.learning_id)
-        AS learning_id,
+    SELECT moment, position, session_id, "at", strength, rule, against,
+        coalesce(nullif(said.learning_id, ''), learned.learning_id) AS learning_id,
         CASE WHEN template <> '' THEN 't' || template WHEN "at" <> '' THEN 'a' || "at" || chr(31) || quote
             ELSE 's' || session_id || chr(31) || quote END AS apart
     FROM said LEFT JOIN learned USING ("key")
@@ -165,7 +170,7 @@ class LearningProjector:
 
     kinds = frozenset({*_EVENTS, *_PASSED, _SETTLED, _REOPENED, _SAID})
 
-    def __init__(self, connection: DuckDBPyConnection, origin: str, stream: str) -> None:
+    def __init__(self, connection: Connection, origin: str, stream: str) -> None:
         self._connection = connection
         self._place = {"origin": origin, "stream": stream}
         found = connection.execute(SELECT_CLOCK, self._place).fetchall()
@@ -228,7 +233,7 @@ class LearningProjector:
             project_learnings(self._connection, touched)
 
 
-def project_learnings(connection: DuckDBPyConnection, identifiers: list[str]) -> None:
+def project_learnings(connection: Connection, identifiers: list[str]) -> None:
     """Work out again what holds of learnings."""
     ids = {"id": ("str", identifiers)}
     facts = [

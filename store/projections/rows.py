@@ -21,7 +21,7 @@ from workbench.ports import Entry
 from workbench.records.conversion import convert
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 Row = dict[str, Any]
 
@@ -76,14 +76,18 @@ WHERE model_kind = (SELECT model_kind FROM model_registry WHERE model_id = $id)
 """
 DEACTIVATE: Final = "UPDATE model_registry SET active = 0 WHERE model_kind = ?"
 PUT_PROVENANCE: Final = """
-INSERT OR REPLACE INTO model_provenance
-VALUES ($id, $base, $since, $until, $samples, $sessions, $metrics, $code_version, $seed, 0)
+INSERT INTO model_provenance
+VALUES ($id, $base, $since, $until, $samples, $sessions, $metrics::JSON, $code_version, $seed, 0)
+ON CONFLICT (model_id) DO UPDATE SET
+    base = excluded.base, since = excluded.since, until = excluded.until, samples = excluded.samples,
+    sessions = excluded.sessions, metrics = excluded.metrics, code_version = excluded.code_version,
+    seed = excluded.seed, canary = excluded.canary
 """
 TRY_MODEL: Final = "UPDATE model_provenance SET canary = if(model_id = $id, $share, 0)"
 STOP_TRYING: Final = "UPDATE model_provenance SET canary = 0 WHERE model_id = $id"
 
 
-def count_uses(connection: DuckDBPyConnection, rules: Sequence[Row]) -> None:
+def count_uses(connection: Connection, rules: Sequence[Row]) -> None:
     """Add to rows of rules how often they were used so far, with their earlier versions."""
     lineages = [json.loads(rule["lineage"]) for rule in rules]
     members = sorted({member for lineage in lineages for member in lineage})
@@ -94,9 +98,7 @@ def count_uses(connection: DuckDBPyConnection, rules: Sequence[Row]) -> None:
             rule["last_used"] = max(rule["last_used"] or "", last) or None
 
 
-def insert_rows(
-    connection: DuckDBPyConnection, statement: str, rows: list[Row], types: Mapping[str, str]
-) -> None:
+def insert_rows(connection: Connection, statement: str, rows: list[Row], types: Mapping[str, str]) -> None:
     """Insert rows in bulk, if there are any. `types` are NumPy's; a column without one is text or None."""
     if rows:
         columns = {name: (types.get(name, "str"), [row[name] for row in rows]) for name in rows[0]}
@@ -110,7 +112,7 @@ class RowProjector:
     statement: str
     types: Mapping[str, str]
 
-    def __init__(self, connection: DuckDBPyConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._rows: list[Row] = []
 
@@ -172,7 +174,7 @@ class UsageProjector(RowProjector):
     statement = INSERT_USES
     types: Mapping[str, str] = {"position": "int64", "number": "int64"}
 
-    def __init__(self, connection: DuckDBPyConnection, origin: str) -> None:
+    def __init__(self, connection: Connection, origin: str) -> None:
         super().__init__(connection)
         self._origin = origin
         self._used: set[str] = set()
@@ -220,7 +222,7 @@ class ModelProjector:
     )
     held = 0
 
-    def __init__(self, connection: DuckDBPyConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def take(self, offset: int, entry: Entry) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from store.duck import insert, select
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 SELECT_FILES: Final = "SELECT file FROM rule_files JOIN staged USING (file)"
 # Anchors of a file in their order; `staged` has the files.
@@ -49,7 +49,7 @@ FROM (
         SELECT own.origin, own.id, arg_max(moved.line, place) AS line,
             arg_max(moved.end_line, place) AS end_line
         FROM own JOIN moved USING (id, file)
-        WHERE own.line <> moved.line OR own.end_line <> moved.end_line GROUP BY ALL
+        WHERE own.line <> moved.line OR own.end_line <> moved.end_line GROUP BY own.origin, own.id
     )
     SELECT own.origin, own.id, coalesce(placed.line, own.line) AS line,
         coalesce(placed.end_line, own.end_line) AS end_line
@@ -60,7 +60,7 @@ WHERE rules.origin = found.origin AND rules.id = found.id
 """
 
 
-def place_rules(connection: DuckDBPyConnection, written: Sequence[str], synced: Sequence[str]) -> None:
+def place_rules(connection: Connection, written: Sequence[str], synced: Sequence[str]) -> None:
     """Set the lines of the rules in files that were `synced` and in those with rules that were `written`."""
     files = set(synced)
     if written:
@@ -78,7 +78,7 @@ def place_rules(connection: DuckDBPyConnection, written: Sequence[str], synced: 
     insert(connection, PLACE_RULES, staged)
 
 
-def _heirs(connection: DuckDBPyConnection, gone: Sequence[str]) -> dict[str, str]:
+def _heirs(connection: Connection, gone: Sequence[str]) -> dict[str, str]:
     """Return the ids that ids of rules that are gone lead to, followed until nothing more is known."""
     heirs = {identifier: identifier for identifier in gone}
     seen: set[str] = set()

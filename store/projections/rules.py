@@ -31,7 +31,7 @@ from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule, past_ids, value_problems
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 STREAM: Final = "rules"
 CURATION: Final = "curation"
@@ -40,7 +40,10 @@ SELECT_CLOCK: Final = "SELECT moment FROM rule_clocks WHERE origin = ?"
 INSERT_CLOCK: Final = "INSERT INTO rule_clocks VALUES ($origin, $moment)"
 UPDATE_CLOCK: Final = "UPDATE rule_clocks SET moment = $moment WHERE origin = $origin"
 SELECT_MOMENTS: Final = "SELECT id, moment FROM rule_moments JOIN staged USING (kind, id)"
-PUT_MOMENTS: Final = "INSERT OR REPLACE INTO rule_moments SELECT kind, id, moment FROM staged"
+PUT_MOMENTS: Final = """
+INSERT INTO rule_moments SELECT kind, id, moment FROM staged
+ON CONFLICT (kind, id) DO UPDATE SET moment = excluded.moment
+"""
 INSERT_VERSIONS: Final = """
 INSERT INTO rule_versions
 SELECT origin, position, rule_id, change, "at", "by", reason, step, title, undoes, redoes, successor,
@@ -104,7 +107,7 @@ class RuleProjector:
     `rank` puts equal moments of several journals in order.
     """
 
-    def __init__(self, connection: DuckDBPyConnection, origin: str, rank: int) -> None:
+    def __init__(self, connection: Connection, origin: str, rank: int) -> None:
         self._connection = connection
         self._origin = origin
         self._rank = rank

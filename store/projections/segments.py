@@ -20,7 +20,7 @@ from workbench.records.conversion import convert
 from workbench.records.segments import ContextSegment, SegmentType, text_digest
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from store.duck import Connection
 
 STREAM: Final = "stash"
 
@@ -105,7 +105,7 @@ class SegmentProjector:
 
     kinds = frozenset({_PUT, _REMOVED, *_USES, _COLLECTED, _EMBEDDED})
 
-    def __init__(self, connection: DuckDBPyConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._rows: dict[str, Row] = {}  # with a text, or with the parts that follow it
         self._hidden: set[str] = set()

@@ -38,7 +38,10 @@ def edit(session: str = "s", path: str = "a.py", **fields: Any) -> dict[str, Any
     return {"session_id": session, "event_type": "edit", "timestamp": 11, "file_path": path} | fields
 
 
-SOURCES = "SELECT * EXCLUDE (number, haystack, cased) FROM episode_sources ORDER BY session_id"
+SOURCES = """
+SELECT session_id, source, parent_session, prompt_index, outcome_evidence, closed_by
+FROM episode_sources ORDER BY session_id
+"""
 
 
 def test_who_told_an_episode_is_known(journal: FileJournal, tables: Tables) -> None:

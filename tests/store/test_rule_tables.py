@@ -132,7 +132,7 @@ def test_use_counts_for_the_rule_in_force(desk: Desk) -> None:
     assert desk.tables.query("SELECT usage_count FROM rules") == [(2,)]
     uses = [(use.rule_id, use.session_id, use.tool, use.at, use.by) for use in read_uses((desk.home,))]
     assert desk.tables.query(
-        'SELECT rule_id, session_id, tool, "at", "by" FROM rule_usage ORDER BY ALL'
+        'SELECT rule_id, session_id, tool, "at", "by" FROM rule_usage ORDER BY rule_id, session_id'
     ) == sorted(uses)
 
 

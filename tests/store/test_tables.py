@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 
 import store.tables
 from store import locks
-from store.duck import ATTACH_READING, ATTACH_WRITING, LOG_BYTES, KeptConnection, log_file, migrate
+from store.duck import (
+    ATTACH_READING,
+    ATTACH_WRITING,
+    LOG_BYTES,
+    Connection,
+    KeptConnection,
+    log_file,
+    migrate,
+)
 from store.journal import FileJournal
 from store.journal_files import stream_path
 from store.projections.artifacts import Artifacts
@@ -89,7 +97,8 @@ def test_an_imported_episode_becomes_rows(journal: FileJournal, tables: Tables) 
         ("#2", "sha1", "1.py", "added"),
     ]
     assert tables.query(
-        "SELECT * EXCLUDE weight, weight::DOUBLE FROM task_file_affinity ORDER BY file_path"
+        "SELECT task_fingerprint, file_path, reads, edits, success_edits, last_seen, weight::DOUBLE"
+        " FROM task_file_affinity ORDER BY file_path"
     ) == [
         ("f1", "1.py", 0, 1, 1, 1000, 2.0),
         ("f1", "a.py", 0, 1, 1, 1000, 2.0),
@@ -754,7 +763,7 @@ def test_questions_inside_a_question_are_of_its_state(journal: FileJournal, tabl
     count = "SELECT count(*) FROM episodes"
     put(journal, episode(1))
 
-    def work(_: duckdb.DuckDBPyConnection) -> tuple[Any, Any]:
+    def work(_: Connection) -> tuple[Any, Any]:
         first = tables.query(count)
         put(journal, episode(2))
         return first, tables.query(count)
@@ -787,7 +796,7 @@ def test_closed_tables_answer_and_keep_no_connection(
     """Whoever reads while tables are closed reads on; who asks later has a connection for that alone."""
     put(journal, episode(1))
 
-    def work(connection: duckdb.DuckDBPyConnection) -> list[Any]:
+    def work(connection: Connection) -> list[Any]:
         tables.close()
         return connection.execute("SELECT count(*) FROM episodes").fetchall()
 
