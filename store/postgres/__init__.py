@@ -1,0 +1,1 @@
+"""A team's server in PostgreSQL: the tables, who may use them, and the journals in them."""

@@ -1,0 +1,302 @@
+"""Connections to PostgreSQL: how they are encrypted, how long they may take, and what their errors mean.
+
+The rest of `store.postgres` runs statements inside `Connections.use()`, which hands out a connection that
+works and turns what goes wrong into errors of a team: ServerUnreachable for what passes by itself, TeamError
+for what a person has to see to. No message holds the password.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import re
+import select
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from workbench.errors import ConfigError, ServerUnreachable, StoreError, TeamError
+from workbench.records.dataclass import dataclass
+
+try:
+    import psycopg
+except ImportError as error:
+    raise ConfigError(
+        f"a team's server needs psycopg, which cannot be imported: {error}",
+        hint="pip install 'context-workbench[postgres]'",
+    ) from error
+
+from psycopg import errors as errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+Parameters = Mapping[str, str]
+
+CONNECTING: Final = 5
+"""Seconds that connecting may take, at each address of a server's name."""
+
+ANSWERING: Final = 30.0
+"""Seconds that a server may take over what is done inside one `use()`."""
+
+OLDEST: Final = 14
+"""The oldest major version of a server."""
+
+NEXT: Final = "What you do is kept here and sent later."
+
+_URL: Final = re.compile(r"postgres(?:ql)?://")
+_SAFE_MODES: Final = ("require", "verify-ca", "verify-full")
+_DEFAULTS: Final = {
+    "connect_timeout": str(CONNECTING),
+    "application_name": "workbench",
+    # A server that went away without a word is noticed within half a minute, also while nothing is sent.
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": str(int(ANSWERING * 1000)),
+}
+_REASON: Final = 300  # characters
+
+# What libpq and the server report while connecting has no code: (words, whether it passes, what, hint).
+_REFUSALS: Final = (
+    (
+        ("password authentication failed", "no password supplied", "authentication failed"),
+        "refuses the login",
+        "Check the user and the password in the URL, or put the password into ~/.pgpass.",
+    ),
+    (
+        ("no pg_hba.conf entry", "not permitted to log in"),
+        "does not let this user in from here",
+        "Ask whoever runs the server to allow it (pg_hba.conf, or the provider's list of networks).",
+    ),
+    (('" does not exist',), "lacks what the URL names", "Check the user and the database in the URL."),
+    (
+        ("does not support SSL", "certificate", "SSL error"),
+        "cannot be reached over TLS as the URL asks for it",
+        "Check sslmode and sslrootcert in the URL; `sslmode=disable` sends everything in the clear.",
+    ),
+)
+
+
+def parse_url(url: str) -> Parameters:
+    """Return the connection parameters of a URL, with TLS required of other machines.
+
+    Raises: ConfigError for what is no URL of a PostgreSQL server, and for one that may lead to a connection
+    without TLS without saying so.
+    """
+    try:
+        given = {key: str(value) for key, value in conninfo_to_dict(url).items()} if _URL.match(url) else {}
+    except (psycopg.Error, UnicodeError):  # its message quotes the URL
+        given = {}
+    if not given or "\0" in url:
+        raise ConfigError(
+            "that is not the URL of a PostgreSQL server",
+            hint="Write postgresql://user:password@host:5432/database; percent-encode other characters than "
+            "letters and digits.",
+        )
+    if not given.get("host") and not given.get("hostaddr") and not given.get("service"):
+        raise ConfigError(
+            "the URL names no host",
+            hint="Write postgresql://user@host/database, or ?host=/directory/of/socket.",
+        )
+    mode = given.get("sslmode", "")
+    if not _is_local(given) and mode != "disable":
+        if mode and mode not in _SAFE_MODES:
+            raise ConfigError(
+                f"sslmode={mode} sends everything in the clear where the server has no TLS",
+                hint=f"Write sslmode={', '.join(_SAFE_MODES)}, or disable if that is what you want.",
+            )
+        given.setdefault("sslmode", "require")
+    return {**_DEFAULTS, **given}
+
+
+def place(parameters: Parameters) -> str:
+    """Return the server, the database and the user for people: `anna@db.example.org:5432/team`."""
+    host = parameters.get("host") or parameters.get("hostaddr") or parameters.get("service", "")
+    port = f":{parameters['port']}" if "port" in parameters and not host.startswith("/") else ""
+    user = f"{parameters['user']}@" if "user" in parameters else ""
+    return f"{user}{host}{port}/{parameters.get('dbname', '')}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    connection: psycopg.Connection[Any]
+    line: socket.socket  # the same socket, to cut it from another thread
+
+
+class Connections:
+    """Up to `most` connections to one server, kept open between uses. Any number of threads may share them.
+
+    Every statement commits by itself except inside `connection.transaction()`. Statements are not prepared on
+    the server, and nothing is left in a session, so that a pooler may stand between.
+    """
+
+    def __init__(self, url: str, *, most: int = 1) -> None:
+        """Connect to nothing yet. Raises: ConfigError for a wrong URL."""
+        self._parameters: Final = parse_url(url)
+        self.place: Final = place(self._parameters)
+        self._free = threading.BoundedSemaphore(most)
+        self._idle: list[_Open] = []
+        self._lock = threading.Lock()
+
+    @property
+    def user(self) -> str:
+        """The role of the URL, "" where the environment says it."""
+        return self._parameters.get("user", "")
+
+    @contextlib.contextmanager
+    def use(self, seconds: float = ANSWERING) -> Iterator[psycopg.Connection[Any]]:
+        """Have a connection to oneself for at most so many seconds, after which it is cut.
+
+        Raises: ServerUnreachable, TeamError, for what is done inside, too.
+        """
+        if not self._free.acquire(timeout=seconds):
+            raise ServerUnreachable(f"all connections to {self.place} are in use", hint=NEXT)
+        try:
+            with self.explained():
+                one = self._take()
+                timer = threading.Timer(seconds, cut, (one.line,))
+                timer.daemon = True
+                timer.start()
+                try:
+                    yield one.connection
+                finally:
+                    timer.cancel()
+                    self._give_back(one)
+        finally:
+            self._free.release()
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """Return a new connection that the caller closes. Raises: ServerUnreachable, TeamError."""
+        with self.explained():
+            connection = psycopg.connect(
+                make_conninfo(**self._parameters), autocommit=True, prepare_threshold=None
+            )
+        version = connection.info.server_version // 10_000
+        if version < OLDEST:
+            connection.close()
+            raise TeamError(
+                f"{self.place} is PostgreSQL {version}; a team needs {OLDEST} or newer",
+                hint="Ask whoever runs the server to update it.",
+            )
+        return connection
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn errors of PostgreSQL into those of a team."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._explain(error) from None  # its text may hold the password
+
+    def close(self) -> None:
+        """Close the connections that are idle."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for one in idle:
+            _close(one)
+
+    def _take(self) -> _Open:
+        with self._lock:
+            while self._idle:
+                one = self._idle.pop()
+                if not one.connection.closed and not select.select([one.line], [], [], 0)[0]:
+                    return one  # the other end would have something to say only if it had ended it
+                _close(one)
+        connection = self.connect()
+        return _Open(connection, second_handle(connection))
+
+    def _give_back(self, one: _Open) -> None:
+        idle = psycopg.pq.TransactionStatus.IDLE
+        if one.connection.closed or one.connection.info.transaction_status != idle:
+            _close(one)
+            return
+        with self._lock:
+            self._idle.append(one)
+
+    def _explain(self, error: psycopg.Error) -> StoreError:
+        reason = self._masked(error)
+        for types, kind, what, hint in _MEANINGS:
+            if isinstance(error, types):
+                return kind(f"{self.place} {what}: {reason}", hint=hint)
+        if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
+            for words, what, hint in _REFUSALS:
+                if any(word in reason for word in words):
+                    return TeamError(f"{self.place} {what}: {reason}", hint=hint)
+        if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            return ServerUnreachable(f"{self.place} cannot be reached: {reason}", hint=NEXT)
+        return TeamError(
+            f"{self.place} does not do what the program asks for: {reason}",
+            hint="Report this, with the version of the server.",
+        )
+
+    def _masked(self, error: psycopg.Error) -> str:
+        text = " ".join((error.diag.message_primary or str(error)).split()) or type(error).__name__
+        password = self._parameters.get("password", "")
+        for secret in {password, quote(password, safe=""), quote(password)} - {""}:
+            text = text.replace(secret, "***")
+        return text[:_REASON]
+
+
+_MEANINGS: Final[tuple[tuple[tuple[type[psycopg.Error], ...], type[TeamError], str, str], ...]] = (
+    (
+        (errors.ReadOnlySqlTransaction,),
+        TeamError,
+        "takes no writes",
+        "The URL names a standby, or a role that may only read: use that of the primary server.",
+    ),
+    (
+        (errors.InsufficientPrivilege,),
+        TeamError,
+        "forbids that",
+        "Ask the team's owner for `workbench store members add`, or use the owner's URL.",
+    ),
+    (
+        (errors.DiskFull, errors.OutOfMemory, errors.ProgramLimitExceeded),
+        TeamError,
+        "has no room",
+        f"Ask whoever runs the server for more. {NEXT}",
+    ),
+    (
+        (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName),
+        TeamError,
+        "has other tables than this version of the program",
+        "Run `workbench store use` with the owner's URL, or update the program.",
+    ),
+    (
+        (errors.LockNotAvailable, errors.QueryCanceled),
+        ServerUnreachable,
+        "is busy with something else",
+        NEXT,
+    ),
+)
+
+
+def _is_local(parameters: Parameters) -> bool:
+    """Whether every host of the parameters is this machine."""
+    hosts = (parameters.get("hostaddr") or parameters.get("host") or "?").split(",")
+    return all(host.startswith(("/", "@")) or _is_loopback(host) for host in hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def second_handle(connection: psycopg.Connection[Any]) -> socket.socket:
+    """Return the socket of a connection once more, to `cut` it from another thread; the caller closes it."""
+    return socket.socket(fileno=os.dup(connection.fileno()))
+
+
+def cut(line: socket.socket) -> None:
+    """End a connection for whoever waits for it."""
+    with contextlib.suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _close(one: _Open) -> None:
+    one.line.close()
+    one.connection.close()

@@ -1,0 +1,146 @@
+"""Hearing of what other machines sent: LISTEN on a connection of its own, and a look now and then.
+
+A pooler that shares sessions between transactions takes LISTEN and never delivers anything. Whether what one
+connection announces arrives at the other is tried once; where it does not, the server is asked each second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from store.postgres.connection import Connections, cut, errors, second_handle
+from workbench.records.ids import new_id
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+NOTIFY: Final = "SELECT pg_notify(%s, %s)"
+
+_POLL: Final = 1.0  # seconds between looks where nothing is announced
+_REST: Final = 30.0  # where it is: a writer may end between its commit and the announcement
+_TRIAL: Final = "?"  # begins what is announced to find out whether it arrives
+
+
+def channel(project: str) -> str:
+    """Return the name under which changes of a project are announced: anyone may listen, nothing is in it."""
+    return "workbench_" + hashlib.sha256(project.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def announce(connection: Connection[Any], project: str, machine: str) -> None:
+    """Announce that a machine has sent something; a server that cannot is asked by the others."""
+    try:
+        connection.execute(NOTIFY, [channel(project), machine])
+    except errors.FeatureNotSupported:
+        return
+
+
+class Listener:
+    """Waits for changes of a project by other machines. `look` returns what differs when there were any."""
+
+    def __init__(self, connections: Connections, project: str, look: Callable[[], object]) -> None:
+        self._connections = connections
+        self._channel = channel(project)
+        self._look = look
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()
+        self._connection: Connection[Any] | None = None
+        self._line: socket.socket | None = None
+        self._closed = False
+        self._interval = _POLL
+        self._looked_at = 0.0
+        self._seen: object = None
+
+    def wait(self, seconds: float, machine: str) -> bool:
+        """Wait until a machine other than this sent something; the first time whether it did is not known.
+
+        Raises: ServerUnreachable, TeamError; the next call connects again.
+        """
+        with self._turn:
+            return self._wait(seconds, machine)
+
+    def close(self) -> None:
+        """Let whoever waits return."""
+        with self._lock:
+            self._closed = True
+            if self._line is not None:
+                cut(self._line)
+        if self._turn.acquire(timeout=_POLL):
+            self._drop()
+            self._turn.release()
+
+    def _wait(self, seconds: float, machine: str) -> bool:
+        if self._connection is None:
+            self._open()
+            return not self._closed
+        until = time.monotonic() + seconds
+        try:
+            while (left := until - time.monotonic()) > 0:
+                due = self._looked_at + self._interval - time.monotonic()
+                if self._hears(min(left, max(due, 0)), lambda text: text[:1] != _TRIAL and text != machine):
+                    return True
+                if due <= left and self._sees():
+                    return True
+        except BaseException:
+            self._drop()
+            if self._closed:
+                return False
+            raise
+        return False
+
+    def _open(self) -> None:
+        connection = self._connections.connect()
+        with self._lock:
+            if self._closed:
+                connection.close()
+                return
+            self._connection, self._line = connection, second_handle(connection)
+        try:
+            self._interval = _REST if self._is_announced() else _POLL
+            self._sees()
+        except BaseException:
+            self._drop()
+            raise
+
+    def _is_announced(self) -> bool:
+        from psycopg.sql import SQL, Identifier
+
+        trial = _TRIAL + new_id()
+        assert self._connection is not None
+        with self._connections.explained():
+            try:
+                self._connection.execute(SQL("LISTEN {}").format(Identifier(self._channel)))
+            except errors.FeatureNotSupported:
+                return False
+        with self._connections.use() as other:
+            other.execute(NOTIFY, [self._channel, trial])
+        return self._hears(_POLL, lambda text: text == trial)
+
+    def _hears(self, seconds: float, matches: Callable[[str], bool]) -> bool:
+        assert self._connection is not None
+        until = time.monotonic() + seconds
+        with self._connections.explained():
+            while True:
+                left = max(until - time.monotonic(), 0)
+                heard = [one.payload for one in self._connection.notifies(timeout=left, stop_after=1)]
+                if any(matches(text) for text in heard):
+                    return True
+                if not heard:
+                    return False
+
+    def _sees(self) -> bool:
+        former, self._seen = self._seen, self._look()
+        self._looked_at = time.monotonic()
+        return former != self._seen
+
+    def _drop(self) -> None:
+        with self._lock:
+            if self._line is not None:
+                self._line.close()
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = self._line = None

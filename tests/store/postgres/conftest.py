@@ -1,0 +1,77 @@
+"""A database with a team: its owner, and members of projects."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from store.postgres.connection import Connections
+from store.postgres.members import add_member, create_project
+from store.postgres.migrations import migrate
+from store.postgres.server import PostgresServer, open_server
+from tests.postgres_server import DatabaseServer
+
+_NAMES = itertools.count()
+
+
+class Team:
+    """A team's database. Roles belong to the whole server, so that their names are this process's own."""
+
+    def __init__(self, server: DatabaseServer) -> None:
+        self.server = server
+        self.owner_url = server.make_database()
+        self.database = self.owner_url.rpartition("/")[2].partition("?")[0]
+        self.owner = Connections(self.owner_url)
+        self.suffix = self.database
+        migrate(self.owner)
+
+    def project(self, *members: str) -> str:
+        """Make a project and return its id; the members are made, too."""
+        project = f"project-{next(_NAMES)}"
+        create_project(self.owner, project, project)
+        for member in members:
+            add_member(self.owner, project, self.role(member))
+            self.execute(f"ALTER ROLE {self.role(member)} PASSWORD 'secret'")
+        return project
+
+    def role(self, member: str) -> str:
+        """Return the name of a member's role."""
+        return f"{member}_{self.suffix}"
+
+    def url(self, member: str) -> str:
+        """Return a member's URL."""
+        return self.server.url(self.database, self.role(member), "secret")
+
+    def execute(self, statement: str, url: str = "", parameters: Any = None) -> list[Any]:
+        """Run a statement as the owner, or as whose URL it is, and return its rows."""
+        with psycopg.connect(url or self.owner_url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode(), parameters)
+            return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture(scope="module")
+def team(postgres: DatabaseServer) -> Iterator[Team]:
+    """A team's database of the module, without projects."""
+    team = Team(postgres)
+    yield team
+    team.owner.close()
+
+
+@pytest.fixture
+def open_member(team: Team) -> Iterator[Callable[..., PostgresServer]]:
+    """Open a project of the team as a member, with a machine if one is given."""
+    opened: list[PostgresServer] = []
+
+    def open_(project: str, member: str, machine: str = "") -> PostgresServer:
+        opened.append(open_server(team.url(member), project))
+        if machine:
+            opened[-1].register(machine, f"{member}'s laptop")
+        return opened[-1]
+
+    yield open_
+    for server in opened:
+        server.close()
