@@ -26,7 +26,6 @@ VERSION: Final = os.environ.get("POSTGRES_VERSION", "18")
 OPTIONS: Final = (
     "fsync=off",
     "full_page_writes=off",
-    "synchronous_commit=off",
     "shared_buffers=16MB",
     "max_connections=60",
     "wal_level=minimal",
@@ -137,7 +136,7 @@ def main() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = DatabaseServer("fsync=on", "synchronous_commit=on", host="127.0.0.1", port=port)
+    server = DatabaseServer("fsync=on", host="127.0.0.1", port=port)
     try:
         print(f"PostgreSQL {VERSION} with pgvector, until Ctrl-C, which removes it and all that is in it:\n")
         print(f"  {server.make_database('team')}\n")

@@ -170,9 +170,14 @@ class Connections:
     def connect(self) -> psycopg.Connection[Any]:
         """Return a new connection that the caller closes. Raises: ServerUnreachable, TeamError."""
         with self.explained():
-            connection = psycopg.connect(
-                make_conninfo(**self._parameters), autocommit=True, prepare_threshold=None
-            )
+            try:
+                connection = psycopg.connect(
+                    make_conninfo(**self._parameters), autocommit=True, prepare_threshold=None
+                )
+            except UnicodeError:  # of Python's resolver
+                raise ConfigError(
+                    f"the host of {self.place} cannot be one", hint="Check the URL's host."
+                ) from None
         version = connection.info.server_version // 10_000
         if version < OLDEST:
             connection.close()
