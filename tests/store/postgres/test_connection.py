@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from bench.fleet.proxy import Proxy
 from store.postgres import connection as module
 from store.postgres.connection import Connections, parse_url
 from store.postgres.server import PostgresServer, open_server
 from tests.postgres_server import DatabaseServer
 from tests.processes import LONG
 from tests.store.postgres.conftest import Team
-from tests.store.postgres.proxy import Proxy
 from tests.store.postgres.test_server import lines
 from workbench.errors import ConfigError, ServerUnreachable, TeamError
 from workbench.records.ids import new_id
@@ -183,12 +183,12 @@ def test_a_lost_line_is_noticed_and_made_again(team: Team, make_proxy: Callable[
     first = lines({"n": 1})
     anna.append("rules", 0, first)
     assert anna.wait(0)
-    proxy.freeze()
+    proxy.hold()
     with pytest.raises(ServerUnreachable, match="cannot be reached"), connections.use(0.01) as connection:
         connection.execute("SELECT 1")
-    proxy.thaw()
+    proxy.heal()
     assert anna.heads()[machine, "rules"].size == len(first)
-    proxy.cut()
+    proxy.hang_up()
     with pytest.raises(ServerUnreachable):
         anna.wait(LONG)
     assert anna.wait(LONG)
