@@ -232,6 +232,13 @@ def _projector(origin: str, stream: str) -> Callable[[Connection], Projector] | 
     return rows.ModelProjector if stream == rows.MODELS else None
 
 
+def open_projector(connection: Connection, origin: str, stream: str) -> Projector:
+    """Return what turns the entries of a stream that tables are made of into rows."""
+    make = _projector(origin, stream)
+    assert make is not None  # it is one of `projected_streams`
+    return make(connection)
+
+
 def _is_metrics(stream: str) -> bool:
     return stream == rows.METRICS or stream.startswith(f"{rows.METRICS}-")
 
@@ -290,36 +297,42 @@ def _apply(
     connection: Connection, journal: FileJournal, pending: _Pending, limit: int
 ) -> tuple[RoundTally, int]:
     """Project up to `limit` entries of a stream; return the tally and the offset where it stopped."""
-    make = _projector(pending.origin, pending.stream)
-    assert make is not None  # pending streams are projected ones
-    projector = make(connection)
-    kinds = projector.kinds
+    projector = open_projector(connection, pending.origin, pending.stream)
     tally = RoundTally()
     position = pending.start
     for offset, after, found in journal.scan(pending.stream, pending.start, pending.end):
         position = after
-        if isinstance(found, Quarantined):
-            tally.quarantined += 1
-            continue
-        tally.entries += 1
-        if found.kind in kinds:
-            try:
-                projector.take(offset, found)
-            except (ValueError, RecursionError) as error:
-                reason = (str(error) or type(error).__name__)[:200]
-                tally.rejected.append(
-                    Rejected(pending.origin, pending.stream, offset, found.kind[:200], reason)
-                )
-            if projector.held >= HELD_ROWS:
-                projector.flush()
-        else:
-            tally.unknown[found.kind[:200]] += 1
+        take_entry(projector, tally, (pending.origin, pending.stream), offset, found)
         if tally.entries >= limit:
             break
     else:
         position = pending.end
     projector.finish()
     return tally, position
+
+
+def take_entry(
+    projector: Projector,
+    tally: RoundTally,
+    place: tuple[str, str],
+    offset: int,
+    found: Entry | Quarantined,
+) -> None:
+    """Have a projector take what a line holds, and count that. `place` are origin and stream."""
+    if isinstance(found, Quarantined):
+        tally.quarantined += 1
+        return
+    tally.entries += 1
+    if found.kind not in projector.kinds:
+        tally.unknown[found.kind[:200]] += 1
+        return
+    try:
+        projector.take(offset, found)
+    except (ValueError, RecursionError) as error:
+        reason = (str(error) or type(error).__name__)[:200]
+        tally.rejected.append(Rejected(*place, offset, found.kind[:200], reason))
+    if projector.held >= HELD_ROWS:
+        projector.flush()
 
 
 def _record(connection: Connection, pending: _Pending, tally: RoundTally, position: int, head: str) -> None:

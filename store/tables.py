@@ -98,7 +98,7 @@ class Tables:
         with self._mutex, locks.exclusive(self._rebuilding, timeout=REBUILD_PATIENCE):
             try:
                 former = open_state(self.path)
-            except OSError:  # it is not there: nobody reads meanwhile
+            except OSError:  # nobody reads meanwhile
                 with self._lock.exclusive():
                     return self._rebuild("asked for")
             try:
@@ -191,11 +191,18 @@ class Tables:
                     connection.execute("BEGIN")
                     done = work(connection)
                     connection.execute("COMMIT")
-                    return done
+                return done
             except DamagedTables as finding:
                 raise StoreError(
                     f"writing {self.path} failed: {finding}", hint="Run `workbench rebuild`."
                 ) from finding
+
+    @contextlib.contextmanager
+    def replacing(self) -> Iterator[KeptConnection]:
+        """Hold the file alone while it is replaced; what is yielded attaches files. Raises: StoreBusy."""
+        with self._mutex, self._lock.exclusive():
+            yield self._kept
+            self._caught_up = {}
 
     def file(self) -> int | None:
         """Return what identifies the database's file, None before there is one; a rebuild changes it."""
@@ -234,8 +241,8 @@ class Tables:
                 try:
                     rounds.append(self._round(self.path))
                 except DamagedTables as finding:
-                    aside = set_aside(self.path, self._clock.now())
-                    return self._rebuild(f"the database was damaged: {finding}", str(aside))
+                    aside = str(set_aside(self.path, self._clock.now()))
+                    return self._rebuild(f"the database was damaged: {finding}", aside)
                 except (Replaced, ForeignSchema) as finding:
                     return self._rebuild(str(finding))
         if rounds[-1].more:
@@ -245,11 +252,10 @@ class Tables:
 
     def _is_behind(self, sizes: Mapping[tuple[str, str], int]) -> bool:
         """Tell whether a journal was written after the tables: nobody has projected that yet."""
-        try:
+        with contextlib.suppress(OSError):  # a look tells
             file = None if sizes == self._caught_up else table_file(self.path, self._journals)
-        except OSError:
-            file = None  # a look tells
-        return bool(file and file.behind)
+            return bool(file and file.behind)
+        return False
 
     def _is_current(self, sizes: Mapping[tuple[str, str], int]) -> bool:
         if sizes == self._caught_up and self.path.exists():

@@ -18,9 +18,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 from bench.chaos.project import Content, Suite, answer, broken, content, difference, run
+from store.journal import FileJournal
 
 Event = tuple[str, str]
 """What was done, and the path below the directory that is watched."""
@@ -33,6 +35,7 @@ OPERATIONS: Final = (
     ("", ["stats"]),
     ("", ["rebuild"]),
     ("", ["import", "sessions"]),
+    ("", ["purge", "--due", "--yes"]),
 )
 _CHANGING: Final = re.compile(r"[0-9A-Za-z]{20,}|[0-9a-f]{12,}|\d+")
 
@@ -157,6 +160,7 @@ def points(root: Path, seconds: float, dice: random.Random) -> Suite:
     (root / "module_0.py").write_text(
         "def retry_0():\n    return 'changed'\n"
     )  # so that something is indexed
+    _record_past(root)
     shutil.copytree(state, whole)
     before = content(root)
     assert isinstance(before, Content), before
@@ -179,6 +183,24 @@ def points(root: Path, seconds: float, dice: random.Random) -> Suite:
         suite.notes["names"] += occurrence == 1
         _try(root, place, number, before, suite)
     return suite
+
+
+def _record_past(root: Path) -> None:
+    """Record sessions of which retention leaves tasks of one word, and have tables made of them."""
+    past = SimpleNamespace(now=lambda: time.time() - 200 * 86_400)
+    journal = FileJournal(root / ".workbench", past)
+    for number in range(3):
+        session = {"session_id": f"old-{number}"}
+        task = {"project_id": "p", "task_text": f"retrying{number}", "task_fingerprint": "f"}
+        body = {**session, **task, "query_type": "bugfix", "started_at": int(past.now())}
+        read = {**session, "event_type": "read", "file_path": "module_1.py", "timestamp": int(past.now())}
+        end = {**session, "ended_at": int(past.now()), "outcome": "success"}
+        given = {**session, "agent": "claude", "event": "Stop", "seen": journal.size("sessions")}
+        journal.append("sessions", "episode.started", [body], by="hook")
+        journal.append("sessions", "episode.event", [read], by="hook")
+        journal.append("sessions", "episode.ended", [end], by="hook")
+        journal.append("handovers", "handover.given", [given], by="hook")
+    run(root, ["stats"])
 
 
 def _events(root: Path, place: int, log: Path) -> list[Event]:

@@ -225,12 +225,16 @@ class LearningProjector:
     def finish(self) -> None:
         """Write what is held back, and what holds now of the learnings that were touched."""
         self.flush()
-        if self._keys:
-            asked = {"key": ("str", sorted(self._keys))}
-            self._touched.update(row[0] for row in select(self._connection, SELECT_SAID, asked))
-        touched = sorted(self._touched - {""})
-        if touched:
-            project_learnings(self._connection, touched)
+        project_said(self._connection, self._keys, self._touched)
+
+
+def project_said(connection: Connection, keys: set[str], touched: set[str]) -> None:
+    """Work out again what holds of learnings that were touched, and of those corrections `keys` are about."""
+    if keys:
+        asked = {"key": ("str", sorted(keys))}
+        touched = touched | {row[0] for row in select(connection, SELECT_SAID, asked)}
+    if named := sorted(touched - {""}):
+        project_learnings(connection, named)
 
 
 def project_learnings(connection: Connection, identifiers: list[str]) -> None:

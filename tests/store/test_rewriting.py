@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from store import purge
+from store import rewriting
 from store.journal import FileJournal
 from store.journal_copies import copy_path, damages
 from store.journal_files import stream_path
-from store.purge import Rewriting, rewrite_stream
+from store.rewriting import Rewriting, rewrite_stream
 from tests.adapters import ManualClock
 from workbench.errors import JournalError, StoreError
 
@@ -65,7 +65,7 @@ def test_a_killed_rewriting_leaves_the_old_journal_or_the_new(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as during:
-        during.setattr(purge, point, killed)
+        during.setattr(rewriting, point, killed)
         with pytest.raises(KeyboardInterrupt):
             rewrite_stream(tmp_path, STREAM, without_odd, dry=False)
 

@@ -11,7 +11,7 @@ import pytest
 from store.files import write_atomic
 from store.journal import FileJournal
 from store.journal_files import stream_path
-from store.purge import rewrite_stream
+from store.rewriting import rewrite_stream
 from store.team import outbox, record, replica_files, sync
 from store.team.replicas import PeerJournals, own_machine, replica_root
 from store.team.server import TeamServer

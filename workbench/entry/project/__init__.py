@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from store.git_objects import BlobReader, read_tree
     from store.git_process import git_version
     from store.git_repository import Repository, remote_addresses, resolve, share_history, work_trees
+    from store.journal import FileJournal
     from store.journal_copies import JournalDamage
     from store.journal_files import ROTATED, list_streams
     from store.journal_lines import decode_line, encode_line
@@ -37,20 +38,13 @@ if TYPE_CHECKING:
         work_state,
     )
     from store.projector import CatchUp
-    from store.purge import (
-        Rewriting,
-        remains,
-        remove_projections,
-        remove_runs,
-        rewrite_files,
-        rewrite_journals,
-        rewrite_stream,
-        stream_lines,
-    )
+    from store.purge import remains, remove_indexes, remove_projections, remove_runs, rewrite_files
+    from store.rewriting import Again, Rewriting, rewrite_journals, stream_lines
     from store.runs import MAX_RUNS_TOTAL, list_runs, open_run, put_run, write_rows
     from store.sandbox import ColumnType, StatementRows
     from store.search_index import SearchIndex, build_search_index, load_search_index
     from store.storage import StoredSize, directory_sizes, journal_sizes
+    from store.table_moves import rewrite_streams
     from store.table_notes import table_notes
     from store.vector_store import VectorStore
     from store.vectors import build_index
@@ -90,15 +84,15 @@ _NAMES = {
     "store.locks": "announce_waits lock_waits",
     "store.metrics": "LOCK LOCKS record_call",
     "store.project_state": "give_consent project_id project_root repository_at state_notes work_state",
+    "store.journal": "FileJournal",
     "store.journal_files": "ROTATED list_streams",
     "store.journal_lines": "decode_line encode_line",
-    "store.purge": (
-        "Rewriting remains remove_projections remove_runs rewrite_files rewrite_journals rewrite_stream"
-        " stream_lines"
-    ),
+    "store.purge": "remains remove_indexes remove_projections remove_runs rewrite_files",
+    "store.rewriting": "Again Rewriting rewrite_journals stream_lines",
     "store.runs": "MAX_RUNS_TOTAL list_runs open_run put_run write_rows",
     "store.search_index": "SearchIndex build_search_index load_search_index",
     "store.storage": "StoredSize directory_sizes journal_sizes",
+    "store.table_moves": "rewrite_streams",
     "store.table_notes": "table_notes",
     "store.vectors": "build_index",
     "workbench.entry.project.models": (

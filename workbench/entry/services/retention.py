@@ -12,19 +12,24 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.project import (
+    Again,
+    FileJournal,
     Rewriting,
     decode_line,
     encode_line,
     list_streams,
+    remove_indexes,
     remove_projections,
-    rewrite_stream,
+    rewrite_streams,
     stream_lines,
     write_atomic,
 )
+from workbench.entry.services.handovers import BROKEN
 from workbench.entry.services.handovers import STREAM as HANDOVERS
 from workbench.entry.services.purge import PurgeReport, state_places
 from workbench.errors import UsageError
@@ -77,15 +82,25 @@ def purge_due(project: OpenedProject, *, dry: bool, cutoff: float | None = None)
     counts: Counter[str] = Counter()
     freed = 0
     for root in state_places(project):
-        for stream in sorted(list_streams(root), key=lambda one: one != STREAM):
-            change = _change(project, root, stream, before, moved=bool(counts[STREAM]))
-            done = Rewriting(0, 0) if change is None else rewrite_stream(root, stream, change, dry=dry)
-            counts[stream] += done.lines
-            freed += done.freed
-        if counts.total() and not dry:
-            remove_projections(root, _DERIVED)
-            if root == project.state and project.latest("project") is not None:
-                project.workspace.sync()  # or the next command would read the past again
+        own = root == project.state
+        with project.journal_tables() as tables:
+            done = rewrite_streams(
+                project.journal if own else FileJournal(root, project.clock),
+                sorted(list_streams(root), key=lambda one: one != STREAM),
+                partial(_change, project, root, before),
+                tables if own else None,
+                dry=dry,
+            )
+        counts.update({stream: one.lines for stream, one in done.items()})
+        freed += sum(one.freed for one in done.values())
+        if not counts.total() or dry:
+            continue
+        if not own:
+            remove_projections(root)
+            continue
+        remove_indexes(root, _DERIVED)
+        if project.latest("project") is not None:
+            project.workspace.sync()  # or the next command would read the past again
     copies, packed = project.archive().forget(moment.timestamp(), dry=dry)
     report = PurgeReport(
         f"what was recorded before {before[:10]}", +counts, copies, 0, 0, freed=freed + packed
@@ -144,15 +159,14 @@ def _note(project: OpenedProject, report: PurgeReport, *, took: float) -> None:
 _Change = Callable[[bytes], "bytes | None"]
 
 
-def _change(project: OpenedProject, root: Path, stream: str, before: str, *, moved: bool) -> _Change | None:
-    """Return what becomes of the lines of a stream, None where all stay.
-
-    `moved` says that the stream of sessions was rewritten before.
-    """
+def _change(
+    project: OpenedProject, root: Path, before: str, stream: str, done: Mapping[str, Rewriting]
+) -> _Change | None:
+    """Return what becomes of the lines of a stream, None where all stay; `done` is what changed before."""
     if stream == STREAM:
         return _sessions_change(project, root, before)
     if stream == HANDOVERS:
-        return _handover_change(before, moved=moved)
+        return _handover_change(before, moved=STREAM in done and done[STREAM].lines > 0)
     if not stream.startswith(_MEMORY):
         return None
 
@@ -180,7 +194,7 @@ def _sessions_change(project: OpenedProject, root: Path, before: str) -> _Change
             if isinstance(entry, Entry):
                 found[session].append(entry)
     kept = {session: tasks for session, entries in found.items() if (tasks := past_task(entries))}
-    stays = {one.id: encode_line(one) for tasks in kept.values() for one in tasks}
+    stays = {one.id: Again(encode_line(one)) for tasks in kept.values() for one in tasks}
     gone = due - kept.keys()
 
     def change(line: bytes) -> bytes | None:
@@ -189,7 +203,9 @@ def _sessions_change(project: OpenedProject, root: Path, before: str) -> _Change
             return line
         named = head.body.session_ids
         if head.kind == FORGOTTEN and isinstance(named, list):
-            return None if named and gone.issuperset(map(str, named)) else line
+            if named and gone.issuperset(map(str, named)):
+                return None
+            return line if due.isdisjoint(map(str, named)) else Again(line)
         return stays.get(head.id) if head.body.session_id in due else line
 
     return change
@@ -205,7 +221,7 @@ def _handover_change(before: str, *, moved: bool) -> _Change:
         if head.at < before:
             return None
         if not moved or b'"seen":' not in line:
-            return line
+            return Again(line) if head.kind == BROKEN else line
         body = json.loads(line)
         body["body"]["seen"] = -1
         entry = Entry(body["id"], body["at"], body["kind"], body["by"], body["body"])
