@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
     from workbench.entry.services.metrics import Measured
     from workbench.entry.services.running import RunningSessions
+    from workbench.entry.services.team import TeamListener
     from workbench.lists.tables import TableRebuild
     from workbench.memory.learnings.service import LearningService
     from workbench.plan.workspace import Progress
@@ -77,6 +78,7 @@ class AppEngine:
     _lists: OpenedProject | None = None
     _workspace: OpenedProject | None = None
     _running: RunningSessions | None = None
+    _listener: TeamListener | None = None
     follows_transcripts: bool = False
     """Whether somebody looks at running sessions: only then are transcripts looked at for changes."""
 
@@ -172,11 +174,20 @@ class AppEngine:
             self._running = RunningSessions(self.lists())
         return self._running
 
+    def listen(self) -> None:
+        """Keep the records of the team up to date from now on, where there is one and it is not done yet."""
+        from workbench.entry.services.opening import listen_to_team
+
+        if (opened := self._workspace or self._opened) is not None:
+            self._listener = listen_to_team(opened, self._listener)
+
     def close(self) -> None:
         """Free the connections to tables, without waiting for jobs: who still reads opens one for that."""
         for opened in (self._opened, self._lists, self._workspace):
             if opened is not None:
                 opened.close()
+        if self._listener is not None:
+            self._listener.stop()
 
     @property
     def table_rebuild(self) -> TableRebuild | None:
@@ -287,4 +298,5 @@ class Watcher:
 
     def _run(self) -> None:
         while not self._stop.wait(_WATCH_EVERY):
+            self._engine.listen()
             self.look()

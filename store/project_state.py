@@ -112,6 +112,11 @@ class ProjectState:
             return {}
         return self._peers.journals()
 
+    @property
+    def has_team(self) -> bool:
+        """Whether the project is in a team now."""
+        return (self.state / "team" / "team.json").is_file()
+
     @cached_property
     def _peers(self) -> PeerJournals:
         from store.team.replicas import PeerJournals  # where a team is used

@@ -205,6 +205,8 @@ def test_a_plan_on_an_indexed_project_imports_what_it_uses(
     assert {"workbench.memory.learnings.prompt", "workbench.rules.conflicts.findings"} <= names
     assert {name for name in names if name.startswith(FOR_CURATORS)} == set()
     assert {name for name in names if name.startswith(("workbench.stash", "store.segment"))} == set()
+    alone = ("store.team", "store.postgres", "psycopg", "workbench.entry.services.team")
+    assert {name for name in names if name.startswith(alone)} == set()
     assert second & UNUSED_BY_PLANS == set()
     assert "onnxruntime" not in second
     assert names & {"zipfile", "importlib.resources"} == set()

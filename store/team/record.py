@@ -6,7 +6,7 @@ and the server say the same, in more time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -18,9 +18,11 @@ from store.team.replicas import TEAM
 from store.team.server import Mark, TeamMachine
 from workbench.errors import TeamError
 from workbench.records.conversion import decode_json
+from workbench.records.ids import is_id
 
 _FILE: Final = "replicas.json"
 _FORMER: Final = "former.json"
+_MACHINES: Final = "machines.json"
 
 
 class ReplicaFile(msgspec.Struct, frozen=True):
@@ -63,16 +65,11 @@ class Outbox(msgspec.Struct, frozen=True):
 
 
 class ReplicaRecord(msgspec.Struct):
-    """All replicas of a machine, by machine and stream, and the machines as the server named them."""
+    """All replicas of a machine: its own, and the others' by machine and stream."""
 
     machine: str = ""
     own: dict[str, Outbox] = {}
     peers: dict[str, dict[str, ReplicaFile]] = {}
-    machines: list[tuple[str, str, str, str]] = []
-
-    def known_machines(self) -> list[TeamMachine]:
-        """Return the machines of the team as of the last look."""
-        return [TeamMachine(*one) for one in self.machines]
 
 
 def read_record(state: Path, machine: str) -> ReplicaRecord:
@@ -81,13 +78,27 @@ def read_record(state: Path, machine: str) -> ReplicaRecord:
         found = decode_json(read_state(state / TEAM / _FILE), ReplicaRecord)
         if found.machine == machine:
             return found
-        return ReplicaRecord(machine, peers=found.peers, machines=found.machines)
+        return ReplicaRecord(machine, peers=found.peers)
     return ReplicaRecord(machine)
 
 
 def write_record(state: Path, record: ReplicaRecord) -> None:
     """Write down what is known. Raises: StoreError."""
     write_atomic(state / TEAM / _FILE, msgspec.json.encode(record))
+
+
+def read_machines(root: Path) -> list[TeamMachine]:
+    """Return the machines that a directory of replicas names; none if that cannot be read."""
+    with suppress(OSError, msgspec.MsgspecError, ValueError):
+        rows = decode_json(read_state(root / _MACHINES), list[tuple[str, str, str, str]])
+        return [TeamMachine(*row) for row in rows if is_id(row[0])]
+    return []
+
+
+def write_machines(root: Path, machines: Iterable[TeamMachine]) -> None:
+    """Keep who the machines of a directory of replicas are. Raises: StoreError."""
+    rows = sorted((one.id, one.member, one.name, one.seen_at) for one in machines)
+    write_atomic(root / _MACHINES, msgspec.json.encode(rows))
 
 
 def read_former(state: Path) -> dict[str, dict[str, str]]:

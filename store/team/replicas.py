@@ -77,6 +77,8 @@ def is_shared(stream: str) -> bool:
 
 def is_for_team(stream: str, entry: Entry) -> bool:
     """Whether an entry of a shared stream is: not what follows this machine's checkout or its index."""
+    if not is_id(entry.id):
+        return False  # no order of several machines has a place for it
     if stream == "rules":
         return not (entry.kind.startswith("file.") or entry.by == _OF_FILES)
     return entry.kind != _OF_INDEX

@@ -8,7 +8,7 @@ are. A process that ends anywhere leaves files that the next one goes on with.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import field
@@ -26,12 +26,15 @@ from store.team.record import (
     ReplicaFile,
     ReplicaRecord,
     read_former,
+    read_machines,
     read_record,
     write_former,
+    write_machines,
     write_record,
 )
 from store.team.replica_files import check_file, extend_file, file_begins, put_file, read_file, read_lines
 from store.team.replicas import (
+    TEAM,
     former_root,
     is_shared,
     name_machine,
@@ -39,8 +42,8 @@ from store.team.replicas import (
     raise_floor,
     replica_root,
 )
-from store.team.server import MOST, MachineTaken, StreamHead, StreamKey, TeamServer
-from workbench.errors import TeamError
+from store.team.server import MOST, MachineTaken, StreamHead, StreamKey, TeamMachine, TeamServer
+from workbench.errors import ServerUnreachable, TeamError
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import is_id
 
@@ -81,6 +84,7 @@ class TeamReplicas:
         self.machine = own_machine(state) or name_machine(state)
         self.record = read_record(state, self.machine)
         self._saved = copy(self.record)
+        self.machines = read_machines(state / TEAM)
 
     def fill_outbox(self) -> None:
         """Bring the own replica up to what is in the journals. Raises: StoreError."""
@@ -88,15 +92,19 @@ class TeamReplicas:
         names = {*own.names(), *self.record.own}
         self.record.own = {name: own.catch_up(name, self._outbox(name)) for name in sorted(names)}
 
-    def unsent(self) -> dict[str, bytes]:
-        """Return the lines of the own replica that the server was not known to have, by stream."""
-        own = self._own_streams()
-        found = {}
+    def unsent(self) -> int:
+        """Return how many records of the own replica the server was not known to have. Raises: StoreError."""
+        own, count = self._own_streams(), 0
         for stream, outbox in self.record.own.items():
             start = outbox.sent[1] if outbox.follows else 0
             if outbox.kept.size > start:
-                found[stream] = read_file(own.path(stream), start, outbox.kept.size - start)
-        return found
+                count += read_file(own.path(stream), start, -1).count(b"\n")
+        return count
+
+    def unreceived(self, heads: Mapping[StreamKey, StreamHead]) -> int:
+        """Return how many bytes a server has that were not received."""
+        theirs = _streams_of_others(heads, self.machine)
+        return sum(max(0, head.size - self._kept(key).size) for key, head in theirs.items())
 
     def exchange(self, server: TeamServer) -> Exchange:
         """Send what the server has not, and receive what is not here."""
@@ -112,11 +120,24 @@ class TeamReplicas:
             self._take_new_id(server, heads)
             self._register(server, done)
             heads = server.heads()
-        self._send(server, heads, done)
-        self.record.machines = [(one.id, one.member, one.name, one.seen_at) for one in server.machines()]
+        refused: TeamError | None = None
+        try:
+            self._send(server, heads, done)
+        except ServerUnreachable:
+            raise
+        except TeamError as error:
+            refused = error  # what others wrote is received all the same
+        self._know(server.machines())
         self._receive(server, heads, done)
-        self._save()
+        self.save()
+        if refused is not None:
+            raise refused
         return done
+
+    def _know(self, machines: Sequence[TeamMachine]) -> None:
+        if list(machines) != self.machines:
+            self.machines = list(machines)
+            write_machines(self._state / TEAM, machines)
 
     def _own_streams(self) -> OwnStreams:
         after: dict[str, str] = {}
@@ -127,7 +148,7 @@ class TeamReplicas:
     def _outbox(self, stream: str) -> Outbox:
         return self.record.own.get(stream) or Outbox()
 
-    def _save(self) -> None:
+    def save(self) -> None:
         """Write down what is known, if it is not what was written last."""
         known = copy(self.record)
         if known != self._saved:
@@ -173,8 +194,8 @@ class TeamReplicas:
         write_former(self._state, self._former)
         shutil.rmtree(replica_root(self._state, old), ignore_errors=True)
         self.machine = name_machine(self._state)
-        self.record = ReplicaRecord(self.machine, peers=self.record.peers, machines=self.record.machines)
-        self._save()
+        self.record = ReplicaRecord(self.machine, peers=self.record.peers)
+        self.save()
         self.fill_outbox()
 
     def _send(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead], done: Exchange) -> None:
@@ -215,15 +236,11 @@ class TeamReplicas:
         new = Outbox(known.source, known.kept, sent.mark, pending.mark, follows)
         if new != known:
             self.record.own = {**self.record.own, stream: new}
-            self._save()
+            self.save()
 
     def _receive(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead], done: Exchange) -> None:
-        theirs = {
-            key: head
-            for key, head in sorted(heads.items())
-            if key[0] != self.machine and is_id(key[0]) and is_shared(key[1])
-        }
-        missing = sum(max(0, head.size - self._kept(key).size) for key, head in theirs.items())
+        theirs = _streams_of_others(heads, self.machine)
+        missing = self.unreceived(heads)
         raise_floor(self._state, max((head.last for head in theirs.values()), default=""))
         before = 0
         for key, head in theirs.items():
@@ -289,7 +306,7 @@ class TeamReplicas:
             **self.record.peers,
             key[0]: {**self.record.peers.get(key[0], {}), key[1]: kept},
         }
-        self._save()
+        self.save()
 
     def _split_former(self, key: StreamKey, path: Path) -> None:
         """Write what others wrote under an id that this machine had, without what is in its own journals."""
@@ -301,8 +318,17 @@ class TeamReplicas:
 
     def _about(self, key: StreamKey, *, replica: bool = True) -> str:
         machine, stream = key
-        name = next((one[2] for one in self.record.machines if one[0] == machine), machine)
+        name = next((one.name for one in self.machines if one.id == machine), machine)
         return f"{'the replica of ' if replica else ''}the journal {stream} of {name}"
+
+
+def _streams_of_others(heads: Mapping[StreamKey, StreamHead], own: str) -> dict[StreamKey, StreamHead]:
+    """Return the heads of the streams that are received, sorted: of no name that could lead elsewhere."""
+    return {
+        (machine, stream): head
+        for (machine, stream), head in sorted(heads.items())
+        if machine != own and is_id(machine) and is_shared(stream)
+    }
 
 
 def read_stream(server: TeamServer, machine: str, stream: str, start: int, end: int) -> Iterator[bytes]:

@@ -69,6 +69,8 @@ COMMANDS = tuple(
     stash gc --max-segments 1
     stash undo
     stash history
+    store status
+    store copy . there
     install --agent claude --in-project --yes
     uninstall --agent claude --in-project --yes
     scan AGENTS.md

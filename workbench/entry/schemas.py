@@ -30,6 +30,7 @@ from workbench.records.answers.rules import CheckResponse, EffectiveResponse, Li
 from workbench.records.answers.running import RunningSessionsResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
 from workbench.records.answers.storage import StorageReport
+from workbench.records.answers.team import TeamStatus
 from workbench.records.answers.usage import UsageResponse
 
 ANSWERS: Final[tuple[type[Answer], ...]] = (
@@ -53,6 +54,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     RunningSessionsResponse,
     StatsReport,
     StorageReport,
+    TeamStatus,
     UsageResponse,
 )
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

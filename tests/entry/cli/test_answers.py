@@ -25,6 +25,7 @@ from workbench.records.answers.rules import CheckResponse, EffectiveResponse, Li
 from workbench.records.answers.running import RunningSessionsResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
 from workbench.records.answers.storage import StorageReport
+from workbench.records.answers.team import TeamStatus
 from workbench.records.answers.usage import UsageResponse
 
 FORCED = '{"command": "git push --force"}'
@@ -51,6 +52,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     RunningSessionsResponse: ("episode", "running"),
     StatsReport: ("stats",),
     StorageReport: ("stats", "--storage"),
+    TeamStatus: ("store", "status"),
     UsageResponse: ("stats", "--usage"),
 }
 

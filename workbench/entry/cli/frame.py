@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from workbench.config import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+USED: Final[list[Path]] = []
+"""The projects that this run of the program worked on."""
 
 _META = "workbench.flags"
 _OPENING_WORDS = re.compile(r"-[^\s=]*\s")  # dashes and then words, where an option ends or takes a value
@@ -64,6 +67,7 @@ class Invocation:
         found = find_project(self.flags.project)
         for note in state_notes(found):
             self.note(note)
+        USED.append(found)
         return found
 
     def note(self, note: str) -> None:

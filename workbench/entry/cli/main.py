@@ -10,12 +10,16 @@ import click
 
 from workbench import __version__
 from workbench.entry.cli import exits
-from workbench.entry.cli.frame import LazyGroup, is_debugging, lazy_commands
+from workbench.entry.cli.frame import USED, LazyGroup, is_debugging, lazy_commands
 from workbench.entry.cli.output import Output
 from workbench.entry.os.terminal import can_show_app
 from workbench.errors import ParseError, Unasked, WorkbenchError
+from workbench.places import STATE
 
 _COMMAND_FLAGS = frozenset({"--replay", "--serve-web"})
+
+_WITHOUT_EXCHANGE = frozenset({"store", "hook", "mcp", "serve", "grpc", "serve-web"})
+"""Commands that do it themselves, or whose end an agent waits for."""
 
 COMMANDS = lazy_commands("workbench")
 
@@ -76,6 +80,7 @@ def run(arguments: list[str]) -> int:
     try:
         result = cli.main(args=as_command(arguments), prog_name="workbench", standalone_mode=False)
         sys.stdout.flush()
+        _exchange_afterwards(arguments)
         return result if isinstance(result, int) else exits.OK
     except (BrokenPipeError, SystemExit):
         # Outside its standalone mode click exits by itself only for a broken pipe; no command exits.
@@ -91,6 +96,18 @@ def run(arguments: list[str]) -> int:
 
             traceback.print_exc()
         return explain(error)
+
+
+def _exchange_afterwards(arguments: list[str]) -> None:
+    """Send what the command wrote to the team of its project, and receive: the answer is out by now."""
+    used = [root for root in dict.fromkeys(USED) if (root / STATE / "team" / "team.json").is_file()]
+    USED.clear()
+    if used and not _WITHOUT_EXCHANGE.intersection(arguments):
+        from workbench.entry.services.team import exchange_briefly
+
+        for root in used:
+            for sentence in exchange_briefly(root):
+                Output(quiet="--quiet" in arguments or "-q" in arguments).say(sentence)
 
 
 def _ask_consent(unasked: Unasked) -> bool:

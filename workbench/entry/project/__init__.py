@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from store.ollama import ModelState
     from store.project_state import (
         IndexState,
+        ProjectState,
         give_consent,
         project_id,
         project_root,
@@ -46,6 +47,17 @@ if TYPE_CHECKING:
     from store.storage import StoredSize, directory_sizes, journal_sizes
     from store.table_moves import rewrite_streams
     from store.table_notes import table_notes
+    from store.team.copying import TeamComparison, compare_teams, copy_team
+    from store.team.members import (
+        add_team_member,
+        prepare_team_project,
+        remove_team_member,
+        team_members,
+    )
+    from store.team.server import TeamServer
+    from store.team.settings import TeamSettings, mask_url
+    from store.team.sync import Exchange
+    from store.team.team import ProjectTeam, is_url, open_place
     from store.vector_store import VectorStore
     from store.vectors import build_index
     from workbench.entry.project.models import (
@@ -94,6 +106,10 @@ _NAMES = {
     "store.storage": "StoredSize directory_sizes journal_sizes",
     "store.table_moves": "rewrite_streams",
     "store.table_notes": "table_notes",
+    "store.team.copying": "compare_teams copy_team",
+    "store.team.members": "add_team_member prepare_team_project remove_team_member team_members",
+    "store.team.settings": "TeamSettings mask_url",
+    "store.team.team": "ProjectTeam is_url open_place",
     "store.vectors": "build_index",
     "workbench.entry.project.models": (
         "cached_embedder cross_encoder embedding_options embedding_settings grepai_program language_model"

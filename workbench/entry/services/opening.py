@@ -17,6 +17,7 @@ from workbench.records.dataclass import dataclass
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
     from workbench.entry.services.metrics import Measured
+    from workbench.entry.services.team import TeamListener
 
 Progress = Callable[[str, int, int], None]
 
@@ -107,6 +108,7 @@ class ProjectHost:
         self.progress = progress
         self._project: OpenedProject | None = project
         self._turn = RLock()
+        self._listener: TeamListener | None = None
 
     @property
     def project(self) -> OpenedProject:
@@ -118,6 +120,8 @@ class ProjectHost:
     def close(self) -> None:
         """Free what is held, once nobody asks any more."""
         with self._turn:
+            if self._listener is not None:
+                self._listener.stop()
             if self._project is not None:
                 self._project.close()
             self._project = None
@@ -140,7 +144,19 @@ class ProjectHost:
         """Hold the project for what is no operation and not measured. Raises: UsageError if closed."""
         with self._turn:
             require_wanted()
+            self._listener = listen_to_team(self.project, self._listener)
             yield self.project
+
+
+def listen_to_team(project: OpenedProject, listener: TeamListener | None) -> TeamListener | None:
+    """Return what keeps the records of a project's team up to date, begun where there is a team by now."""
+    if not project.has_team:
+        return listener
+    if listener is None or not listener.is_listening:
+        from workbench.entry.services.team import TeamListener  # where there is a team
+
+        return TeamListener(project)
+    return listener
 
 
 def host_project(

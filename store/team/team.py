@@ -1,0 +1,248 @@
+"""The team of a project: asks its server, and keeps how that went. Without a team nothing of it is imported.
+
+Work never waits for a server: whoever sends and receives does so after the answer, or in a thread.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from store.files import STATE, translated
+from store.team.copying import TeamComparison, compare_teams, copy_team
+from store.team.directory import DirectoryTeam
+from store.team.record import read_machines, read_record, write_record
+from store.team.replicas import TEAM, is_shared, own_machine, replica_root
+from store.team.server import TeamMachine, TeamServer
+from store.team.settings import (
+    TeamLook,
+    TeamSettings,
+    forget_settings,
+    mask_url,
+    read_look,
+    read_settings,
+    write_look,
+    write_settings,
+)
+from store.team.sync import Exchange, Progress, TeamReplicas, team_lock
+from workbench.errors import StoreError, UsageError
+from workbench.records.dataclass import dataclass
+from workbench.records.ids import new_id
+
+if TYPE_CHECKING:
+    from store.project_state import ProjectState
+
+PATIENCE: Final = 60.0
+"""Seconds that another process which sends and receives is waited for."""
+REST: Final = 60.0
+"""Seconds that commands do not ask a server again which did not answer."""
+_SAME: Final = 10.0
+"""Seconds in which a look that went as the last one is not written down again."""
+
+Connect = Callable[[str, str], TeamServer]
+
+
+def open_team_server(url: str, project: str) -> TeamServer:
+    """Return a connection to a project of a team's server. Raises: UsageError, TeamError."""
+    require_url(url)
+    from store.postgres.server import open_server
+
+    return open_server(url, project)
+
+
+def require_url(url: str) -> None:
+    """Raise UsageError for what is not the address of a server."""
+    if not is_url(url):
+        raise UsageError(
+            f"{mask_url(url)} is not the address of a team's server",
+            hint="It is a URL: postgresql://member@host/database.",
+        )
+
+
+def is_url(place: str) -> bool:
+    """Whether a place is a server, not a directory."""
+    return place.startswith(("postgresql://", "postgres://"))
+
+
+@dataclass(frozen=True, slots=True)
+class TeamLag:
+    """What is not on both sides: records here that were not sent, bytes there that were not received."""
+
+    unsent: int
+    unreceived: int
+
+
+@dataclass(frozen=True, slots=True)
+class TeamJoining:
+    """What joining a team did: where what is shared was copied first, "" where there was nothing."""
+
+    export: str
+    copied: int
+    exchange: Exchange
+
+
+class ProjectTeam:
+    """The team of a project's state directory. `connect` opens its server."""
+
+    def __init__(self, project: ProjectState, connect: Connect | None = None) -> None:
+        self._state = project.state
+        self._journal = project.journal
+        self._clock = project.clock
+        self._connect = connect or open_team_server
+
+    @property
+    def settings(self) -> TeamSettings | None:
+        """Which server and project, None without a team. Raises: TeamError."""
+        return read_settings(self._state)
+
+    @property
+    def look(self) -> TeamLook:
+        """How it went when the server was asked last."""
+        return read_look(self._state)
+
+    @property
+    def machine(self) -> str:
+        """The id of this machine, empty before it ever had a team."""
+        return own_machine(self._state)
+
+    @property
+    def machines(self) -> list[TeamMachine]:
+        """The machines of the team, as of the last look."""
+        return read_machines(self._state / TEAM)
+
+    def connect(self) -> TeamServer:
+        """Return a connection to the server, which the caller closes. Raises: TeamError."""
+        settings = self._required()
+        return self._connect(settings.url, settings.project)
+
+    def sync(
+        self, patience: float = PATIENCE, progress: Progress | None = None, server: TeamServer | None = None
+    ) -> Exchange:
+        """Send and receive; how it went is kept. Raises: StoreError, StoreBusy."""
+        settings = self._required()
+        with team_lock(self._state, patience):
+            try:
+                replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
+                if server is not None:
+                    done = replicas.exchange(server)
+                else:
+                    with closing(self._connect(settings.url, settings.project)) as opened:
+                        done = replicas.exchange(opened)
+            except StoreError as error:
+                self.note_fault(error)
+                raise
+            self._note_success(done)
+        return done
+
+    def note_fault(self, error: StoreError) -> None:
+        """Keep that the server could not be asked, or refused."""
+        look, now = self.look, self._clock.now()
+        if look.fault != error.message or now - look.failed_at > _SAME:
+            new = TeamLook(look.synced_at, now, error.message, error.hint, look.notes)
+            write_look(self._state, new)
+
+    def written(self) -> list[tuple[str, int]]:
+        """Return how large the journals are that are for the team: it differs when something was written."""
+        return [(name, self._journal.size(name)) for name in self._journal.streams() if is_shared(name)]
+
+    def has_news(self) -> bool:
+        """Whether anything was written here since the last look, or that was a while ago."""
+        record = read_record(self._state, self.machine)
+        known = {name: outbox.source.end for name, outbox in record.own.items()}
+        recent = self._clock.now() - self.look.synced_at < _SAME
+        return not recent or any(size != known.get(name, 0) for name, size in self.written())
+
+    def is_resting(self) -> bool:
+        """Whether the server did not answer so lately that commands do not ask it again."""
+        look = self.look
+        return look.failed_at > look.synced_at and self._clock.now() - look.failed_at < REST
+
+    def lag(self, server: TeamServer | None = None) -> TeamLag:
+        """Return what is not on both sides; without a server, as of the last look. Raises: StoreError."""
+        settings = self._required()
+        with team_lock(self._state, PATIENCE):
+            replicas = TeamReplicas(self._state, self._journal, settings.name)
+            replicas.fill_outbox()
+            replicas.save()
+        heads = {} if server is None else server.heads()
+        return TeamLag(replicas.unsent(), replicas.unreceived(heads))
+
+    def join(self, settings: TeamSettings, progress: Progress) -> TeamJoining:
+        """Copy what is for the team aside, then send it and receive what is there. Raises: StoreError.
+
+        The settings count once the server let this machine in.
+        """
+        before = self.settings
+        if before is not None and before.project != settings.project:
+            raise UsageError(
+                f"this project is in the team of {before.project} already",
+                hint="`workbench store leave --forget` leaves it, here alone.",
+            )
+        with (
+            closing(self._connect(settings.url, settings.project)) as server,
+            team_lock(self._state, PATIENCE),
+        ):
+            replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
+            replicas.fill_outbox()
+            replicas.save()
+            export = self._state / TEAM / "exports" / new_id()
+            copied = copy_team(DirectoryTeam(self._state / TEAM), DirectoryTeam(export), progress)
+            write_settings(self._state, settings)
+            done = replicas.exchange(server)
+            self._note_success(done)
+        return TeamJoining(str(export) if copied else "", copied, done)
+
+    def leave(self, *, forget: bool) -> None:
+        """Have no team any more; `forget` removes what others wrote, too. Raises: StoreError, StoreBusy."""
+        with team_lock(self._state, PATIENCE), translated("leaving the team"):
+            forget_settings(self._state)
+            if forget:
+                own = replica_root(self._state, self.machine)
+                for place in (own.parent, own.parent.with_name("former")):
+                    for path in place.iterdir() if place.is_dir() else ():
+                        if path != own:
+                            shutil.rmtree(path)
+
+    def verify(self, progress: Progress) -> tuple[Exchange, TeamComparison]:
+        """Send and receive, then compare all records here with the server's. Raises: StoreError.
+
+        Others' streams that differ are fetched again the next time.
+        """
+        with closing(self.connect()) as server:
+            done = self.sync(progress=progress, server=server)
+            with team_lock(self._state, PATIENCE):
+                found = compare_teams(DirectoryTeam(self._state / TEAM), server, progress)
+                record = read_record(self._state, self.machine)
+                for one in found.differences:
+                    record.peers.get(one.machine, {}).pop(one.stream, None)
+                if found.differences:
+                    write_record(self._state, record)
+        return done, found
+
+    def _required(self) -> TeamSettings:
+        settings = self.settings
+        if settings is None:
+            raise UsageError(
+                "this project has no team",
+                hint="`workbench store use postgresql://member@host/database` joins one.",
+            )
+        return settings
+
+    def _note_success(self, done: Exchange) -> None:
+        look, now = self.look, self._clock.now()
+        if look.fault or done.notes or now - look.synced_at > _SAME:
+            write_look(self._state, TeamLook(now, look.failed_at, notes=tuple(done.notes) or look.notes))
+
+
+def open_place(place: str, project: str) -> TeamServer:
+    """Return a project of a server, or the journals of a team in a directory: a copy, or a project's.
+
+    Raises: UsageError, TeamError.
+    """
+    if is_url(place):
+        return open_team_server(place, project)
+    inside = Path(place) / STATE / TEAM
+    return DirectoryTeam(inside if inside.is_dir() else Path(place))

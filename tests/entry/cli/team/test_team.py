@@ -1,0 +1,259 @@
+"""The team of a project from the command line and for what runs long: joined, exchanged with, and left."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store.team import members, team
+from tests.entry.cli.conftest import Ran, Run
+from tests.store.team.memory_server import MemoryServer, MemoryTeam, cut
+from workbench.entry.project import find_state
+from workbench.entry.services import team as service
+from workbench.entry.services.opening import host_project, listen_to_team
+
+URL = "postgresql://{}:secret@localhost/team"
+
+Say = Callable[..., Ran]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> MemoryTeam:
+    """Return a server that URLs lead to, for the member that they name."""
+    made = MemoryTeam()
+
+    def connect(url: str, project: str) -> MemoryServer:
+        team.require_url(url)
+        made.fail(f"connect {project}")
+        made.fail("connect")
+        return made.connect(url.partition("//")[2].partition(":")[0])
+
+    monkeypatch.setattr(team, "open_team_server", connect)
+    monkeypatch.setattr(members, "open_team_server", connect)
+    return made
+
+
+@pytest.fixture
+def pair(project: Any, tmp_path: Path, run: Run, server: MemoryTeam) -> tuple[Say, Say]:
+    """Return what runs the program in the projects of two members, clones of one repository."""
+    project.git("remote", "add", "origin", "git@github.com:Acme/shop.git")
+    other = project.copy(tmp_path / "other")
+
+    def saying(root: Path) -> Say:
+        return lambda *arguments: run(*arguments, "--project", str(root))
+
+    anna, bob = saying(project.root), saying(other.root)
+    for say, member in ((anna, "anna"), (bob, "bob")):
+        assert say("store", "use", URL.format(member)).code == 0
+    return anna, bob
+
+
+def test_joining_shares_what_is_here_and_says_so(project: Any, run: Run, server: MemoryTeam) -> None:
+    """Copied aside first, under the name of the git remote, and without the password anywhere."""
+    assert "no team" in run("store", "status").out
+    run("rules", "add", "Never push.")
+    project.git("remote", "add", "origin", "git@github.com:Acme/shop.git")
+    done = run("store", "use", URL.format("anna"))
+    assert (done.code, "sent 1 record, received 0 records" in done.out) == (0, True)
+    assert "github.com/Acme/shop at postgresql://anna:***@localhost/team" in done.out
+    assert [*(project.root / ".workbench/team/exports").glob("*/machines/*/journal/rules.jsonl")]
+    status = run("store", "status", "--json").json()
+    assert (status["member"], status["answers"], status["unsent"]) == ("anna", True, 0)
+    assert [one["own"] for one in status["machines"]] == [True]
+    shown = run("store", "status")
+    assert "this machine" in shown.out
+    assert "in sync; last in sync 20" in shown.out
+    assert "secret" not in done.out + done.err + shown.out + str(status)
+    other = run("store", "use", URL.format("anna"), "--name", "another")
+    assert (other.code, "in the team of github.com/Acme/shop already" in other.err) == (2, True)
+    assert run("store", "use", "https://example.org").code == 2
+    assert run("store", "use", URL.format("anna"), "--name", "a\nb").code == 2
+
+
+def test_a_command_exchanges_after_its_answer(
+    pair: tuple[Say, Say], server: MemoryTeam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it wrote something, or the last time is a while ago; `store` commands say what they did."""
+    anna, bob = pair
+    monkeypatch.setattr(team, "_SAME", 1e9)
+    bob("rules", "list")
+    anna("rules", "add", "Never push.")
+    assert b"Never push." in next(iter(server.lines.values()))
+    server.calls.clear()
+    bob("rules", "list")
+    assert server.calls == []
+    done = bob("store", "sync")
+    assert done.out == "sent 0 records, received 1 record\n"
+    assert bob("store", "sync", "--json").json()["received"] == 0
+    assert bob("store", "verify").out == "the same in both: 1 record of 1 machine\n"
+    bob("stash", "add", "Sessions are kept in Redis")
+    status = anna("store", "status")
+    assert "to receive" in status.out
+    assert "bob, seen 20" in status.out
+
+
+def test_without_the_server_work_goes_on(
+    pair: tuple[Say, Say], server: MemoryTeam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is reported once, asked again after a minute at the earliest, and nothing is lost."""
+    anna, bob = pair
+    server.fail = cut("connect")
+    first = anna("rules", "add", "Never push.")
+    assert (first.code, "connection was lost" in first.err) == (0, True)
+    server.fail = cut()
+    second = anna("rules", "add", "Never pull.")
+    assert (second.code, "lost" in second.err, server.lines) == (0, False, {})
+    server.fail = cut("connect")
+    status = anna("store", "status")
+    assert (status.code, "2 records to send, the server does not answer" in status.out) == (0, True)
+    refused = anna("store", "sync")
+    assert (refused.code, "connection was lost" in refused.err) == (1, True)
+    server.fail = cut()
+    assert "sent 2 records" in anna("store", "sync").out
+    assert "received 2 records" in bob("store", "sync").out
+
+    silent = threading.Event()
+
+    def hang(call: str) -> None:
+        if call == "connect":
+            silent.wait()
+
+    monkeypatch.setattr(service, "_BRIEFLY", 0.01)
+    server.fail = hang
+    quiet = anna("rules", "add", "Never fetch.")
+    silent.set()
+    assert (quiet.code, "did not answer within a second" in quiet.err) == (0, True)
+    assert "kept here and sent later" in quiet.err
+
+
+def test_what_differs_is_shown_and_mended(pair: tuple[Say, Say], server: MemoryTeam, project: Any) -> None:
+    """A record of another machine that was changed here is named, and fetched again."""
+    anna, bob = pair
+    bob("rules", "add", "Never push.")
+    anna("store", "sync")
+    [path] = [
+        one
+        for one in (project.root / ".workbench/team/machines").glob("*/journal/rules.jsonl")
+        if b"Never push." in one.read_bytes()
+    ]
+    before = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"Never push.", b"Ever, push."))
+    import os
+
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    found = anna("store", "verify")
+    assert (found.code, "rules of machine" in found.out) == (1, True)
+    assert anna("store", "verify").code == 0
+    assert b"Never push." in path.read_bytes()
+
+
+def test_copies_go_either_way(
+    pair: tuple[Say, Say], server: MemoryTeam, tmp_path: Path, project: Any
+) -> None:
+    """From the server, from a project, and into a directory that is continued; nothing is overwritten."""
+    anna, bob = pair
+    bob("rules", "add", "Never push.")
+    anna("rules", "add", "Never pull.")
+    anna("store", "sync")
+    there, again = str(tmp_path / "there"), str(tmp_path / "again")
+    done = anna("store", "copy", URL.format("anna"), there, "--name", "github.com/Acme/shop")
+    assert (done.code, done.out) == (0, "copied 2 records\nthe same in both: 2 records of 2 machines\n")
+    assert anna("store", "copy", str(project.root), again, "--json").json()["records"] == 2
+    assert anna("store", "copy", there, again, "--json").json()["copied"] == 0
+    assert anna("store", "copy", URL.format("anna"), there).code == 2
+    assert anna("store", "copy", str(tmp_path / "nowhere"), there).code == 2
+    (tmp_path / "empty").mkdir()
+    assert "no journals" in anna("store", "copy", str(tmp_path / "empty"), again).err
+
+
+def test_a_team_is_left_with_or_without_what_others_wrote(
+    pair: tuple[Say, Say], server: MemoryTeam, project: Any
+) -> None:
+    """Afterwards nothing is sent; joining again brings back what was forgotten, under the same id."""
+    anna, bob = pair
+    bob("rules", "add", "Never push.")
+    anna("store", "sync")
+    state = find_state(project.root)
+    assert len(state.peer_journals) == 1
+    assert "no team any more" in anna("store", "leave").out
+    anna("rules", "add", "Never pull.")
+    assert (state.has_team, len(state.peer_journals), len(server.lines)) == (False, 1, 1)
+    assert anna("store", "sync").code == anna("store", "leave").code == 2
+    assert anna("store", "use", URL.format("anna")).code == 0
+    server.fail = cut("connect")
+    anna("rules", "add", "Never fetch.")
+    assert anna("store", "leave", "--forget", "--json").json() == {"unsent": 1, "forgotten": True}
+    assert state.peer_journals == {}
+    server.fail = cut()
+    anna("store", "use", URL.format("anna"))
+    assert len(state.peer_journals) == 1
+    assert len(server.machines) == 2
+
+
+def test_what_runs_long_sends_and_receives_beside_its_work(
+    pair: tuple[Say, Say], server: MemoryTeam, project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, also after the server was away; it ends with the face, and where the team is left."""
+    anna, bob = pair
+    exchanged = threading.Condition()
+    real = team.ProjectTeam.sync
+
+    def sync(*arguments: Any, **options: Any) -> Any:
+        done = real(*arguments, **options)
+        with exchanged:
+            exchanged.notify_all()
+        return done
+
+    monkeypatch.setattr(team.ProjectTeam, "sync", sync)
+    monkeypatch.setattr(service, "_RETRY", (0.01,))
+    monkeypatch.setattr(service, "_LISTEN", 0.01)
+    state = find_state(project.root)
+
+    def received(count: int) -> bool:
+        with exchanged:
+            return exchanged.wait_for(
+                lambda: sum(1 for one in state.peer_journals.values() for _ in one.read("rules")) == count, 60
+            )
+
+    host = host_project(project.root, {}, "http")
+    with host.turn():
+        pass
+    bob("rules", "add", "Never push.")
+    assert received(1)
+    server.fail = cut("heads")
+    state.journal.append("rules", "rule.put", [{"text": "by something else"}], by="x")
+    bob("rules", "add", "Never pull.")
+    server.fail = cut()
+    bob("store", "sync")
+    assert received(2)
+    listener = listen_to_team(find_state(project.root), None)
+    assert listener is not None
+    assert listen_to_team(find_state(project.root), listener) is listener
+    anna("store", "leave")
+    host.close()
+    listener.stop()
+    assert not listener.is_listening
+    assert listen_to_team(find_state(project.root), None) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("git@github.com:Acme/shop.git", "github.com/Acme/shop"),
+        ("https://user:token@GitHub.com/acme/shop/", "github.com/acme/shop"),
+        ("ssh://git@host.example:2222/a/b/c.git", "host.example/a/b/c"),
+        ("/srv/git/shop.git", ""),
+        ("../shop", ""),
+        ("file:///srv/git/shop", ""),
+        ("https://[broken/x", ""),
+        ("host:" + "x" * 300, ""),
+        ("C:\\code\\shop", ""),
+    ],
+)
+def test_a_project_is_named_by_its_remote(address: str, name: str) -> None:
+    """The same for all clones, with no user and no token in it; a path says nothing to others."""
+    assert service.remote_name(address) == name

@@ -1,0 +1,328 @@
+"""The team of a project as faces ask for it: joining, status, exchange, copies, members, and listening.
+
+Nothing waits for a server: writes are local, and what is sent and received goes on beside or after the work.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from workbench.entry.project import (
+    ProjectTeam,
+    TeamSettings,
+    add_team_member,
+    compare_teams,
+    copy_team,
+    find_state,
+    is_url,
+    mask_url,
+    open_place,
+    prepare_team_project,
+    remote_addresses,
+    remove_team_member,
+    team_members,
+)
+from workbench.errors import GitError, ServerUnreachable, StoreBusy, StoreError, TeamError, UsageError
+from workbench.records.answers.team import (
+    MachineState,
+    MemberState,
+    RecordDifference,
+    TeamExchange,
+    TeamMembers,
+    TeamStatus,
+    TeamVerification,
+)
+
+if TYPE_CHECKING:
+    from workbench.entry.project import Exchange, ProjectState, TeamComparison, TeamServer
+    from workbench.entry.services.opening import Progress
+
+_POLL: Final = 0.25
+"""Seconds between two looks of a long-lived face at the own journals; their files are looked at."""
+_LISTEN: Final = 0.5
+"""Seconds of waiting for others between them."""
+_RETRY: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Seconds until a server that did not answer is asked again by a long-lived face."""
+_BRIEFLY: Final = 1.0
+"""Seconds that a command waits for the server after its answer."""
+_LATER: Final = "What you do is kept here and sent later."
+_LONGEST: Final = 200  # bytes of a project's name
+
+
+def project_name(root: Path) -> str:
+    """Return how a project is called at a server: as its remote, `github.com/owner/name`, or directory."""
+    with suppress(GitError):
+        for address in remote_addresses(root):
+            if name := remote_name(address):
+                return name
+    return root.name
+
+
+def remote_name(address: str) -> str:
+    """Return the host and path of a remote's address, without user, password and `.git`; "" for a path."""
+    if "://" not in address:
+        host, colon, path = address.partition(":")
+        if not colon or "/" in host or not path or path.startswith("\\"):
+            return ""
+        host = host.rpartition("@")[2]
+    else:
+        try:
+            parts = urlsplit(address)
+        except ValueError:
+            return ""
+        host, path = parts.hostname or "", parts.path
+    name = f"{host.lower()}/{path.strip('/').removesuffix('.git')}"
+    fits = host and path.strip("/") and name.isprintable() and len(name.encode()) <= _LONGEST
+    return name if fits else ""
+
+
+def join_team(project: ProjectState, url: str, name: str, progress: Progress) -> TeamExchange:
+    """Be in a team from now on: what is for it is copied aside, sent, and what is there received.
+
+    Whoever owns the server's database makes its tables and the project this way, too.
+    Raises: UsageError, StoreError.
+    """
+    name = name or project_name(project.root)
+    if not name.isprintable() or len(name.encode("utf-8", "replace")) > _LONGEST:
+        raise UsageError(
+            f"{name[:80]!r} cannot be the name of a project",
+            hint=f"--name takes at most {_LONGEST} bytes, all of them printable.",
+        )
+    prepare_team_project(url, name)
+    settings = TeamSettings(url, name, f"{socket.gethostname()}:{project.root.name}")
+    done = ProjectTeam(project).join(settings, progress)
+    return _exchange(settings, done.exchange, done.export)
+
+
+def sync_team(project: ProjectState, progress: Progress) -> TeamExchange:
+    """Send and receive now. Raises: UsageError without a team; StoreError."""
+    team = ProjectTeam(project)
+    done = team.sync(progress=progress)
+    settings = team.settings
+    assert settings is not None
+    return _exchange(settings, done)
+
+
+def leave_team(project: ProjectState, *, forget: bool, progress: Progress) -> int:
+    """Have no team any more, after a last look; return how many records the server was not sent.
+
+    What others wrote stays here, unless it is to be forgotten. Raises: UsageError without a team; StoreError.
+    """
+    team = ProjectTeam(project)
+    with suppress(TeamError):
+        team.sync(progress=progress)
+    unsent = team.lag().unsent
+    team.leave(forget=forget)
+    return unsent
+
+
+def team_status(project: ProjectState) -> TeamStatus:
+    """Return how far this machine and the server are apart; the server is asked, and nothing is exchanged.
+
+    Raises: StoreError for what is wrong here.
+    """
+    team = ProjectTeam(project)
+    settings = team.settings
+    if settings is None:
+        return TeamStatus("", "", "", team.machine, False, 0, 0, "", "", "", (), ())
+    member, fault, hint, machines, lag = "", "", "", team.machines, team.lag()
+    try:
+        with closing(team.connect()) as server:
+            member, machines = server.member, list(server.machines())
+            lag = team.lag(server)
+    except TeamError as error:
+        fault, hint = error.message, error.hint
+    look, own = team.look, team.machine
+    return TeamStatus(
+        server=mask_url(settings.url),
+        project=settings.project,
+        member=member,
+        machine=own,
+        answers=not fault,
+        unsent=lag.unsent,
+        unreceived=lag.unreceived,
+        synced_at=_moment(look.synced_at),
+        fault=fault or look.fault,
+        hint=hint or look.hint,
+        notes=look.notes,
+        machines=tuple(
+            MachineState(one.id, one.name, one.member, one.seen_at, one.id == own)
+            for one in sorted(machines, key=lambda one: (one.name, one.id))
+        ),
+    )
+
+
+def verify_team(project: ProjectState, progress: Progress) -> TeamVerification:
+    """Send, receive and compare every record here with the server's. Raises: UsageError, StoreError."""
+    done, found = ProjectTeam(project).verify(progress)
+    return _verification(found, notes=done.notes)
+
+
+def copy_between(source: str, target: str, name: str, progress: Progress) -> TeamVerification:
+    """Copy all journals of a team from one server or directory to another, and compare all records of both.
+
+    Raises: UsageError, StoreError.
+    """
+    if not name and any(is_url(place) for place in (source, target)):
+        raise UsageError(
+            "a server has several projects", hint="--name says which, as `workbench store status` shows it."
+        )
+    if not is_url(source) and not Path(source).is_dir():
+        raise UsageError(f"{source} is neither a directory nor the URL of a server", hint="Correct it.")
+    if is_url(target):
+        prepare_team_project(target, name)
+    with closing(open_place(source, name)) as here, closing(open_place(target, name)) as there:
+        if not is_url(source) and not here.machines():
+            raise UsageError(
+                f"{source} has no journals of a team", hint="Give a copy, or a project that has a team."
+            )
+        copied = copy_team(here, there, progress)
+        return _verification(compare_teams(here, there, progress), copied)
+
+
+def list_members(project: ProjectState, url: str = "", password: str = "") -> TeamMembers:
+    """Return who is a member of the team, or has machines. Raises: UsageError, StoreError."""
+    url, name = _address(project, url)
+    found = [MemberState(one.name, one.present, one.machines, one.seen_at) for one in team_members(url, name)]
+    return TeamMembers(name, tuple(found), password)
+
+
+def add_member(project: ProjectState, member: str, url: str = "") -> TeamMembers:
+    """Let a role of the server be a member, made with a password if there is none. Raises: as above."""
+    given, name = _address(project, url)
+    return list_members(project, url, add_team_member(given, name, member))
+
+
+def remove_member(project: ProjectState, member: str, url: str = "") -> TeamMembers:
+    """Take a member out; what its machines sent stays. Raises: UsageError if it is none; StoreError."""
+    given, name = _address(project, url)
+    if not remove_team_member(given, name, member):
+        raise UsageError(f"{member!r} is not a member of {name}", hint="`workbench store members list`.")
+    return list_members(project, url)
+
+
+def _address(project: ProjectState, url: str) -> tuple[str, str]:
+    """Return the server's URL, or the one that is given, and the project there. Raises: UsageError."""
+    settings = ProjectTeam(project).settings
+    if settings is None:
+        raise UsageError("this project has no team", hint="`workbench store use URL` joins one.")
+    return url or settings.url, settings.project
+
+
+def _exchange(settings: TeamSettings, done: Exchange, export: str = "") -> TeamExchange:
+    server = mask_url(settings.url)
+    return TeamExchange(server, settings.project, done.sent, done.received, export, tuple(done.notes))
+
+
+def _verification(found: TeamComparison, copied: int = 0, notes: Sequence[str] = ()) -> TeamVerification:
+    differences = tuple(
+        RecordDifference(one.machine, one.stream, one.line, one.here, one.there) for one in found.differences
+    )
+    return TeamVerification(copied, found.machines, found.streams, found.records, differences, tuple(notes))
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else ""
+
+
+def exchange_briefly(root: Path) -> Sequence[str]:
+    """Send and receive what is new, for at most a second, and return what a person should know of it.
+
+    Not where everything was exchanged a moment ago, nor soon after a server did not answer. Raises nothing
+    that concerns the team: it is in `workbench store status`.
+    """
+    project = find_state(root)
+    team, connected, found = ProjectTeam(project), threading.Event(), list[str]()
+
+    def exchange() -> None:
+        try:
+            with closing(team.connect()) as server:
+                connected.set()
+                found.extend(team.sync(0, server=server).notes)
+        except StoreBusy:
+            return  # another process of this machine sends and receives
+        except StoreError as error:
+            _note_fault(team, error, found)
+
+    try:
+        if team.is_resting() or not team.has_news():
+            return ()
+    except StoreError as error:
+        return (error.message,)
+    thread = threading.Thread(target=exchange, name="team", daemon=True)
+    thread.start()
+    thread.join(_BRIEFLY)
+    if thread.is_alive() and not connected.is_set():
+        silent = ServerUnreachable("the team's server did not answer within a second", hint=_LATER)
+        _note_fault(team, silent, found)
+    return tuple(found)
+
+
+def _note_fault(team: ProjectTeam, error: StoreError, found: list[str]) -> None:
+    """Keep what was wrong, and report it unless it was already."""
+    if team.look.fault != error.message:
+        found.append(f"{error.message} {error.hint}" if error.hint else error.message)
+    with suppress(StoreError):
+        team.note_fault(error)
+
+
+class TeamListener:
+    """Keeps a project's replicas up to date in a thread, while something long-lived works on it.
+
+    What is written here is sent at once, what others send received within a second; a server that does not
+    answer is asked again after a while.
+    """
+
+    def __init__(self, project: ProjectState) -> None:
+        """Take a project, and begin."""
+        self._team = ProjectTeam(project)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="team", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether it goes on: it ends by itself where the team was left."""
+        return self._thread.is_alive() and not self._stop.is_set()
+
+    def stop(self) -> None:
+        """End; whoever looks next goes on with what was being sent or received."""
+        self._stop.set()
+        self._thread.join(2 * _LISTEN)
+
+    def _run(self) -> None:
+        waits = iter(_RETRY)
+        while not self._stop.is_set():
+            try:
+                with closing(self._team.connect()) as server:
+                    for _ in self._exchanges(server):
+                        waits = iter(_RETRY)
+                return
+            except UsageError:
+                return  # the team was left
+            except StoreBusy:
+                self._stop.wait(_POLL)
+            except StoreError as error:
+                with suppress(StoreError):
+                    self._team.note_fault(error)
+                self._stop.wait(next(waits, _RETRY[-1]))
+
+    def _exchanges(self, server: TeamServer) -> Iterator[None]:
+        seen: object = None
+        news = True
+        while not self._stop.is_set():
+            now = self._team.written()
+            if news or now != seen:
+                self._team.sync(server=server)
+                seen = now
+                yield
+            if self._team.settings is None:
+                return
+            news = server.wait(_LISTEN)
