@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +41,8 @@ REST: Final = 60.0
 """Seconds that commands do not ask a server again which did not answer."""
 _SAME: Final = 10.0
 """Seconds in which a look that went as the last one is not written down again."""
+
+_EXPORTS: Final = "exports"
 
 Connect = Callable[[str, str], TeamServer]
 
@@ -125,11 +127,9 @@ class ProjectTeam:
         settings = self._required()
         with team_lock(self._state, patience):
             try:
-                replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
-                if server is not None:
-                    done = replicas.exchange(server)
-                else:
-                    with closing(self._connect(settings.url, settings.project)) as opened:
+                with translated("exchanging records with the team"):
+                    replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
+                    with closing(self.connect()) if server is None else nullcontext(server) as opened:
                         done = replicas.exchange(opened)
             except StoreError as error:
                 self.note_fault(error)
@@ -188,7 +188,7 @@ class ProjectTeam:
             replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
             replicas.fill_outbox()
             replicas.save()
-            export = self._state / TEAM / "exports" / new_id()
+            export = self._state / TEAM / _EXPORTS / new_id()
             copied = copy_team(DirectoryTeam(self._state / TEAM), DirectoryTeam(export), progress)
             write_settings(self._state, settings)
             done = replicas.exchange(server)
@@ -205,6 +205,18 @@ class ProjectTeam:
                     for path in place.iterdir() if place.is_dir() else ():
                         if path != own:
                             shutil.rmtree(path)
+
+    def forget_copies(self) -> None:
+        """Let the own replica be what the journals are by now, and remove what `join` copied aside.
+
+        The server has it with the next exchange. Raises: StoreError, StoreBusy.
+        """
+        with team_lock(self._state, PATIENCE), translated("removing copies of what is shared"):
+            replicas = TeamReplicas(self._state, self._journal, "")
+            replicas.fill_outbox()
+            replicas.save()
+            if (exports := self._state / TEAM / _EXPORTS).is_dir():
+                shutil.rmtree(exports)
 
     def verify(self, progress: Progress) -> tuple[Exchange, TeamComparison]:
         """Send and receive, then compare all records here with the server's. Raises: StoreError.

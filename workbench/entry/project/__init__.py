@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         remove_team_member,
         team_members,
     )
+    from store.team.replicas import own_machine
     from store.team.server import TeamServer
     from store.team.settings import TeamSettings, mask_url
     from store.team.sync import Exchange
@@ -108,6 +109,7 @@ _NAMES = {
     "store.table_notes": "table_notes",
     "store.team.copying": "compare_teams copy_team",
     "store.team.members": "add_team_member prepare_team_project remove_team_member team_members",
+    "store.team.replicas": "own_machine",
     "store.team.settings": "TeamSettings mask_url",
     "store.team.team": "ProjectTeam is_url open_place",
     "store.vectors": "build_index",

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.entry.hooks.log import hook_log
 from workbench.entry.project import (
+    ProjectTeam,
+    own_machine,
     place_file,
     remains,
     remove_projections,
@@ -175,13 +177,24 @@ def _run(project: OpenedProject, purge: _Purge, *, dry: bool) -> PurgeReport:
     log = hook_log(project.environment)
     homes = (place_file(project.root, project.environment), log, *log.parent.glob(f"{log.name}.*"))
     files = rewrite_files(homes, purge.file, dry=dry)
-    report = PurgeReport(purge.what, journals, transcripts, replays, files, notes=purge.notes)
+    notes = (*purge.notes, *_peers_with(project, purge.needles))
+    report = PurgeReport(purge.what, journals, transcripts, replays, files, notes=notes)
     if dry or report.empty:
         return report
     for root in roots:
         remove_projections(root)
+    if own_machine(project.state):
+        ProjectTeam(project).forget_copies()
     left = remains(roots, purge.needles) if purge.needles else []
     return replace(report, remaining=tuple(map(str, left)))
+
+
+def _peers_with(project: OpenedProject, needles: tuple[bytes, ...]) -> Iterator[str]:
+    """Yield a sentence for each machine of the team that wrote one of some texts: there it is taken out."""
+    for machine, journal in project.peer_journals.items() if needles else ():
+        if remains([journal.root], needles):
+            names = {one.id: one.name for one in ProjectTeam(project).machines}
+            yield f"{names.get(machine, machine)} of the team wrote it, too: run the same there"
 
 
 def state_places(project: OpenedProject) -> tuple[Path, ...]:

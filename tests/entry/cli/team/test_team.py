@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -44,7 +45,7 @@ def pair(project: Any, tmp_path: Path, run: Run, server: MemoryTeam) -> tuple[Sa
     other = project.copy(tmp_path / "other")
 
     def saying(root: Path) -> Say:
-        return lambda *arguments: run(*arguments, "--project", str(root))
+        return lambda *arguments: run("--project", str(root), *arguments)
 
     anna, bob = saying(project.root), saying(other.root)
     for say, member in ((anna, "anna"), (bob, "bob")):
@@ -121,6 +122,7 @@ def test_without_the_server_work_goes_on(
     def hang(call: str) -> None:
         if call == "connect":
             silent.wait()
+            cut("connect")(call)
 
     monkeypatch.setattr(service, "_BRIEFLY", 0.01)
     server.fail = hang
@@ -142,8 +144,6 @@ def test_what_differs_is_shown_and_mended(pair: tuple[Say, Say], server: MemoryT
     ]
     before = path.stat()
     path.write_bytes(path.read_bytes().replace(b"Never push.", b"Ever, push."))
-    import os
-
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     found = anna("store", "verify")
     assert (found.code, "rules of machine" in found.out) == (1, True)
@@ -192,6 +192,25 @@ def test_a_team_is_left_with_or_without_what_others_wrote(
     anna("store", "use", URL.format("anna"))
     assert len(state.peer_journals) == 1
     assert len(server.machines) == 2
+
+
+def test_a_purge_takes_a_text_out_of_the_whole_team(
+    pair: tuple[Say, Say], server: MemoryTeam, project: Any
+) -> None:
+    """Here, at the server and at the others; what another machine wrote is named, and theirs to take out."""
+    anna, bob = pair
+    anna("rules", "add", "Never say Mellon.")
+    bob("rules", "add", "Never write Mellon.")
+    anna("store", "sync")
+    done = anna("purge", "--secret", "Mellon", "--yes")
+    assert (done.code, ":other of the team wrote it, too" in done.err) == (1, True)
+    assert bob("purge", "--secret", "Mellon", "--yes").code == 1
+    for say in (anna, bob, anna, bob):
+        say("store", "sync")
+    assert not any(b"Mellon" in lines for lines in server.lines.values())
+    assert anna("purge", "--secret", "Mellon", "--yes").out == "a text: nothing is kept of it\n"
+    files = [one for one in (project.root / ".workbench").rglob("*") if one.is_file()]
+    assert [one for one in files if b"Mellon" in one.read_bytes()] == []
 
 
 def test_what_runs_long_sends_and_receives_beside_its_work(
