@@ -8,6 +8,7 @@ next append makes.
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -90,6 +91,20 @@ class LineMoves:
         self.end += len(line)
         self.now += len(made or b"")
 
+    def locate(self, offset: int) -> int | None:
+        """Return where what was at a byte is today, None if its line went or is in `again`."""
+        if offset >= self.end:
+            return self.now if offset == self.end else None
+        shift = self.shifts[bisect_right(self.starts, offset) - 1]
+        return None if shift is None else offset + shift
+
+    def entries_again(self) -> Iterator[tuple[int, int, Entry]]:
+        """Yield (first byte, byte after it, entry) of the lines in `again`."""
+        for offset, line in self.again:
+            entry = decode_line(line)
+            if isinstance(entry, Entry):
+                yield offset, offset + len(line), entry
+
 
 class StreamRewrite:
     """A journal as it is to be, as far as it is written; see `rewriting`."""
@@ -124,9 +139,9 @@ class StreamRewrite:
             if made and self._target is not None:
                 self._target.write(made)
 
-    def go_on_to_readable(self) -> None:
-        """Write what becomes of the lines that are there now."""
-        self.go_on(readable_end(self._source))
+    def go_on_to_readable(self, *, noted: bool = False) -> None:
+        """Write what becomes of the lines that are there now, as `go_on` does."""
+        self.go_on(readable_end(self._source), noted=noted)
 
     def put(self, before: Callable[[], None] = lambda: None) -> None:
         """Write what was appended meanwhile and replace the journal, if anything changes; `before` that.

@@ -33,7 +33,7 @@ from store.projector import (
     open_projector,
     take_entry,
 )
-from store.rewriting import ChangeBytes, LineMoves, Rewriting, StreamRewrite, rewrite_lock, rewriting
+from store.rewriting import ChangeBytes, LineMoves, StreamRewrite, rewrite_lock, rewriting
 from store.table_files import remove
 from workbench.errors import StoreError
 from workbench.ports import Entry
@@ -75,16 +75,16 @@ FORGET_STREAM: Final = tuple(_DELETE_OF.format(table=table) for table in ("appli
 def rewrite_streams(
     journal: FileJournal,
     streams: Sequence[str],
-    change_of: Callable[[str, Mapping[str, Rewriting]], ChangeBytes | None],
+    change_of: Callable[[str, Mapping[str, StreamRewrite]], ChangeBytes | None],
     tables: Tables | None,
     *,
     dry: bool,
-) -> Mapping[str, Rewriting]:
+) -> Mapping[str, StreamRewrite]:
     """Write journals of a project again, with the tables that are made of them; `dry` only counts.
 
-    `change_of` gives what becomes of the lines of a stream, None where all stay, and gets what was changed
-    in the streams before it. Of a session some lines of which become others, all are `Again`; so are
-    all hand-overs about rules that were broken. Raises: JournalError, StoreError, StoreBusy.
+    `change_of` gives what becomes of the lines of a stream, None where all stay, and gets those before it.
+    Of a session some lines of which become others, all are `Again`; so are all hand-overs about rules that
+    were broken. Raises: JournalError, StoreError, StoreBusy.
     """
     root = journal.root
     with ExitStack() as held:
@@ -92,9 +92,8 @@ def rewrite_streams(
             held.enter_context(rewrite_lock(root))
         positions = {} if dry or tables is None else _positions(tables)
         ones: dict[str, StreamRewrite] = {}
-        done: dict[str, Rewriting] = {}
         for stream in streams:
-            change = change_of(stream, done)
+            change = change_of(stream, ones)
             one = change and held.enter_context(rewriting(root, stream, change, dry=dry))
             if not one:
                 continue
@@ -103,15 +102,14 @@ def rewrite_streams(
             elif dry:
                 one.go_on()
             else:
-                one.go_on_to_readable()
-            done[stream], ones[stream] = one.done, one
-        if not dry and any(one.lines for one in done.values()):
+                one.go_on_to_readable(noted=True)
+            ones[stream] = one
+        if not dry and any(one.done.lines for one in ones.values()):
             along = nullcontext(_nothing) if tables is None else _along(tables, journal, ones)
             with along as forget:
                 for one in ones.values():
                     one.put(forget)
-            done = {stream: one.done for stream, one in ones.items()}
-    return done
+    return ones
 
 
 def _nothing() -> None:

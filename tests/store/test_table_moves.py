@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from store import table_moves
 from store.journal import FileJournal
 from store.journal_files import stream_path
 from store.journal_lines import decode_line, encode_line
-from store.rewriting import Again, ChangeBytes, Rewriting
+from store.rewriting import Again, ChangeBytes, StreamRewrite
 from store.table_moves import rewrite_streams
 from store.tables import Tables
 from tests.adapters import ManualClock
 from workbench.ports import Entry
+from workbench.sessions.episode_ledger import EpisodeLedger, fold, moved, recall
 from workbench.sessions.retention import past_task
 
 STREAMS = ("sessions", "handovers", "memory/auth")
@@ -29,6 +31,11 @@ TASKS = frozenset({"old-0", "old-3"})
 @pytest.fixture
 def journal(tmp_path: Path) -> FileJournal:
     """A journal with old sessions among new ones, forgotten commits, and lines and bodies that are wrong."""
+    return written(tmp_path, wrong=True)
+
+
+def written(tmp_path: Path, *, wrong: bool) -> FileJournal:
+    """Write a journal and return it."""
     found = FileJournal(tmp_path, ManualClock())
     chance = random.Random(3)
 
@@ -69,8 +76,8 @@ def journal(tmp_path: Path) -> FileJournal:
             "timestamp": 10 + step,
         }
         put("sessions", "episode.event", **event)
-    put("sessions", "episode.event", session_id="old-1", event_type=3)
-    put("sessions", "episode.event", session_id="new-1", event_type=3)
+    for session in ("old-1", "new-1") if wrong else ():
+        put("sessions", "episode.event", session_id=session, event_type=3)
     put("sessions", "episode.later", session_id="old-2")
     put("sessions", "episode.later", session_id="new-2")
     with stream_path(tmp_path, "sessions").open("ab") as file:
@@ -111,7 +118,7 @@ def _put_rest(put: Any) -> None:
     put("memory/auth", "learning.put", **learning, timestamp="2026-01-01T00:00:00Z", source="human")
 
 
-def change_of(stream: str, done: Mapping[str, Rewriting]) -> ChangeBytes:
+def change_of(stream: str, done: Mapping[str, StreamRewrite]) -> ChangeBytes:
     """Return what retention does: tasks of some old sessions stay, what else is of old ones goes."""
     del done
 
@@ -163,7 +170,7 @@ def test_tables_that_went_along_are_those_of_a_rebuild(journal: FileJournal) -> 
 
     again = rewrite_streams(journal, STREAMS, change_of, tables, dry=False)
 
-    assert {name: one.lines for name, one in again.items()} == {name: one.lines for name, one in done.items()}
+    assert {name: one.done for name, one in again.items()} == {name: one.done for name, one in done.items()}
     late = tables.catch_up()
     assert (
         late.entries,
@@ -183,7 +190,7 @@ def test_tables_that_are_behind_are_brought_up_first(journal: FileJournal) -> No
     tables.catch_up()
     journal.append("sessions", "episode.started", [dict(PAST[8].body) | {"session_id": "late"}], by="hook")
 
-    def change(stream: str, done: Mapping[str, Rewriting]) -> ChangeBytes:
+    def change(stream: str, done: Mapping[str, StreamRewrite]) -> ChangeBytes:
         inner = change_of(stream, done)
         journal.append(
             "sessions",
@@ -219,3 +226,27 @@ def test_a_killed_rewriting_leaves_tables_of_what_is_there(
     found = tables.digest()
     tables.rebuild()
     assert found == tables.digest()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_ledger_that_went_along_is_that_of_a_fold(tmp_path: Path, late: bool) -> None:
+    """Of all that is left, whether it was folded to the end before; what cannot go along says so."""
+    journal = written(tmp_path, wrong=False)
+    opened(journal).close()
+    ledger = EpisodeLedger(30)
+    fold(ledger, lambda start: journal.read("sessions", start))
+    if late:
+        body = {"session_id": "new-1", "timestamp": 90, "outcome": "failed"}
+        journal.append("sessions", "feedback.given", [body], by="cli")
+    ones = rewrite_streams(journal, STREAMS, change_of, None, dry=False)
+
+    assert moved(ledger, ones["sessions"].moves)
+
+    fold(ledger, lambda start: journal.read("sessions", start))
+    whole = EpisodeLedger(30)
+    fold(whole, lambda start: journal.read("sessions", start))
+    assert len(whole.tasks) == 7
+    assert replace(ledger, events=whole.events) == whole
+    assert [*recall(ledger)[1]] == [*recall(whole)[1]]
+    ledger.malformed = 1
+    assert not moved(ledger, ones["sessions"].moves)

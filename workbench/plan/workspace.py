@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
     from workbench.records.rules import Rule
     from workbench.rules.conflicts.findings import Duplicate
+    from workbench.sessions.episode_ledger import Moves
 
 Progress = Callable[[str, int, int], None]
 
@@ -265,6 +266,10 @@ class Workspace:
     def stored_past(self) -> Past | None:
         """Return the past as of the last sync of any process, None before."""
         return self._past.stored()
+
+    def move_past(self, moves: Moves) -> None:
+        """Go along with a journal of sessions that was written again; the next `sync` keeps what is known."""
+        self._past.move(moves)
 
     def session_stories(self) -> tuple[Completeness, int]:
         """Return how complete the stories of sessions are, and how many journal entries are malformed.

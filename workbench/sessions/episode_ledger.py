@@ -7,8 +7,9 @@ the journal was read at once or in pieces, by one process or by several.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import field
+from typing import Protocol
 
 import msgspec
 
@@ -237,6 +238,69 @@ def _name_sessions(entry: Entry, sessions: set[str]) -> list[str]:
     named = entry.body.get("session_id")
     session = printable(named) if isinstance(named, str) else ""
     return [session] if session in sessions else []
+
+
+class Moves(Protocol):
+    """Where the lines of a journal went that was written again."""
+
+    @property
+    def sessions(self) -> Set[str]:
+        """The sessions of lines that went or became others."""
+        ...
+
+    def locate(self, offset: int) -> int | None:
+        """Return where what was at a byte is today, None if its line went or became another."""
+        ...
+
+    def entries_again(self) -> Iterator[tuple[int, int, Entry]]:
+        """Yield (first byte, byte after it, entry) of all lines about such sessions that are there today."""
+        ...
+
+
+def moved(ledger: EpisodeLedger, moves: Moves) -> bool:
+    """Bring a ledger along when its journal was written again; False if only a fold from the start can.
+
+    `events` goes on counting. What is among the newest episodes has to be so still.
+    """
+    start, offset = moves.locate(ledger.last[0]), moves.locate(ledger.offset)
+    if start is None or offset is None or ledger.malformed:
+        return False
+    gone = {printable(session) for session in moves.sessions}
+    for session in gone & ledger.tasks.keys():
+        del ledger.tasks[session]
+    ledger.live = {
+        session: (episode, *_places(moves, after, first))
+        for session, (episode, after, first) in ledger.live.items()
+        if session not in gone
+    }
+    places = {session: one for session, one in ledger.alive.items() if session not in gone}
+    ledger.alive = {
+        session: (at, after, complete, first)
+        for session, (at, old, complete, old_first) in places.items()
+        for after, first in (_places(moves, old, old_first),)
+    }
+    found: dict[str, tuple[Episode, int, int]] = {}
+    for begin, end, entry in moves.entries_again():
+        for session in _name_sessions(entry, gone) if begin < offset else ():
+            known = found.pop(session, None)
+            try:
+                episode = follow(known[0] if known else None, entry)
+            except MALFORMED:
+                return False
+            if episode is not None:
+                found[session] = (episode, *(known[1:] if known else (end, begin)))
+    for session, (episode, after, first) in found.items():
+        if episode.ended_at is None:
+            ledger.live[session] = (episode, after, first)
+        else:
+            _enter(ledger, episode, after, first)
+    ledger.offset, ledger.last, ledger.events = offset, (start, ledger.last[1]), ledger.events + 1
+    return all(session in ledger.tasks for session in newest(ledger))
+
+
+def _places(moves: Moves, after: int, first: int) -> tuple[int, int]:
+    """Return where the first line of an episode ends today, and where what is about it begins."""
+    return (moves.locate(after - 1) or 0) + 1, moves.locate(first) or 0
 
 
 def recall(ledger: EpisodeLedger, trust: Trust | None = None) -> tuple[History, tuple[str, ...]]:

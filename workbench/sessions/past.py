@@ -23,7 +23,9 @@ from workbench.records.episodes import Commit, Completeness
 from workbench.records.plan import Intent
 from workbench.sessions.episode_ledger import (
     EpisodeLedger,
+    Moves,
     fold,
+    moved,
     pack_ledger,
     recall,
     recall_templates,
@@ -168,6 +170,14 @@ class PastKeeper:
     def stored(self) -> Past | None:
         """Return the past as of the last sync, of whichever process, and change nothing."""
         return self.past or self._open([])
+
+    def move(self, moves: Moves) -> None:
+        """Go along with a journal that was written again; what cannot is read from it by the next sync."""
+        past, ledger = self.stored(), self._ledger or self._open_ledger()
+        if past is not None and ledger is not None and moved(ledger, moves):
+            self.past, self._ledger = replace(past, offset=-1, events=-1), ledger
+        else:
+            self.past = self._ledger = None
 
     def stories(self, limit: int) -> tuple[Completeness, int]:
         """Return how complete the stories of sessions are now, and how many entries are malformed.

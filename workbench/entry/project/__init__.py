@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from store.projector import CatchUp
     from store.purge import remains, remove_indexes, remove_projections, remove_runs, rewrite_files
-    from store.rewriting import Again, Rewriting, rewrite_journals, stream_lines
+    from store.rewriting import Again, StreamRewrite, rewrite_journals, stream_lines
     from store.runs import MAX_RUNS_TOTAL, list_runs, open_run, put_run, write_rows
     from store.sandbox import ColumnType, StatementRows
     from store.search_index import SearchIndex, build_search_index, load_search_index
@@ -101,7 +101,7 @@ _NAMES = {
     "store.journal_files": "ROTATED list_streams",
     "store.journal_lines": "decode_line encode_line",
     "store.purge": "remains remove_indexes remove_projections remove_runs rewrite_files",
-    "store.rewriting": "Again Rewriting rewrite_journals stream_lines",
+    "store.rewriting": "Again StreamRewrite rewrite_journals stream_lines",
     "store.runs": "MAX_RUNS_TOTAL list_runs open_run put_run write_rows",
     "store.search_index": "SearchIndex build_search_index load_search_index",
     "store.storage": "StoredSize directory_sizes journal_sizes",

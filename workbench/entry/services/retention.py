@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from workbench.entry.project import (
     Again,
     FileJournal,
-    Rewriting,
+    StreamRewrite,
     decode_line,
     encode_line,
     list_streams,
@@ -81,6 +81,9 @@ def purge_due(project: OpenedProject, *, dry: bool, cutoff: float | None = None)
     before = moment.isoformat(timespec="microseconds")[:-6] + "Z"
     counts: Counter[str] = Counter()
     freed = 0
+    planned = project.latest("project") is not None
+    if planned and not dry:
+        project.workspace.sync()  # so that what is known of sessions goes along
     for root in state_places(project):
         own = root == project.state
         with project.journal_tables() as tables:
@@ -91,15 +94,17 @@ def purge_due(project: OpenedProject, *, dry: bool, cutoff: float | None = None)
                 tables if own else None,
                 dry=dry,
             )
-        counts.update({stream: one.lines for stream, one in done.items()})
-        freed += sum(one.freed for one in done.values())
+        counts.update({stream: one.done.lines for stream, one in done.items()})
+        freed += sum(one.done.freed for one in done.values())
         if not counts.total() or dry:
             continue
         if not own:
             remove_projections(root)
             continue
+        if STREAM in done:
+            project.workspace.move_past(done[STREAM].moves)
         remove_indexes(root, _DERIVED)
-        if project.latest("project") is not None:
+        if planned:
             project.workspace.sync()  # or the next command would read the past again
     copies, packed = project.archive().forget(moment.timestamp(), dry=dry)
     report = PurgeReport(
@@ -160,13 +165,13 @@ _Change = Callable[[bytes], "bytes | None"]
 
 
 def _change(
-    project: OpenedProject, root: Path, before: str, stream: str, done: Mapping[str, Rewriting]
+    project: OpenedProject, root: Path, before: str, stream: str, done: Mapping[str, StreamRewrite]
 ) -> _Change | None:
     """Return what becomes of the lines of a stream, None where all stay; `done` is what changed before."""
     if stream == STREAM:
         return _sessions_change(project, root, before)
     if stream == HANDOVERS:
-        return _handover_change(before, moved=STREAM in done and done[STREAM].lines > 0)
+        return _handover_change(before, moved=STREAM in done and done[STREAM].done.lines > 0)
     if not stream.startswith(_MEMORY):
         return None
 
