@@ -10,14 +10,12 @@ counted, reported by `verify`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any
 
 from store import locks
 from store.files import open_state, private_dir, read_state, sync_data, sync_dir, translated
@@ -37,17 +35,22 @@ from store.journal_files import (
     stream_path,
     write_lines,
 )
-from store.journal_lines import OTHER_VERSION, decode_line, encode_line
+from store.journal_lines import (
+    FIRST,
+    LAST,
+    OTHER_VERSION,
+    check_batch,
+    decode_line,
+    encode_line,
+    make_entries,
+    revision_text,
+)
 from workbench.errors import JournalError
-from workbench.ports import Clock, Entry, Verbatim
+from workbench.ports import Clock, Entry
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import IdSource, is_id
 
-MAX_BATCH: Final = 256 * 1024 * 1024  # bytes; Linux cuts a single write at 2 GiB
-
 _BLOCK = 1024 * 1024
-_FIRST = 128  # bytes: up to the first entry's id and time
-_LAST = 8 * 1024  # bytes: mostly whole lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +122,12 @@ class FileJournal:
 
         Raises as `append`.
         """
-        from workbench.text.redact import redact_values  # for those who write
-
         path = stream_path(self._root, stream)
         if not drafts:
             return []
-        at = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z"
-        entries = [
-            Entry(
-                id=identifier,
-                at=at,
-                kind=kind,
-                by=by,
-                body=body if isinstance(body, Verbatim) else redact_values(body),
-            )
-            for identifier, (kind, body) in zip(self._new_ids(len(drafts)), drafts, strict=True)
-        ]
+        entries = make_entries(drafts, self._new_ids(len(drafts)), self._clock.now(), by)
         data = b"".join([encode_line(entry) for entry in entries])
-        if len(data) > MAX_BATCH:
-            raise JournalError(
-                f"{len(data)} bytes are too many for one append to the journal {stream}",
-                hint="Append in smaller batches.",
-            )
+        check_batch(stream, len(data))
         private_dir(path.parent)
         with locks.exclusive(self._lock(stream), timeout=LOCK_TIMEOUT):
             if stream in self._rotated:
@@ -200,10 +187,10 @@ class FileJournal:
                 return "0"
             end = readable_end(file)
             file.seek(0)
-            first = file.read(min(end, _FIRST))
-            file.seek(max(0, end - _LAST))
-            last = file.read(min(end, _LAST))
-        return f"{end}:{hashlib.blake2b(first + last, digest_size=12).hexdigest()}"
+            first = file.read(min(end, FIRST))
+            file.seek(max(0, end - LAST))
+            last = file.read(min(end, LAST))
+        return revision_text(end, first, last)
 
     def checksum(self, stream: str, end: int) -> int:
         """Return the CRC-32 of the first `end` bytes, -1 for a stream that is shorter."""

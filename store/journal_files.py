@@ -40,13 +40,18 @@ ROTATED: Final[Mapping[str, Rotation]] = {"metrics": Rotation(max_bytes=4 * 1024
 
 
 def stream_path(root: Path, stream: str) -> Path:
-    """Return the file of a stream. Raises JournalError for a name that could lead anywhere else."""
+    """Return the file of a stream. Raises: JournalError for a name that could lead anywhere else."""
+    check_name(stream)
+    return root / "journal" / f"{stream}{SUFFIX}"
+
+
+def check_name(stream: str) -> None:
+    """Raise JournalError for what cannot be the name of a stream."""
     if not _STREAM.fullmatch(stream):
         raise JournalError(
             f"{stream[:_REASON_LENGTH]!r} cannot be the name of a journal",
             hint="Use letters, digits, dots, dashes and underscores, with one slash at most.",
         )
-    return root / "journal" / f"{stream}{SUFFIX}"
 
 
 def lock_path(root: Path, stream: str) -> Path:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
 from workbench.errors import JournalError
-from workbench.ports import Entry
+from workbench.ports import Entry, Verbatim
 from workbench.records.conversion import convert, decode_json
 
 VERSION: Final = 1
 OTHER_VERSION: Final = "written by another version of the program"
 MAX_LINE: Final = 16 * 1024 * 1024  # bytes, newline included
+MAX_BATCH: Final = 256 * 1024 * 1024  # bytes; Linux cuts a single write at 2 GiB
+FIRST: Final = 128  # bytes: up to the first entry's id and time
+LAST: Final = 8 * 1024  # bytes: mostly whole lines
 
 _REASON_LENGTH = 200
 
@@ -28,6 +34,39 @@ class _Line(msgspec.Struct):
 
 
 _ENCODER = msgspec.json.Encoder()
+
+
+def make_entries(
+    drafts: Sequence[tuple[str, Mapping[str, Any]]], ids: Sequence[str], now: float, by: str
+) -> list[Entry]:
+    """Return an entry for each (kind, body), secrets masked in all but `Verbatim` bodies."""
+    from workbench.text.redact import redact_values  # for those who write
+
+    at = datetime.fromtimestamp(now, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    return [
+        Entry(
+            id=identifier,
+            at=at,
+            kind=kind,
+            by=by,
+            body=body if isinstance(body, Verbatim) else redact_values(body),
+        )
+        for identifier, (kind, body) in zip(ids, drafts, strict=True)
+    ]
+
+
+def check_batch(stream: str, size: int) -> None:
+    """Raise JournalError for more bytes than one append may have."""
+    if size > MAX_BATCH:
+        raise JournalError(
+            f"{size} bytes are too many for one append to the journal {stream}",
+            hint="Append in smaller batches.",
+        )
+
+
+def revision_text(end: int, first: bytes, last: bytes) -> str:
+    """Return the revision of a stream of `end` bytes that begins and ends with these (`FIRST`, `LAST`)."""
+    return f"{end}:{hashlib.blake2b(first + last, digest_size=12).hexdigest()}"
 
 
 def encode_line(entry: Entry) -> bytes:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from filelock import FileLock
@@ -21,6 +21,10 @@ from hypothesis import HealthCheck, settings
 
 from tests.postgres_server import DatabaseServer, NoServer
 from tests.redis_server import PROGRAM, REASON, RedisServer
+
+if TYPE_CHECKING:
+    from tests.teams import Team
+    from workbench.ports import Clock, Journal
 
 settings.register_profile(
     "house",
@@ -358,3 +362,26 @@ def make_postgres() -> Iterator[Callable[..., DatabaseServer]]:
 def database(postgres: DatabaseServer) -> str:
     """The superuser's URL of an empty database."""
     return postgres.make_database()
+
+
+@pytest.fixture(scope="module")
+def team(postgres: DatabaseServer) -> Iterator[Team]:
+    """A team's database of the module, without projects."""
+    from tests.teams import Team
+
+    team = Team(postgres)
+    yield team
+    team.owner.close()
+
+
+@pytest.fixture(params=["files", "server"])
+def make_journal(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Clock], Journal]:
+    """Make empty journals, each of a machine of its own: in files, and on a team's server."""
+    if request.param == "server":
+        team: Team = request.getfixturevalue("team")
+        return team.journal
+    from store.journal import FileJournal
+
+    return lambda clock: FileJournal(tmp_path_factory.mktemp("journal"), clock)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +16,10 @@ import store
 from store.journal import FileJournal
 from tests.adapters import ManualClock
 from tests.processes import end
+
+if TYPE_CHECKING:
+    from store.postgres.server import PostgresServer
+    from tests.teams import Team
 
 Process = subprocess.Popen[str]
 
@@ -79,3 +84,21 @@ def model_cache() -> Path:
         pytest.skip(f"the package {minilm.PACKAGE} with the weights is not installed")
     minilm.ensure_built(cache)
     return cache
+
+
+@pytest.fixture
+def open_member(team: Team) -> Iterator[Callable[..., PostgresServer]]:
+    """Open a project of the team as a member, with a machine if one is given."""
+    from store.postgres.server import open_server
+
+    opened: list[PostgresServer] = []
+
+    def open_(project: str, member: str, machine: str = "") -> PostgresServer:
+        opened.append(open_server(team.url(member), project))
+        if machine:
+            opened[-1].register(machine, f"{member}'s laptop")
+        return opened[-1]
+
+    yield open_
+    for server in opened:
+        server.close()

@@ -45,13 +45,15 @@ CREATE TABLE workbench.streams (
     FOREIGN KEY (project, machine) REFERENCES workbench.machines
 );
 
--- `line` is the truth; what else is in a row was read from it, for those who look with SQL.
+-- `line` is the truth; what else is in a row was read from it, for those who look with SQL. `crc` is the CRC-32 of
+-- the stream up to the line's end.
 CREATE TABLE workbench.entries (
     project text NOT NULL,
     machine text NOT NULL,
     stream text NOT NULL,
     generation integer NOT NULL,
     begins bigint NOT NULL CHECK (begins >= 0),
+    crc bigint NOT NULL,
     id text NOT NULL,
     at text NOT NULL,
     kind text NOT NULL,

@@ -14,7 +14,7 @@ from store.postgres.server import open_server
 from store.team.replicas import PeerJournals
 from store.team.sync import Exchange, TeamReplicas
 from tests.adapters import ManualClock
-from tests.store.postgres.conftest import Team
+from tests.teams import Team
 from workbench.errors import ServerUnreachable, TeamError
 
 NOW = 1_700_000_000.0

@@ -18,8 +18,8 @@ from store.postgres.connection import Connections, parse_url
 from store.postgres.server import PostgresServer, open_server
 from tests.postgres_server import DatabaseServer
 from tests.processes import LONG
-from tests.store.postgres.conftest import Team
 from tests.store.postgres.test_server import lines
+from tests.teams import Team
 from workbench.errors import ConfigError, ServerUnreachable, TeamError
 from workbench.records.ids import new_id
 

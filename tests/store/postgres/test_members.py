@@ -12,8 +12,8 @@ from psycopg import errors
 from store.postgres.connection import Connections
 from store.postgres.members import add_member, create_project, members, projects, remove_member
 from store.postgres.server import PostgresServer, open_server
-from tests.store.postgres.conftest import Team
 from tests.store.postgres.test_server import lines
+from tests.teams import Team
 from workbench.errors import TeamError, UsageError
 from workbench.records.ids import new_id
 
@@ -46,7 +46,7 @@ WRITES = {
     "a stream of another": """INSERT INTO workbench.streams
         VALUES (%(project)s, %(machine)s, 's', 0, 0, 0, 0, '')""",
     "entries of another": """INSERT INTO workbench.entries
-        VALUES (%(project)s, %(machine)s, 'rules', 0, 999, 'i', 'a', 'k', 'b', 'line')""",
+        VALUES (%(project)s, %(machine)s, 'rules', 0, 999, 0, 'i', 'a', 'k', 'b', 'line')""",
     "a change of a line": "UPDATE workbench.entries SET line = 'x'",
     "a change of a line's writer": "UPDATE workbench.entries SET by = 'x'",
     "a machine that changes hands": "UPDATE workbench.machines SET member = %(me)s",

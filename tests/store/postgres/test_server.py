@@ -16,8 +16,8 @@ from store.postgres import listening
 from store.postgres.server import PostgresServer
 from store.team.server import MachineTaken, StreamHead, StreamMoved, TeamServer
 from tests.processes import LONG
-from tests.store.postgres.conftest import Team
 from tests.store.team.memory_server import MemoryTeam
+from tests.teams import Team
 from workbench.errors import JournalError, TeamError
 from workbench.ports import Entry
 from workbench.records.ids import IdSource, new_id
@@ -89,7 +89,7 @@ def test_what_is_no_line_is_refused(team: Team, open_member: Callable[..., Postg
     machine = new_id()
     anna = open_member(team.project("anna"), "anna", machine)
     head = anna.append("rules", 0, lines({}, {}))
-    with pytest.raises(TeamError, match="beginning of a line"):
+    with pytest.raises(JournalError, match="beginning of a line"):
         anna.read(machine, "rules", 1, 1 << 22)
     for malformed in (b"{}\n", lines({})[:-1], b"\n", lines({}) + b"[]\n"):
         with pytest.raises(JournalError):

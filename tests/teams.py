@@ -1,19 +1,19 @@
-"""A database with a team: its owner, and members of projects."""
+"""A database with a team on a real server: its owner, and members of projects."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
-import pytest
 
 from store.postgres.connection import Connections
+from store.postgres.journal import PostgresJournal
 from store.postgres.members import add_member, create_project
 from store.postgres.migrations import migrate
-from store.postgres.server import PostgresServer, open_server
 from tests.postgres_server import DatabaseServer
+from workbench.ports import Clock
+from workbench.records.ids import new_id
 
 _NAMES = itertools.count()
 
@@ -46,32 +46,20 @@ class Team:
         """Return a member's URL."""
         return self.server.url(self.database, self.role(member), "secret")
 
+    def journal(self, clock: Clock) -> PostgresJournal:
+        """Return the journal of a new machine of the owner's."""
+        machine = new_id()
+        with self.owner.use() as connection:
+            connection.execute(
+                "INSERT INTO workbench.projects VALUES ('of-tests', '') ON CONFLICT DO NOTHING"
+            )
+            connection.execute(
+                "INSERT INTO workbench.machines VALUES ('of-tests', %s, 'postgres', '')", [machine]
+            )
+        return PostgresJournal(self.owner, "of-tests", machine, clock)
+
     def execute(self, statement: str, url: str = "", parameters: Any = None) -> list[Any]:
         """Run a statement as the owner, or as whose URL it is, and return its rows."""
         with psycopg.connect(url or self.owner_url, autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), parameters)
             return cursor.fetchall() if cursor.description else []
-
-
-@pytest.fixture(scope="module")
-def team(postgres: DatabaseServer) -> Iterator[Team]:
-    """A team's database of the module, without projects."""
-    team = Team(postgres)
-    yield team
-    team.owner.close()
-
-
-@pytest.fixture
-def open_member(team: Team) -> Iterator[Callable[..., PostgresServer]]:
-    """Open a project of the team as a member, with a machine if one is given."""
-    opened: list[PostgresServer] = []
-
-    def open_(project: str, member: str, machine: str = "") -> PostgresServer:
-        opened.append(open_server(team.url(member), project))
-        if machine:
-            opened[-1].register(machine, f"{member}'s laptop")
-        return opened[-1]
-
-    yield open_
-    for server in opened:
-        server.close()
