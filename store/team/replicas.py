@@ -26,7 +26,10 @@ _MACHINES: Final = "machines"
 _FORMER: Final = "former"
 _OWN: Final = "machine"
 _STREAMS: Final = frozenset({"rules", "rule-usage", "stash"})
-_GROUP: Final = "learnings/"
+_MEMORY: Final = "memory/"
+"""How the streams of features begin (`workbench.memory.learnings.kinds.STREAMS`)."""
+_LEARNED: Final = "learning."
+"""How the kinds of entries about learnings begin; iterations and corrections beside them are a member's."""
 _OF_FILES: Final = "import:rule-files"
 """Who writes what rule files say (`workbench.rules.curation.ledger.AUTOMATIC`): git carries it."""
 _OF_INDEX: Final = "segment.embedded"
@@ -72,13 +75,15 @@ def raise_floor(state: Path, identifier: str) -> None:
 
 def is_shared(stream: str) -> bool:
     """Whether a stream of the project's journals is for the team."""
-    return stream in _STREAMS or stream.startswith(_GROUP)
+    return stream in _STREAMS or stream.startswith(_MEMORY)
 
 
 def is_for_team(stream: str, entry: Entry) -> bool:
-    """Whether an entry of a shared stream is: not what follows this machine's checkout or its index."""
+    """Whether an entry of a shared stream is: not what follows this machine's checkout, index or sessions."""
     if not is_id(entry.id):
         return False  # no order of several machines has a place for it
+    if stream.startswith(_MEMORY):
+        return entry.kind.startswith(_LEARNED)
     if stream == "rules":
         return not (entry.kind.startswith("file.") or entry.by == _OF_FILES)
     return entry.kind != _OF_INDEX

@@ -19,10 +19,13 @@ from store.team.sync import Exchange, TeamReplicas
 from tests.adapters import ManualClock
 from tests.store.team.memory_server import MemoryTeam, cut
 from workbench.errors import ServerUnreachable, StoreError
+from workbench.memory.journal import KIND as ITERATION
+from workbench.memory.learnings import kinds
 from workbench.rules.curation.ledger import AUTOMATIC
 from workbench.stash.segmenttype import EMBEDDED
 
 RULES = "rules"
+AUTH = f"{kinds.STREAMS}auth"
 
 
 class Machine:
@@ -89,8 +92,10 @@ def test_what_one_writes_the_other_has(pair: tuple[Machine, Machine]) -> None:
     first.write("a file", kind="file.synced")
     first.write("an index", stream="stash", kind=EMBEDDED)
     first.write("put aside", stream="stash", kind="segment.put")
-    first.write("learned", stream="learnings/auth", kind="learning.put")
+    first.write("learned", stream=AUTH, kind=kinds.PUT)
     first.write("a session", stream="sessions", kind="episode.event")
+    first.write("an iteration", stream=AUTH, kind=ITERATION)
+    first.write("a correction", stream=AUTH, kind=kinds.SAID)
     second.write("three")
 
     assert first.sync().sent == 4
@@ -98,7 +103,7 @@ def test_what_one_writes_the_other_has(pair: tuple[Machine, Machine]) -> None:
     assert (done.sent, done.received, done.notes) == (1, 4, [])
     assert second.peers() == {"first": ["one", "two"]}
     assert second.peers("stash") == {"first": ["put aside"]}
-    assert second.peers("learnings/auth") == {"first": ["learned"]}
+    assert second.peers(AUTH) == {"first": ["learned"]}
     assert second.peers("sessions") == {"first": []}
     first.sync()
     assert first.peers() == {"second": ["three"]}
@@ -176,7 +181,7 @@ def test_a_process_may_end_anywhere(
     rewrite_stream(second.state, RULES, lambda line: None if b'"old"' in line else line, dry=False)
     second.sync()
     first.write("one", "two")
-    second.write("late", stream="learnings/x", kind="learning.put")
+    second.write("late", stream="memory/x", kind="learning.put")
     second.sync()
     known = first.id
     real = getattr(module, name)
@@ -197,7 +202,7 @@ def test_a_process_may_end_anywhere(
     second.sync()
     assert (first.id, first.sync(), second.sync()) == (known, Exchange(), Exchange())
     assert first.all() == second.all()
-    assert first.peers("learnings/x") == {"second": ["late"]}
+    assert first.peers("memory/x") == {"second": ["late"]}
     assert "old" not in first.all()
 
 
