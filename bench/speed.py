@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,9 @@ OWN = Path(__file__).resolve().parent.parent
 SIZES = (1_000, 10_000)
 COMMITS = 2_000
 REPEAT = 5
+SPAN = 190_000_000
+"""Seconds at most from the first commit to the last, which are six years: none is of the future."""
+
 TASKS = (
     "token is not refreshed when the session expires",
     "fix: journal append fails with a full disk",
@@ -75,10 +78,10 @@ def report(
 
 def measure(root: Path, home: Path, repeat: int) -> list[Figure]:
     """Measure one project."""
-    first = [_worker("first", root, home, fresh=True) for _ in range(max(repeat // 2, 1))]
-    again = [_worker("again", root, home) for _ in range(repeat)]
-    warm = [_worker("warm", root, home) for _ in range(max(repeat // 2, 1))]
-    edited = [_worker("edited", root, home) for _ in range(max(repeat // 2, 1))]
+    first = [worker("first", root, home, fresh=True) for _ in range(max(repeat // 2, 1))]
+    again = [worker("again", root, home) for _ in range(repeat)]
+    warm = [worker("warm", root, home) for _ in range(max(repeat // 2, 1))]
+    edited = [worker("edited", root, home) for _ in range(max(repeat // 2, 1))]
     cold = [_command(root, home) for _ in range(repeat)]
     files = int(first[0]["files"])
     small = files <= 2_000
@@ -131,7 +134,7 @@ def make_project(root: Path, files: int, commits: int) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
     _git(root, "init", "-q", "-b", "main")
-    _git(root, "fast-import", "--quiet", given=_stream(chance, root, paths, names, commits))
+    _import_history(root, _stream(chance, root, paths, names, commits))
     _git(root, "reset", "-q")
 
 
@@ -155,23 +158,32 @@ def _module(chance: random.Random, names: Sequence[str], paths: Sequence[str]) -
     return "\n".join(lines) + "\n"
 
 
+def _import_history(root: Path, parts: Iterable[str]) -> None:
+    """Hand a history to `git fast-import`, part by part."""
+    command = ["git", "-C", str(root), "fast-import", "--quiet"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    with process.stdin as given:
+        given.writelines(part.encode() for part in parts)
+    if process.wait():
+        raise SystemExit(f"git fast-import failed in {root}")
+
+
 def _stream(
     chance: random.Random, root: Path, paths: Sequence[str], names: Sequence[str], commits: int
-) -> bytes:
-    """Return a history for `git fast-import`: small commits that touch neighbours, then the tree as it is."""
-    parts: list[str] = []
-    who = "A Tester <tester@example.org>"
+) -> Iterator[str]:
+    """Yield a history for `git fast-import`: small commits that touch neighbours, then the tree as it is."""
+    who, apart = "A Tester <tester@example.org>", min(3_600, SPAN // commits)
     for number in range(commits):
         last = number == commits - 1
         text = f"{chance.choice(('fix', 'feat', 'docs'))}: {' '.join(chance.choices(names, k=6))} (#{number})"
         message = f"{text}\n\n{' '.join(chance.choices(names, k=30))}\n"
-        parts.append(f"commit refs/heads/main\ncommitter {who} {1_600_000_000 + number * 3600} +0000\n")
-        parts.append(f"data {len(message.encode())}\n{message}")
+        yield f"commit refs/heads/main\ncommitter {who} {1_600_000_000 + number * apart} +0000\n"
+        yield f"data {len(message.encode())}\n{message}"
         at = int(len(paths) * chance.random() ** 2)
         for path in paths if last else paths[at : at + chance.randint(1, 4)]:
             content = (root / path).read_text(encoding="utf-8") if last else f"{number}\n"
-            parts.append(f"M 100644 inline {path}\ndata {len(content.encode())}\n{content}\n")
-    return "".join(parts).encode()
+            yield f"M 100644 inline {path}\ndata {len(content.encode())}\n{content}\n"
 
 
 def _tracked(root: Path) -> list[Path]:
@@ -179,12 +191,12 @@ def _tracked(root: Path) -> list[Path]:
     return sorted(root / name for name in names if name)
 
 
-def _git(root: Path, *arguments: str, given: bytes = b"") -> bytes:
-    command = ["git", "-C", str(root), *arguments]
-    return subprocess.run(command, input=given, capture_output=True, check=True).stdout
+def _git(root: Path, *arguments: str) -> bytes:
+    return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=True).stdout
 
 
-def _worker(what: str, root: Path, home: Path, *, fresh: bool = False) -> dict[str, float]:
+def worker(what: str, root: Path, home: Path, *, fresh: bool = False) -> dict[str, float]:
+    """Return what a process of its own measures of a project; `fresh` removes what is known of it first."""
     if fresh:
         shutil.rmtree(root / ".workbench", ignore_errors=True)
     command = [sys.executable, "-m", "bench.speed", "--worker", what, str(root)]
@@ -236,7 +248,7 @@ def _warm(root: Path, edit: bool = False) -> dict[str, float]:
     from workbench.records.plan import PlanRequest
 
     opened = open_project(root, Config())
-    times = []
+    times, cpus = [], []
     target = root / sorted(opened.workspace.adapters.lister(None).paths)[0]
     content = target.read_bytes()
     try:
@@ -244,13 +256,17 @@ def _warm(root: Path, edit: bool = False) -> dict[str, float]:
             if edit:
                 target.write_bytes(content + f"# {turn}\n".encode())
             request = PlanRequest(str(root), TASKS[turn % len(TASKS)], token_budget=4000)
-            started = time.perf_counter()
+            started, before = time.perf_counter(), time.process_time()
             plan(opened.workspace, opened.planner, request)
             times.append((time.perf_counter() - started) * 1000)
+            cpus.append((time.process_time() - before) * 1000)
     finally:
         target.write_bytes(content)
-    times = sorted(times[len(TASKS) :])  # the first round fills the caches
-    return {"p50": times[len(times) // 2], "p95": times[int(len(times) * 0.95)]}
+    found: dict[str, float] = {}
+    for name, taken in (("", times), ("cpu ", cpus)):
+        ordered = sorted(taken[len(TASKS) :])  # the first round fills the caches
+        found |= {f"{name}p50": ordered[len(ordered) // 2], f"{name}p95": ordered[int(len(ordered) * 0.95)]}
+    return found
 
 
 def _edited(root: Path) -> dict[str, float]:

@@ -4,7 +4,7 @@
 stashed; then every system is asked every question, with the whole conversation to find its answer in. Where
 DIR holds transcripts of agents instead, they are replayed as `workbench --replay --source stash DIR` does.
 `--aside` and `--messages` measure what the parts of a query count. `gate` says what of a stash of transcripts
-would enter plans about other projects, and about itself. `speed` is a table by size, `scale` a large stash.
+would enter plans about other projects, and about itself. `speed` is a table by size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from unittest.mock import patch
 from bench.conversations import read_conversations
 from bench.stash_gate import gate
 from bench.stash_quality import LATER, SYSTEMS, ask, report
-from bench.stash_speed import SIZES, embedding, scale, speed
+from bench.stash_speed import SIZES, embedding, speed
 from workbench.entry.cli.main import main as workbench
 from workbench.stash.expansion import ASIDE
 
@@ -60,8 +60,6 @@ def main(arguments: list[str] | None = None) -> int:
     entering.add_argument("--cache", type=Path, default=Path(".bench"), help="where embeddings are kept")
     fast = what.add_parser("speed", help="what a stash costs by its size")
     fast.add_argument("sizes", type=int, nargs="*", default=list(SIZES))
-    large = what.add_parser("scale", help="one large stash")
-    large.add_argument("size", type=int, nargs="?", default=1_000_000)
     options = parser.parse_args(arguments)
     if options.what == "quality":
         with patch.dict(cast("dict[str, float]", ASIDE), options.aside):
@@ -70,11 +68,9 @@ def main(arguments: list[str] | None = None) -> int:
         for row in gate(options.transcripts, options.repositories, options.cache, _say):
             print(row, flush=True)
         return 0
-    rows = speed(options.sizes, _say) if options.what == "speed" else scale(options.size, _say)
-    for row in rows:
+    for row in speed(options.sizes, _say):
         print(row, flush=True)
-    if options.what == "speed":
-        print(f"\n{embedding(_say)}")
+    print(f"\n{embedding(_say)}")
     return 0
 
 

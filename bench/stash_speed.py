@@ -23,11 +23,10 @@ from store.embedding import EmbeddingSettings, resolve_embedder
 from workbench.config import load, user_cache
 from workbench.entry.services.stash import stash_service
 from workbench.entry.services.stash_past import PastStash, stash_past
-from workbench.records.segments import ContextSegment, StashQuery, text_digest
+from workbench.records.segments import ContextSegment, StashQuery
 from workbench.stash.retrieval import retrieve
 from workbench.stash.segmentindex import SegmentIndex
 from workbench.stash.segmentmodels import EmbeddingModel
-from workbench.stash.segmenttype import PUT, SEGMENTS, STREAM
 
 if TYPE_CHECKING:
     from workbench.ports import Float32
@@ -43,9 +42,6 @@ SINGLE: Final = 40
 QUERIES: Final = 200
 NEAREST: Final = 10
 EMBEDDED: Final = 256
-STEP: Final = 50_000
-"""Segments between two generations where a stash is filled past the service."""
-
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 HEADER: Final = (
     "| segments | add one p50 / p95 | add batches | index | start | retrieve p50 / p95 | memory |\n"
@@ -125,24 +121,6 @@ def embedding(say: Callable[[str], None]) -> str:
     return f"Embedding with {model.model}: {EMBEDDED / batch:,.0f} texts/s in a batch; one {_spread(single)}."
 
 
-def scale(size: int, say: Callable[[str], None]) -> Iterator[str]:
-    """Yield what a large stash costs to open and to ask, and the share of exact search's ten it finds."""
-    drawn = Drawn()
-    with opened(drawn) as past:
-        index = past.project.segment_index
-        filled = 0.0
-        while drawn.count < size:
-            some = drawn.segments(min(STEP, size - drawn.count))
-            filled += _seconds(partial(_append, past, some))
-            index.refresh()
-            say(f"{drawn.count:,} of {size:,}")
-            filled += _seconds(partial(index.publish, drawn.model() if drawn.count == size else None))
-        start, times = _answer(past, drawn)
-        yield f"{size:,} segments, 384 dimensions: filled and indexed in {filled:,.0f} s"
-        yield f"open and first answer {start * 1000:,.0f} ms; answer {_spread(times)}; peak {peak():,.0f} MB"
-        yield f"recall@{NEAREST} of the nearest against exact search: {_recall(index, drawn):.3f}"
-
-
 @contextmanager
 def opened(drawn: Drawn) -> Iterator[PastStash]:
     """Open a scratch stash without any segment; its clock shows the end of what is drawn."""
@@ -155,16 +133,6 @@ def _add(past: PastStash, drawn: Drawn, size: int) -> None:
     service = stash_service(past.project, "bench")
     for start in range(0, size, BATCH):
         service.add_many(drawn.segments(min(BATCH, size - start)))
-
-
-def _append(past: PastStash, segments: Sequence[ContextSegment]) -> None:
-    """Put segments into the journal as the service does, without its checks."""
-    bodies = []
-    for one in segments:
-        body = SEGMENTS.to_body(one)
-        body |= {"digest": text_digest(one.text), "tokens": TERMS, "stashed_at": one.timestamp}
-        bodies.append(body)
-    past.project.journal.append(STREAM, PUT, bodies, by="bench", sync=False)
 
 
 def _answer(past: PastStash, drawn: Drawn) -> tuple[float, list[float]]:
@@ -191,19 +159,6 @@ def _answer(past: PastStash, drawn: Drawn) -> tuple[float, list[float]]:
     index = first()
     start = time.process_time() - started
     return start, [_seconds(partial(one, index, query), time.process_time) for query in queries]
-
-
-def _recall(index: SegmentIndex, drawn: Drawn) -> float:
-    """Return the mean share of the nearest that the index finds."""
-    matrix = np.stack([*drawn.vectors.values()])
-    allowed = np.ones(len(index), np.bool_)
-    texts = list(drawn.vectors)
-    shares = []
-    for at in drawn.random.integers(0, len(texts), 50).tolist():
-        exact = np.argsort(-(matrix[: len(index)] @ matrix[at]), kind="stable")[:NEAREST]
-        found = index.nearest(matrix[at], NEAREST, allowed)
-        shares.append(len({*exact.tolist()} & {*found.tolist()}) / NEAREST)
-    return float(np.mean(shares))
 
 
 def _seconds(call: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:

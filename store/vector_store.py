@@ -103,11 +103,16 @@ class VectorStore:
     def complete(self, kind: str, texts: Sequence[str], *, progress: Progress | None = None) -> CosineIndex:
         """Return the index of the texts' vectors, embedding those that are missing. Raises: ModelError."""
         index, known = self.known(kind, texts)
-        if known.all():
+        missing = np.flatnonzero(~known)
+        if not len(missing):
             return index
-        vectors = self.embed(texts, progress=progress)
-        index, known = self.known(kind, texts)
-        return index if known.all() else CosineIndex(vectors, model=self.model)  # the cache cannot be written
+        # Only those: a generation may hold more vectors than the cache does.
+        vectors = index.vectors
+        vectors[missing] = self.embed([texts[row] for row in missing.tolist()], progress=progress)
+        index = self._placed(self._open(kind), text_keys(texts), vectors)
+        whole = np.ones(len(vectors), np.bool_)
+        self._answers[kind] = _Known(tuple(texts), index, whole, len(self._embedder.cache))
+        return index
 
     def missing(self, kind: str, texts: Sequence[str]) -> int:
         """Return how many different texts have no vector."""
@@ -124,7 +129,9 @@ class VectorStore:
         keys, stored = text_keys(texts), self._open(kind)
         if not texts or (not renew and stored is not None and np.array_equal(stored.keys, keys)):
             return False
-        answer = self._look_up(tuple(texts), None if renew else stored)
+        answer = self._answers.get(kind)
+        if renew or answer is None or answer.texts != tuple(texts) or not answer.known.all():
+            answer = self._look_up(tuple(texts), None if renew else stored)
         if not answer.known.all():
             return False
         built = build_index(answer.index.vectors, model=self.model)
@@ -153,12 +160,19 @@ class VectorStore:
         here, tail = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
         known = rows >= 0
         vectors[tail], known[tail] = cache.get([keys[row].tobytes() for row in tail.tolist()])
+        if stored is not None:
+            vectors[here] = stored.index.vectors[rows[here]]
+        return _Known(texts, self._placed(stored, keys, vectors), known, len(cache))
+
+    def _placed(self, stored: _Stored | None, keys: NDArray[np.uint8], vectors: Float32) -> CosineIndex:
+        """Return the index of the vectors of some keys, by that of a generation where there is one."""
         if stored is None:
-            return _Known(texts, CosineIndex(vectors, model=self.model), known, len(cache))
-        vectors[here] = stored.index.vectors[rows[here]]
+            return CosineIndex(vectors, model=self.model)
+        rows = match_keys(stored.keys, keys)
+        here = np.flatnonzero(rows >= 0)
         labels = np.full(len(stored.index), -1)
         labels[rows[here]] = here
-        return _Known(texts, stored.index.moved(vectors, labels), known, len(cache))
+        return stored.index.moved(vectors, labels)
 
     def _open(self, kind: str) -> _Stored | None:
         """Return the current generation, None if it is of another model or cannot be used."""

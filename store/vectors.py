@@ -1,12 +1,14 @@
-"""Nearest neighbours by cosine: exact, or through hnswlib's graph where there are very many vectors.
+"""Nearest neighbours by cosine: exact, or among candidates by shorter vectors where there are very many.
 
-Filters are applied before the search. The graph only says which vectors to compare: similarities always come
-from the vectors themselves. What came after the graph was built is its tail, compared exactly.
+A stored index of many vectors has a sketch of each, its share of the directions in which they differ most;
+a search compares the sketches with that of the query, and the vectors of the best. A batch that searches once
+for each vector builds hnswlib's graph in memory. Filters are applied before the search, and similarities
+always come from the vectors themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,44 +17,57 @@ import numpy as np
 
 from workbench.errors import ModelError, StoreError
 from workbench.records.conversion import decode_json
+from workbench.records.dataclass import dataclass
 from workbench.text.vectors import best, cosines
 
 if TYPE_CHECKING:
     from workbench.ports import Float32, Int64
 
 CROSSOVER: Final = 200_000
-"""Vectors from which a stored index has a graph, and from which a filter's rest is searched through it.
-`python -m bench.search` (docs/benchmarks.md): an exact search takes 0.05 ms per 1,000 vectors. The graph
-answers in 1 to 2 ms, and takes 1.3 ms per 1,000 to load and 300 to build: a command that searches once never
-gets that back. From here on an exact search is a noticeable part of the 50 ms that matching may take."""
+"""Vectors from which an index has sketches. An exact search takes 0.055 ms per 1,000 vectors, which from here
+on is a noticeable part of the 50 ms that matching may take; with sketches it is 0.02 to 0.025
+(ADR 42)."""
 
 BATCH_CROSSOVER: Final = 15_000
 """Vectors from which a graph is built for a batch that searches once for each of them: it pays by the end."""
 
+WIDTH: Final = 128
+LEAST_CANDIDATES: Final = 1_000
+CANDIDATES: Final = 250
+"""One of so many vectors is a candidate, which of a million finds 0.999 of the ten nearest."""
+
+_SAMPLE: Final = 20_000
+"""Vectors, evenly from all, that say in which directions they differ most."""
+
+_TRIALS: Final = 32
+_TRIED: Final = 10
+_RECALL: Final = 0.99
+"""Vectors that are asked for their ten nearest, and what share of them sketches have to find: vectors that
+differ alike in all directions are searched exactly."""
+
 M: Final = 16
 EF_CONSTRUCTION: Final = 100
-EF_SEARCH: Final = 400
-EF_MOST: Final = 4_000
-FULL: Final = 316_000
-"""Candidates of a search: `EF_SEARCH` up to `FULL` vectors, from there on with their square, `EF_MOST` at
-most. Of a million vectors 400 find 0.94 of the ten nearest, 3,200 find 0.975 (docs/benchmarks.md)."""
-
 EF_BATCH: Final = 64
 """Candidates in a batch, which looks for texts that say nearly the same: those are found by any."""
 
 NEAREST: Final = 1_000
 
 EXACT: Final = "exact"
+SKETCH: Final = "sketch"
 HNSWLIB: Final = "hnswlib"
 
 _SPARE: Final = 16
-"""Neighbours fetched beyond k, so that ties at the end are cut by id."""
+"""Neighbours fetched from a graph beyond k, so that ties at the end are cut by id."""
 
 _SEED: Final = 100
 _FORMAT: Final = 1
+_PART: Final = 50_000
+"""Vectors that are looked at together."""
+
 ABOUT: Final = "about.json"
 _VECTORS: Final = "vectors.npy"
-_GRAPH: Final = "graph.bin"
+_BASIS: Final = "basis.npy"
+_SKETCHES: Final = "sketches.npy"
 
 
 class IndexAbout(msgspec.Struct, frozen=True):
@@ -66,12 +81,62 @@ class IndexAbout(msgspec.Struct, frozen=True):
     format: int = _FORMAT
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sketches:
+    """Short vectors float32 [n, w] in the directions `basis` float32 [d, w] of unit vectors [n, d]."""
+
+    basis: Float32
+    rows: Float32
+
+    def candidates(self, query: Float32, count: int, allowed: Int64 | None = None) -> Int64:
+        """Return so many rows, ascending, whose sketches are nearest to that of a query, of those allowed."""
+        rows = np.arange(len(self.rows)) if allowed is None else allowed
+        if len(rows) <= count:
+            return rows
+        # Each row is summed alone: a product of matrices gives other bytes with other threads.
+        short = np.einsum("ij,i->j", self.basis, query)
+        scores = np.einsum("ij,j->i", self.rows, short)
+        scores = scores if allowed is None else scores[rows]
+        return np.sort(rows[np.argpartition(scores, len(rows) - count)[len(rows) - count :]])
+
+    def moved(self, vectors: Float32, labels: Int64) -> Sketches:
+        """Return those of other vectors: `labels` leads from rows here to rows of those, or -1."""
+        there = labels >= 0
+        rows = np.empty((len(vectors), self.rows.shape[1]), np.float32)
+        rows[labels[there]] = self.rows[there]
+        new = np.setdiff1d(np.arange(len(vectors)), labels[there])
+        rows[new] = vectors[new] @ self.basis
+        return Sketches(self.basis, rows)
+
+
+def make_sketches(vectors: Float32) -> Sketches | None:
+    """Return sketches of unit vectors, None where they would not find what an exact search finds."""
+    sample = vectors[np.unique(np.linspace(0, len(vectors) - 1, min(len(vectors), _SAMPLE)).astype(np.int64))]
+    _, directions = np.linalg.eigh(sample.T @ sample)
+    basis = np.ascontiguousarray(directions[:, ::-1][:, :WIDTH], np.float32)
+    rows = np.empty((len(vectors), basis.shape[1]), np.float32)
+    for start, some in _parts(vectors):
+        rows[start : start + len(some)] = some @ basis
+    found = Sketches(basis, rows)
+    shares = []
+    for row in np.linspace(0, len(vectors) - 1, _TRIALS).astype(np.int64).tolist():
+        query = vectors[row]
+        # The vector itself, which any sketch finds, is the first of them.
+        near, _ = best(np.arange(len(vectors)), cosines(vectors, query), _TRIED + 1)
+        mine = found.candidates(query, candidate_count(len(vectors), _TRIED))
+        shares.append(np.isin(near[1:], mine).mean() if len(near) > 1 else 1.0)
+    return found if np.mean(shares) >= _RECALL else None
+
+
+def candidate_count(count: int, k: int) -> int:
+    """Return how many of so many vectors are compared for the k nearest."""
+    return max(LEAST_CANDIDATES, count // CANDIDATES, 4 * k)
+
+
 class CosineIndex:
     """Unit vectors float32 [n, d] of a model; ids are their rows.
 
-    `graph` opens hnswlib's graph, whose labels are rows of the vectors it was built of: `labels` int64 [m]
-    leads from those to rows here, -1 for vectors that are gone. Rows it does not lead to are the tail. `ef`
-    are the candidates of a search through it, 0 for as many as their number asks for.
+    It is searched exactly, by `sketches`, or through hnswlib's `graph`, whose labels are rows.
     """
 
     def __init__(
@@ -79,32 +144,30 @@ class CosineIndex:
         vectors: Float32,
         *,
         model: str = "",
-        graph: Callable[[], Any] | None = None,
-        labels: Int64 | None = None,
-        ef: int = 0,
+        sketches: Sketches | None = None,
+        graph: Any = None,  # noqa: ANN401 - hnswlib has no types
     ) -> None:
         if vectors.ndim != 2:
             raise ValueError(f"vectors of shape {vectors.shape} are no matrix")
         self.vectors = vectors
         self.model = model
-        self._open = graph
-        self._ef = ef or search_breadth(len(vectors))
-        self._graph: Any = None
-        self._labels = np.arange(len(vectors)) if labels is None else labels
-        self._tail = np.setdiff1d(np.arange(len(vectors)), self._labels) if labels is not None else None
+        self._sketches = sketches
+        self._graph = graph
 
     def __len__(self) -> int:
         return len(self.vectors)
 
     @property
     def method(self) -> str:
-        """How it is searched: exact, or hnswlib."""
-        return EXACT if self._open is None else HNSWLIB
+        """How it is searched: exact, by sketches, or by hnswlib."""
+        if self._sketches is not None:
+            return SKETCH
+        return EXACT if self._graph is None else HNSWLIB
 
     @property
     def approximate(self) -> bool:
         """Whether a search may miss a neighbour."""
-        return self._open is not None
+        return self.method != EXACT
 
     def cosines(self, query: Float32, nearest: int = NEAREST) -> Float32:
         """Return float32 [n]; of an approximate index those of the `nearest`, NaN for the others."""
@@ -113,7 +176,8 @@ class CosineIndex:
         if rows is None:
             return cosines(self.vectors, query)
         found = np.full(len(self), np.nan, np.float32)
-        found[rows] = cosines(self.vectors[rows], query)
+        near, values = best(rows, cosines(self.vectors[rows], query), nearest)
+        found[near] = values
         return found
 
     def search(self, query: Float32, k: int, allowed: Int64 | None = None) -> tuple[Int64, Float32]:
@@ -133,14 +197,17 @@ class CosineIndex:
 
     def moved(self, vectors: Float32, labels: Int64) -> CosineIndex:
         """Return the index of other vectors: `labels` leads from the rows here to rows of those, or -1."""
-        return CosineIndex(vectors, model=self.model, graph=self._open, labels=labels)
+        sketches = None if self._sketches is None else self._sketches.moved(vectors, labels)
+        return CosineIndex(vectors, model=self.model, sketches=sketches)
 
     def save(self, directory: Path, records: str, setting: str = "") -> None:
-        """Write into a directory, the graph as well if there is one. Raises: OSError."""
+        """Write into a directory, sketches as well if there are any. Raises: OSError."""
         np.save(directory / _VECTORS, self.vectors, allow_pickle=False)
-        if self._open is not None:
-            self._hnsw().save_index(str(directory / _GRAPH))
-        write_about(directory, IndexAbout(records, len(self), self.method, self.model, setting))
+        if self._sketches is not None:
+            np.save(directory / _BASIS, self._sketches.basis, allow_pickle=False)
+            np.save(directory / _SKETCHES, self._sketches.rows, allow_pickle=False)
+        method = EXACT if self._sketches is None else SKETCH
+        write_about(directory, IndexAbout(records, len(self), method, self.model, setting))
 
     def _check(self, query: Float32) -> None:
         if query.shape != self.vectors.shape[1:]:
@@ -150,88 +217,83 @@ class CosineIndex:
 
     def _candidates(self, query: Float32, k: int, rows: Int64 | None) -> Int64 | None:
         """Return the rows to compare, of those allowed; None for all."""
-        if self._open is None or (rows is not None and len(rows) < CROSSOVER):
+        if self._sketches is not None:
+            return self._sketches.candidates(query, candidate_count(len(self), k), rows)
+        if self._graph is None or (rows is not None and len(rows) < BATCH_CROSSOVER):
             return rows
-        keep, live = None, len(self._labels)
-        if rows is not None or self._tail is not None:
-            usable = self._labels >= 0 if rows is None else np.isin(self._labels, rows)
-            keep, live = usable.tolist().__getitem__, int(usable.sum())
-        count = min(max(k, 0) + _SPARE, live)  # hnswlib raises when asked for more than there are
-        tail = np.empty(0, np.int64) if self._tail is None else self._tail
-        if rows is not None:
-            tail = np.intersect1d(tail, rows)
-        if count == 0:
-            return tail
+        keep = None if rows is None else np.isin(np.arange(len(self)), rows).tolist().__getitem__
+        count = min(max(k, 0) + _SPARE, len(self) if rows is None else len(rows))
+        if count == 0:  # hnswlib raises when asked for more than there are
+            return np.empty(0, np.int64)
+        self._graph.set_ef(max(EF_BATCH, 2 * count))
         try:
-            graph = self._hnsw()
-            graph.set_ef(max(self._ef, 2 * count))
-            found, _ = graph.knn_query(query, k=count, num_threads=1, filter=keep)
-        except StoreError:  # damaged, as `workbench doctor` says
-            self._open = None
-            return rows
+            found, _ = self._graph.knn_query(query, k=count, num_threads=1, filter=keep)
         except RuntimeError:  # a filter can leave fewer reachable nodes than asked for
             return rows
-        near = self._labels[found[0].astype(np.int64)]
-        return np.concatenate([near, tail])
-
-    def _hnsw(self) -> Any:  # noqa: ANN401 - hnswlib has no types
-        if self._graph is None and self._open is not None:
-            self._graph = self._open()
-        return self._graph
+        return np.asarray(found[0], np.int64)
 
 
 def build_index(vectors: Float32, *, model: str = "", searches: int = 1) -> CosineIndex:
-    """Return an index of vectors for so many searches, with a graph where that pays.
+    """Return an index of vectors for so many searches, with sketches or a graph where those pay.
 
-    One thread builds it from a fixed seed: the same vectors give the same graph.
+    One thread builds a graph from a fixed seed: the same vectors give the same graph.
 
     Raises: ModelError for values that are not finite.
     """
-    if not np.isfinite(vectors).all():
+    if not all(np.isfinite(some).all() for _, some in _parts(vectors)):
         raise ModelError(
             f"the model {model} gave vectors that are not finite".replace("  ", " "),
             hint="Choose another one with `workbench config set models.embedding`.",
         )
-    least, ef = (BATCH_CROSSOVER, EF_BATCH) if searches >= len(vectors) else (CROSSOVER, 0)
-    if len(vectors) < max(least, 1) or not _has_hnswlib():
-        return CosineIndex(vectors, model=model)
-    graph = _empty_graph(vectors.shape[1])
-    graph.init_index(len(vectors), ef_construction=EF_CONSTRUCTION, M=M, random_seed=_SEED)
-    graph.add_items(vectors, np.arange(len(vectors)), num_threads=1)
-    return CosineIndex(vectors, model=model, graph=lambda: graph, ef=ef)
+    if searches >= len(vectors) >= max(BATCH_CROSSOVER, 1) and _has_hnswlib():
+        import hnswlib
 
-
-def search_breadth(count: int) -> int:
-    """Return the candidates of a search through the graph of so many vectors."""
-    return min(max(EF_SEARCH, round(EF_SEARCH * (count / FULL) ** 2)), EF_MOST)
+        # By inner product the wheel saves an array it never fills; by cosine the array holds the lengths.
+        graph: Any = hnswlib.Index("cosine", vectors.shape[1])
+        graph.init_index(len(vectors), ef_construction=EF_CONSTRUCTION, M=M, random_seed=_SEED)
+        graph.add_items(vectors, np.arange(len(vectors)), num_threads=1)
+        return CosineIndex(vectors, model=model, graph=graph)
+    sketches = make_sketches(vectors) if len(vectors) >= max(CROSSOVER, 1) else None
+    return CosineIndex(vectors, model=model, sketches=sketches)
 
 
 def load_index(directory: Path) -> CosineIndex:
-    """Open a stored index, vectors memory-mapped; its graph is loaded by the first search that needs it.
+    """Open a stored index, memory-mapped. Without usable sketches its vectors are searched exactly.
 
     Raises: StoreError if it is missing or damaged.
     """
     try:
         about = read_about(directory)
-        vectors = np.load(directory / _VECTORS, mmap_mode="r", allow_pickle=False).view(np.ndarray)
-        if vectors.dtype != np.float32 or vectors.ndim != 2 or len(vectors) != about.count:
+        vectors = _mapped(directory / _VECTORS)
+        if len(vectors) != about.count:
             raise ValueError(f"vectors of shape {vectors.shape} instead of {about.count}")
     except (OSError, ValueError, EOFError) as error:
-        raise _damaged(directory, str(error)) from error
-    path, (count, dimensions) = directory / _GRAPH, vectors.shape
-
-    def opened() -> Any:  # noqa: ANN401 - hnswlib has no types
-        graph = _empty_graph(dimensions)
+        raise StoreError(
+            f"the vector index {directory} cannot be read: {error}", hint="Run `workbench rebuild`."
+        ) from error
+    sketches = None
+    if about.method == SKETCH:
         try:
-            graph.load_index(str(path), max_elements=count)
-        except RuntimeError as error:
-            raise _damaged(directory, str(error)) from error
-        if graph.get_current_count() != count:
-            raise _damaged(directory, "the graph holds another number of vectors")
-        return graph
+            basis, rows = _mapped(directory / _BASIS), _mapped(directory / _SKETCHES)
+            if rows.shape == (len(vectors), basis.shape[1]) and len(basis) == vectors.shape[1]:
+                sketches = Sketches(basis, rows)
+        except (OSError, ValueError, EOFError):
+            sketches = None  # damaged, as `workbench doctor` says
+    return CosineIndex(vectors, model=about.model, sketches=sketches)
 
-    has_graph = about.method == HNSWLIB and _has_hnswlib()
-    return CosineIndex(vectors, model=about.model, graph=opened if has_graph else None)
+
+def _mapped(path: Path) -> Float32:
+    """Return a stored matrix. Raises: OSError, ValueError, EOFError."""
+    found: Float32 = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+    if found.dtype != np.float32 or found.ndim != 2:
+        raise ValueError(f"{path.name} holds {found.dtype} of shape {found.shape}")
+    return found
+
+
+def _parts(vectors: Float32) -> Iterator[tuple[int, Float32]]:
+    """Yield (first row, vectors) of parts, so that what is made of them takes little memory."""
+    for start in range(0, len(vectors), _PART):
+        yield start, vectors[start : start + _PART]
 
 
 def write_about(directory: Path, about: IndexAbout) -> None:
@@ -251,16 +313,3 @@ def _has_hnswlib() -> bool:
     from importlib.util import find_spec
 
     return find_spec("hnswlib") is not None
-
-
-def _empty_graph(dimensions: int) -> Any:  # noqa: ANN401 - hnswlib has no types
-    import hnswlib
-
-    # By inner product the wheel saves an array it never fills; by cosine the array holds the lengths.
-    return hnswlib.Index("cosine", dimensions)
-
-
-def _damaged(directory: Path, reason: str) -> StoreError:
-    return StoreError(
-        f"the vector index {directory} cannot be read: {reason}", hint="Run `workbench rebuild`."
-    )

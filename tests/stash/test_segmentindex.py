@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from tests.adapters import MemoryJournal
-from tests.extras import needs_graph
 from tests.stash.conftest import Meanings
 from workbench.entry.services.stash_additions import AT_ONCE, embed_at_once
 from workbench.ports import Damaged
@@ -44,6 +43,12 @@ def found(index: SegmentIndex, text: str, model: Meanings | None = None) -> tupl
     """Return what an index finds for a text."""
     query = StashQuery(text=text, top_k=10, min_similarity=0)
     return retrieve(index, query, embed=None if model is None else model.embed, now=NOW)
+
+
+def first_none(latest: Callable[[str], Path | Damaged | None]) -> Callable[[str], Path | Damaged | None]:
+    """Return what finds no generation the first time."""
+    given = iter([None])
+    return lambda kind: next(given, latest(kind))
 
 
 def ids(hits: Sequence[FoundSegment]) -> list[str]:
@@ -82,6 +87,31 @@ def test_vectors_are_taken_over_and_only_new_texts_embedded(stash: StashService,
     add(stash, "the boat")
     opened(places).publish(model.asked)
     assert model.texts == ["the redis", "the boat"]
+
+
+def test_very_many_come_in_by_generations(
+    stash: StashService, places: IndexPlaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is found, removed and changed is the same as where all of it was in memory at once."""
+    monkeypatch.setattr("workbench.stash.segmentindex.STEP", 3)
+    model = Meanings(*_WORDS)
+    known = add(stash, *(f"the {word} number {at}" for at in range(4) for word in ("redis", "boat")))
+    stash.remove([known[1], known[6]])
+    stash.protect([known[0], known[4]])
+    stash.edit(known[5], topic="boats")
+    add(stash, "the redis cache of the boat")
+    index = SegmentIndex(places)
+
+    index.refresh(write=True)
+
+    assert 0 < index.stored < 9
+    index.publish(model.asked)
+    expected = opened(replace(places, latest=first_none(places.latest)))
+    expected.publish(model.asked)
+    assert (index.stored, index.row(known[6])) == (7, -1)
+    for text in ("which cache?", "a boat at sea"):
+        assert found(index, text, model) == found(expected, text, model)
+    assert index.segment(index.row(known[5])) == expected.segment(expected.row(known[5]))
 
 
 def test_what_is_decided_and_undone_is_followed(stash: StashService, places: IndexPlaces) -> None:
@@ -186,11 +216,10 @@ def test_turns_are_linked_by_time_within_their_session(stash: StashService, plac
     assert index.following.tolist() == [2, 0, -1, -1, -1, -1]
 
 
-@needs_graph
-def test_a_search_by_graph_finds_what_an_exact_one_does(
+def test_a_search_by_sketches_finds_what_an_exact_one_does(
     stash: StashService, places: IndexPlaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Above the crossover candidates come from the graph and from words, and are compared all the same."""
+    """Above the crossover candidates come from sketches and from words, and are compared all the same."""
     monkeypatch.setattr("store.vectors.CROSSOVER", 4)
     model = Meanings(*_WORDS)
     add(stash, *(f"the {word} number {at}" for at in range(4) for word in ("redis", "boat", "login")))

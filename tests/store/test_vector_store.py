@@ -12,11 +12,10 @@ import pytest
 
 from store import generations
 from store import vectors as vectors_module
-from store.embedding_cache import cached, text_key
+from store.embedding_cache import EmbeddingCache, as_stored, cached, text_key
 from store.vector_store import PREFIX, VectorStore, stored_model
-from store.vectors import EXACT, HNSWLIB
+from store.vectors import EXACT, SKETCH
 from tests.adapters import ManualClock
-from tests.extras import needs_graph
 from workbench.errors import ModelError
 from workbench.ports import Damaged
 
@@ -128,10 +127,10 @@ def test_nothing_known_is_nothing_stored(place: Place) -> None:
     assert len(embedder.asked) == 21
 
 
-@pytest.mark.parametrize("method", [EXACT, pytest.param(HNSWLIB, marks=needs_graph)])
+@pytest.mark.parametrize("method", [EXACT, SKETCH])
 def test_what_came_since_is_the_tail(place: Place, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts removed, added, repeated and in another order are found as if all were in the generation."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 0 if method == HNSWLIB else 10**9)
+    monkeypatch.setattr(vectors_module, "CROSSOVER", 1 if method == SKETCH else 10**9)
     filled(place)
     texts = [*reversed(TEXTS[5:]), "new", TEXTS[7], "newer"]
     vectors, embedder = place.open()
@@ -141,11 +140,25 @@ def test_what_came_since_is_the_tail(place: Place, method: str, monkeypatch: pyt
     fresh = filled(place, texts).known("rules", texts)[0]
 
     assert embedder.asked == ["new", "newer"]
-    assert index.approximate == (method == HNSWLIB)
+    assert index.approximate == (method == SKETCH)
     assert index.vectors.tobytes() == fresh.vectors.tobytes() == vectors.embed(texts).tobytes()
     for query in vectors.embed(["new", TEXTS[7], TEXTS[0]]):
         assert index.search(query, 38)[0].tolist() == fresh.search(query, 38)[0].tolist()
         assert index.search(query, 3)[0].tolist() == fresh.search(query, 3)[0].tolist()
+
+
+def test_a_generation_holds_more_than_the_cache_does(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the cache has given up is written all the same, and is not embedded again with what is new."""
+    monkeypatch.setattr(EmbeddingCache.__init__, "__kwdefaults__", {"limit": 8})
+    filled(place)
+    vectors, embedder = place.open()
+
+    index = vectors.complete("rules", [*TEXTS, "new"])
+
+    assert embedder.asked == ["new"]
+    assert vectors.keep("rules", [*TEXTS, "new"])
+    assert index.vectors.tobytes() == as_stored(Counting("m@1").embed([*TEXTS, "new"])).tobytes()
+    assert place.open()[0].known("rules", [*TEXTS, "new"])[1].all()
 
 
 def test_a_generation_is_written_once(place: Place) -> None:

@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import vectors as vectors_module
-from store.vectors import EXACT, HNSWLIB, CosineIndex, build_index, load_index, search_breadth
+from store.vectors import (
+    EXACT,
+    HNSWLIB,
+    SKETCH,
+    CosineIndex,
+    build_index,
+    candidate_count,
+    load_index,
+    make_sketches,
+)
 from tests.extras import needs_graph
 from workbench.errors import ModelError, StoreError
 from workbench.text.vectors import best, cosines
@@ -33,12 +42,11 @@ def clustered(count: int, seed: int = 0, dimensions: int = 32) -> Any:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.fixture(params=[EXACT, pytest.param(HNSWLIB, marks=needs_graph)])
+@pytest.fixture(params=[EXACT, SKETCH])
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way of searching in turn, whatever the number of vectors."""
-    least = 0 if request.param == HNSWLIB else 10**9
-    monkeypatch.setattr(vectors_module, "CROSSOVER", least)
-    monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", least)
+    """Each way of searching a stored index in turn, whatever the number of vectors."""
+    monkeypatch.setattr(vectors_module, "CROSSOVER", 1 if request.param == SKETCH else 10**9)
+    monkeypatch.setattr(vectors_module, "LEAST_CANDIDATES", 10)
     return str(request.param)
 
 
@@ -98,36 +106,43 @@ def test_filter_goes_before_the_search(method: str) -> None:
         assert found.tolist() == far[:count][::-1][:10].tolist()
 
 
-def test_narrow_filters_are_searched_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a filter leaves below the crossover is compared, not walked to."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 50)
-    index = build_index(unit(100))
-    monkeypatch.setattr(index, "_hnsw", lambda: pytest.fail("the graph is not needed"))
-
-    assert len(index.search(unit(1, 3)[0], 5, np.arange(49))[0]) == 5
-
-
-@needs_graph
-@pytest.mark.parametrize("kind", ["random", "clustered"])
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.05])
-def test_the_graph_finds_what_exact_search_finds(
-    kind: str, share: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("method", [SKETCH, pytest.param(HNSWLIB, marks=needs_graph)])
+def test_what_is_approximate_finds_what_exact_search_finds(
+    method: str, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recall@10 is at least 0.97, with and without filters."""
     monkeypatch.setattr(vectors_module, "CROSSOVER", 100)
-    vectors = clustered(3000) if kind == "clustered" else unit(3000, dimensions=32)
-    queries = clustered(50, 9) if kind == "clustered" else unit(50, 9, 32)
+    monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", 100)
+    monkeypatch.setattr(vectors_module, "WIDTH", 24)
+    monkeypatch.setattr(vectors_module, "LEAST_CANDIDATES", 400)
+    vectors, queries = clustered(3000), clustered(50, 9)
     allowed = None if share == 1.0 else np.flatnonzero(np.random.default_rng(1).random(3000) < share)
-    graph, exact = build_index(vectors), CosineIndex(vectors)
-    assert graph.approximate
-    assert not exact.approximate
+    index = build_index(vectors, searches=3000 if method == HNSWLIB else 1)
+    exact = CosineIndex(vectors)
+    assert (index.method, exact.approximate) == (method, False)
 
     shared = [
-        len(set(graph.search(query, 10, allowed)[0]) & set(exact.search(query, 10, allowed)[0])) / 10
+        len(set(index.search(query, 10, allowed)[0]) & set(exact.search(query, 10, allowed)[0])) / 10
         for query in queries
     ]
 
     assert np.mean(shared) >= 0.97
+
+
+def test_vectors_that_sketches_do_not_tell_apart_are_searched_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What differs alike in all directions has no sketches, what does not has."""
+    monkeypatch.setattr(vectors_module, "CROSSOVER", 100)
+    monkeypatch.setattr(vectors_module, "WIDTH", 8)
+    monkeypatch.setattr(vectors_module, "LEAST_CANDIDATES", 50)
+    flat = unit(2000, dimensions=64)
+    narrow = np.hstack([unit(2000, dimensions=8), np.zeros((2000, 56), np.float32)])
+
+    assert make_sketches(flat) is None
+    assert build_index(flat).method == EXACT
+    assert build_index(narrow).method == SKETCH
 
 
 def test_cosines_are_of_all_or_of_the_nearest(method: str) -> None:
@@ -141,9 +156,10 @@ def test_cosines_are_of_all_or_of_the_nearest(method: str) -> None:
     nearest = np.argsort(-(vectors @ query), kind="stable")[:20]
     assert there[nearest].all()
     assert there.all() == (method == EXACT)
+    assert method == EXACT or there.sum() == 20
 
 
-def test_what_came_after_the_graph_is_searched(method: str) -> None:
+def test_what_came_after_an_index_is_searched(method: str) -> None:
     """Vectors that are gone are not found, later ones are, and the others at their new rows."""
     vectors = unit(60)
     index = build_index(vectors[:50])
@@ -177,16 +193,20 @@ def test_stored_index_gives_the_same_answers(method: str, tmp_path: Path) -> Non
         assert before[1].tobytes() == after[1].tobytes()
 
 
-@needs_graph
-def test_same_vectors_build_the_same_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Building is deterministic, to the byte, whatever the memory held before."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 0)
-    for name in ("a", "b"):
+@pytest.mark.parametrize("searches", [1, pytest.param(300, marks=needs_graph)])
+def test_same_vectors_build_the_same_index(searches: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Building is deterministic, whatever the memory held before."""
+    monkeypatch.setattr(vectors_module, "CROSSOVER", 1)
+    monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", 1)
+    monkeypatch.setattr(vectors_module, "LEAST_CANDIDATES", 10)
+    found = []
+    for filler in (1, 2):
         for size in range(100, 5000, 100):
-            np.full(size, ord(name), np.uint8)
-        saved(build_index(unit(300)), tmp_path / name)
+            np.full(size, filler, np.uint8)
+        index = build_index(unit(300), searches=searches)
+        found.append([index.search(query, 12)[0].tolist() for query in unit(20, 3)])
 
-    assert (tmp_path / "a" / "graph.bin").read_bytes() == (tmp_path / "b" / "graph.bin").read_bytes()
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("name", ["vectors.npy", "about.json"])
@@ -204,14 +224,14 @@ def test_damaged_index_is_a_store_error(tmp_path: Path, name: str, content: byte
     assert caught.value.hint
 
 
-@needs_graph
-@pytest.mark.parametrize("content", [None, b"", b"no graph at all"])
-def test_a_damaged_graph_costs_time_and_no_answer(
-    tmp_path: Path, content: bytes | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["basis.npy", "sketches.npy"])
+@pytest.mark.parametrize("content", [None, b"", b"no matrix at all"])
+def test_damaged_sketches_cost_time_and_no_answer(
+    tmp_path: Path, name: str, content: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without its graph the vectors are searched exactly."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 0)
-    path = saved(build_index(unit(100)), tmp_path / "1") / "graph.bin"
+    """Without its sketches the vectors are searched exactly."""
+    monkeypatch.setattr(vectors_module, "CROSSOVER", 1)
+    path = saved(build_index(unit(100)), tmp_path / "1") / name
     path.unlink()
     if content is not None:
         path.write_bytes(content)
@@ -219,27 +239,35 @@ def test_a_damaged_graph_costs_time_and_no_answer(
     index = load_index(tmp_path / "1")
 
     query = unit(1, 3)[0]
-    assert index.search(query, 9)[0].tolist() == CosineIndex(unit(100)).search(query, 9)[0].tolist()
     assert index.method == EXACT
+    assert index.search(query, 9)[0].tolist() == CosineIndex(unit(100)).search(query, 9)[0].tolist()
+
+
+def test_an_index_with_a_graph_of_an_earlier_version_is_searched_exactly(tmp_path: Path) -> None:
+    """Its vectors are where they were; the next generation has what this version writes."""
+    path = saved(build_index(unit(100)), tmp_path / "1")
+    about = (path / "about.json").read_bytes()
+    (path / "about.json").write_bytes(about.replace(b'"exact"', b'"hnswlib"'))
+
+    assert load_index(path).method == EXACT
 
 
 @needs_graph
 def test_method_follows_the_number_of_vectors_and_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few vectors are searched exactly, many through the graph; a batch has one earlier."""
+    """Few vectors are searched exactly, many by sketches; a batch has a graph earlier."""
     monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", 10)
     monkeypatch.setattr(vectors_module, "CROSSOVER", 20)
 
-    assert [build_index(unit(count)).method for count in (19, 20)] == [EXACT, HNSWLIB]
+    assert [build_index(unit(count)).method for count in (19, 20)] == [EXACT, SKETCH]
     assert [build_index(unit(count), searches=count).method for count in (9, 10)] == [EXACT, HNSWLIB]
 
 
 @pytest.mark.parametrize(
-    ("count", "candidates"),
-    [(1_000, 400), (250_000, 400), (500_000, 1_001), (1_000_000, 4_000), (10**7, 4_000)],
+    ("count", "k", "most"), [(1_000, 10, 1_000), (1_000_000, 10, 4_000), (9, 900, 3_600)]
 )
-def test_large_graphs_are_searched_more_broadly(count: int, candidates: int) -> None:
-    """From some size on the candidates grow with its square, up to what a search may take."""
-    assert search_breadth(count) == candidates
+def test_candidates_follow_the_number_of_vectors(count: int, k: int, most: int) -> None:
+    """There are enough to choose from, whatever is asked for."""
+    assert candidate_count(count, k) == most
 
 
 def test_values_that_are_not_finite_are_refused(method: str) -> None:

@@ -131,6 +131,15 @@ class Pool:
     def __getitem__(self, position: int) -> bytes:
         return self.data[self.starts[position] : self.starts[position + 1]].tobytes()
 
+    def rows(self, kept: Int64) -> list[Pool]:
+        """Return the strings of some rows (ascending): pools that are parts of this one, in order."""
+        runs = np.split(kept, np.flatnonzero(np.diff(kept) != 1) + 1) if len(kept) else []
+        found = []
+        for first, last in ((int(run[0]), int(run[-1]) + 1) for run in runs):
+            starts = self.starts[first : last + 1]
+            found.append(Pool(self.data[starts[0] : starts[-1]], starts - starts[0]))
+        return found
+
     def pack(self, name: str) -> dict[str, NDArray[Any]]:
         """Return the arrays by name, for a file of arrays."""
         return {f"{name}.data": self.data, f"{name}.starts": self.starts}
@@ -142,6 +151,16 @@ def make_pool(strings: Iterable[bytes]) -> Pool:
     starts = np.zeros(len(given) + 1, np.int64)
     np.cumsum([len(one) for one in given], out=starts[1:])
     return Pool(np.frombuffer(b"".join(given), np.uint8), starts)
+
+
+def join_pools(parts: Sequence[Pool]) -> Pool:
+    """Return pools one after the other."""
+    ends = np.cumsum([0, *(len(one.data) for one in parts)])
+    starts = [one.starts[1:] + end for one, end in zip(parts, ends.tolist(), strict=False)]
+    data = [one.data for one in parts]
+    return Pool(
+        np.concatenate([np.empty(0, np.uint8), *data]), np.concatenate([np.zeros(1, np.int64), *starts])
+    )
 
 
 def unpack_pool(arrays: Mapping[str, NDArray[Any]], name: str, count: int) -> Pool:

@@ -57,6 +57,13 @@ LABELLED: Final = 20
 TAIL: Final = 512
 """Segments since the last generation from which the next one is due."""
 
+PART_OF: Final = 256
+"""And of a large one so many times fewer than it has: writing a million takes half a minute, folding the tail
+a third of a millisecond a segment."""
+
+STEP: Final = 50_000
+"""Segments that are in memory at once while very many come in."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexPlaces:
@@ -109,14 +116,19 @@ class SegmentIndex:
         vectors = None if self._stored is None else self._stored.vectors
         return vectors is not None and not isinstance(vectors, np.ndarray) and vectors.approximate
 
-    def refresh(self) -> None:
-        """Take in what the journal has got since. Raises: StoreError."""
+    def refresh(self, *, write: bool = False) -> None:
+        """Take in what the journal has got since. Raises: StoreError.
+
+        With `write` very many segments without vectors are written in generations on the way, so that what is
+        in memory does not grow with them.
+        """
         revision = self.places.journal.revision(STREAM)
         if revision == self._revision:
             return
         if self._revision is None or self.places.journal.size(STREAM) < self._end:
             self._open()
-        self._fold()
+        while not self._fold(STEP if write and not self.model else None):
+            self._write(None)
         self._revision = revision
 
     def embed_tail(self, model: EmbeddingModel, progress: Progress | None = None) -> None:
@@ -135,7 +147,8 @@ class SegmentIndex:
         """Whether the next generation is due: for what came or went since, for another model or type."""
         gone = len(self) - int(self.columns.alive.sum())
         other = len(self) > 0 and model != "" and (model != self.model or self._is_retyped())
-        return other or len(self._tail) >= TAIL or (gone >= TAIL and 4 * gone > len(self))
+        due = max(TAIL, self.stored // PART_OF)
+        return other or len(self._tail) >= due or (gone >= TAIL and 4 * gone > len(self))
 
     def publish(self, model: EmbeddingModel | None, progress: Progress | None = None) -> None:
         """Write a generation of the segments that are there, with their vectors, and go on from it.
@@ -143,10 +156,15 @@ class SegmentIndex:
         Vectors by the same model are taken over, those by another one are made again; without a model there
         are those there were. Raises: StoreError, ModelError.
         """
+        self._write(model, progress)
+        self._fold()
+
+    def _write(self, model: EmbeddingModel | None, progress: Progress | None = None) -> None:
         if model is not None and self.model in ("", model.model):
             self.embed_tail(model, progress)
         kept = np.flatnonzero(self.columns.alive)
-        part = merge_parts(self._parts(), kept, [record_bytes(self.record(row)) for row in kept.tolist()])
+        changed = {row: record_bytes(segment) for row, segment in self._changed.items()}
+        part = merge_parts(self._parts(), kept, changed)
         if model is not None and len(part):
             types = self.columns.types[kept]
             part = embed_part(part, types, model, progress, known=self.model == model.model)
@@ -165,7 +183,6 @@ class SegmentIndex:
         write = partial(write_part, part=part, columns=self.columns.rows(kept), state=state)
         self.places.publish(KIND, partial(write, build=self.places.build))
         self._open()
-        self._fold()
 
     def row(self, identifier: str) -> int:
         """Return the row of a segment by its whole id, -1 for one that is not there."""
@@ -300,8 +317,11 @@ class SegmentIndex:
             self.notes.append(f"the index of the stash is rebuilt from its journal ({reason})")
         return self._begin(None, make_columns((), ()), SegmentIndexState(0, 0, 0, "", "", tokens))
 
-    def _fold(self) -> None:
-        """Bring in the rest of the journal: what segments are now, and how often they were used since."""
+    def _fold(self, most: int | None = None) -> bool:
+        """Bring in the rest of the journal: what segments are now, and how often they were used since.
+
+        Return False where that ended early, as the tail has come to hold `most` segments.
+        """
         states: dict[int, ContextSegment | None] = {}
         uses: list[tuple[int, str]] = []
         for end, entry in self.places.journal.read(STREAM, self._end):
@@ -312,6 +332,9 @@ class SegmentIndex:
                 states[self._find(str(entry.body.get("id", "")))] = None
             elif entry.kind in (SHOWN, MERGED):
                 uses += [(self._find(identifier), entry.kind) for identifier in used_segments(entry)]
+            if most is not None and len(self._tail) >= most:
+                break
+        whole = most is None or len(self._tail) < most
         touched = self._extend()
         for row, segment in states.items():
             if row >= 0:
@@ -324,6 +347,7 @@ class SegmentIndex:
         if touched:
             sessions = np.fromiter(touched, np.uint64, len(touched))
             self._link(np.flatnonzero(np.isin(self.columns.sessions, sessions)))
+        return whole
 
     def _put(self, entry: Entry, states: dict[int, ContextSegment | None]) -> None:
         try:

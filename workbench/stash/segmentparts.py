@@ -6,7 +6,7 @@ another one, in memory. Both are read alike, and become one part of the next gen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +23,7 @@ from workbench.stash.columns import (
     Pool,
     SegmentColumns,
     bytes_text,
+    join_pools,
     make_pool,
     unpack_columns,
     unpack_pool,
@@ -169,12 +170,17 @@ class SegmentPart:
 
 
 def merge_parts(
-    parts: Sequence[tuple[SegmentPart, int]], kept: Int64, records: Sequence[bytes]
+    parts: Sequence[tuple[SegmentPart, int]], kept: Int64, changed: Mapping[int, bytes]
 ) -> SegmentPart:
-    """Return the rows to keep (ascending, of all parts) as one part; parts come with their first rows."""
+    """Return the rows to keep (ascending, of all parts) as one part; parts come with their first rows.
+
+    `changed` has the records of rows that are others by now.
+    """
     postings: list[tuple[Postings, NDArray[np.int32]]] = []
     sizes, spans = [np.empty(0, np.int64)], [np.empty((0, 2), np.int32)]
-    ids, vectors, numbers, texts = [np.empty(0, np.uint64)], [], [], []
+    ids, vectors, numbers = [np.empty(0, np.uint64)], [], []
+    texts: list[Pool] = []
+    records: list[Pool] = []
     for part, start in parts:
         mine = kept[(kept >= start) & (kept < start + len(part))]
         mapping = np.full(len(part), -1, np.int32)
@@ -184,7 +190,8 @@ def merge_parts(
         sizes.append(np.diff(chunks.starts))
         spans.append(chunks.spans)
         ids.append(part.ids[mine - start])
-        texts += [part.texts[row] for row in (mine - start).tolist()]
+        texts += part.texts.rows(mine - start)
+        records += _changed_records(part.records, start, mine, changed)
         matrix = part.matrix
         if matrix is not None:
             vectors.append(matrix[chosen])
@@ -193,12 +200,25 @@ def merge_parts(
     return SegmentPart(
         merge_postings(postings, len(kept)),
         Chunks(offsets(np.concatenate(sizes)), np.concatenate(spans)),
-        make_pool(records),
-        make_pool(texts),
+        join_pools(records),
+        join_pools(texts),
         np.concatenate(ids),
         np.concatenate(vectors) if vectors and len(vectors) == len(parts) else None,
         np.concatenate(numbers) if numbers and len(numbers) == len(parts) else None,
     )
+
+
+def _changed_records(stored: Pool, start: int, rows: Int64, changed: Mapping[int, bytes]) -> Iterator[Pool]:
+    """Yield the records of some rows (ascending) of a part, those of `changed` in place of what is stored."""
+    others = np.array(sorted(changed), np.int64)
+    others = others[np.isin(others, rows)]
+    places = np.searchsorted(rows, others)
+    before = 0
+    for place, row in zip(places.tolist(), others.tolist(), strict=True):
+        yield from stored.rows(rows[before:place] - start)
+        yield make_pool([changed[row]])
+        before = place + 1
+    yield from stored.rows(rows[before:] - start)
 
 
 def embed_part(
@@ -223,8 +243,11 @@ def embed_part(
         chunks = np.repeat(stale, sizes)
         texts = [text for text, wanted in zip(part.chunk_texts(), chunks, strict=True) if wanted]
         fresh = model.embed_segments(texts, np.repeat(types, sizes)[chunks], progress)
-        vectors = np.empty((len(chunks), fresh.shape[1]), np.float32) if matrix is None else matrix
-        vectors[chunks] = fresh
+        if matrix is None:
+            vectors = fresh  # all are
+        else:
+            vectors = matrix
+            vectors[chunks] = fresh
         part = replace(part, vectors=vectors)
     return replace(part, numbers=numbers)
 

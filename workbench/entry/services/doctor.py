@@ -119,8 +119,8 @@ def _vectors() -> Iterator[DoctorFinding]:
     from importlib.util import find_spec
 
     if find_spec("hnswlib") is None:
-        step = "It is as fast below 200,000 vectors; for more: pip install 'context-workbench[graph]'."
-        yield DoctorFinding("vectors", State.NOTE, "hnswlib is missing: the search is exact", step)
+        step = "Conflicts among more than 15,000 texts take minutes: pip install 'context-workbench[graph]'."
+        yield DoctorFinding("vectors", State.NOTE, "hnswlib is missing: each text is compared with all", step)
         return
     # The module comes with one of two distributions: wheels of one, the source of the other.
     found = [one for name in ("chroma-hnswlib", "hnswlib") for one in distributions(name=name)]

@@ -98,7 +98,7 @@ def open_stash_search(
     Raises: StoreError.
     """
     index = project.segment_index
-    index.refresh()
+    index.refresh(write=write)
     vectors, missing = project.text_vectors if len(index) else (None, "")
     searcher = StashSearcher(project, index)
     if vectors is not None:
@@ -140,7 +140,7 @@ def renew_stash_index(
     Return how many segments it has, and notes. Raises: ModelError, StoreError, ConfigError.
     """
     index = project.segment_index
-    index.refresh()
+    index.refresh(write=True)
     if not len(index):
         return 0, ()
     model, notes = segment_model(project, model_by(vectors), prepare=True)

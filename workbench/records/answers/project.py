@@ -53,7 +53,7 @@ class IndexPart(Answer, frozen=True):
 
     records: Annotated[str, Meta(description="What the texts are of: tasks, rules, learnings, iterations.")]
     count: Count
-    method: Annotated[str, Meta(description="bm25s for words; exact or hnswlib for vectors.")]
+    method: Annotated[str, Meta(description="bm25s for words; exact or sketch for vectors.")]
     model: Annotated[str, Meta(description="The embedding model; empty for words.")]
 
 

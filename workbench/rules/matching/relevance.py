@@ -8,6 +8,7 @@ there are no vectors words alone count, on their own curve.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -49,8 +50,7 @@ class RuleVectors:
     """Vectors of rules. `rows` float32 [m, d] of length 1 are grouped by `starts` int64 [n + 1].
 
     `prototypes` float32 [n, d] are the rows' means at length 1; `known` bool [n] says which rules have all of
-    their rows. `spread` is the mean cosine of the prototypes to each other, None for fewer than two. `index`
-    searches the rows.
+    their rows. `index` searches the rows.
     """
 
     model: str
@@ -58,8 +58,15 @@ class RuleVectors:
     starts: Int64
     prototypes: Float32
     known: Bool
-    spread: float | None
     index: VectorIndex | None = None
+    _spread: list[float | None] = field(default_factory=list)
+
+    @property
+    def spread(self) -> float | None:
+        """The mean cosine of the prototypes to each other, None for fewer than two."""
+        if not self._spread:
+            self._spread.append(_mean_cosine(self.prototypes[self.known]))
+        return self._spread[0]
 
 
 def rule_texts(rules: Sequence[Rule]) -> RuleTexts:
@@ -87,21 +94,21 @@ def rule_vectors(
     """
     if vectors.ndim != 2 or len(vectors) != len(texts.texts):
         raise ValueError(f"{len(texts.texts)} texts have vectors of shape {vectors.shape}")
-    there = np.asarray(np.isfinite(vectors).all(axis=1), np.bool_)
+    there = np.asarray(np.isfinite(np.einsum("ij->i", vectors)), np.bool_)  # a sum with either is neither
     if not there.all():
         vectors = np.where(there[:, None], vectors, np.float32(0))
     if known is not None:
         there = there & known
     count = len(texts.starts) - 1
     if not count:
-        return RuleVectors(model, vectors, texts.starts, vectors, np.zeros(0, np.bool_), None)
+        return RuleVectors(model, vectors, texts.starts, vectors, np.zeros(0, np.bool_))
     whole = np.asarray(np.minimum.reduceat(there, texts.starts[:-1]), np.bool_)
     prototypes = vectors
     if len(vectors) > count:
         sums = np.add.reduceat(vectors, texts.starts[:-1], axis=0)
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         prototypes = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
-    return RuleVectors(model, vectors, texts.starts, prototypes, whole, _spread(prototypes[whole]), index)
+    return RuleVectors(model, vectors, texts.starts, prototypes, whole, index)
 
 
 def similarities(vectors: RuleVectors, query: Float32, also: Int64 | None = None) -> tuple[Float32, Float32]:
@@ -185,7 +192,7 @@ def background_of(vectors: RuleVectors, model: MatchModel) -> tuple[float, str]:
     return float(min(max(estimate, -0.5), 0.95)), note
 
 
-def _spread(prototypes: Float32) -> float | None:
+def _mean_cosine(prototypes: Float32) -> float | None:
     count = len(prototypes)
     if count < 2:
         return None

@@ -25,7 +25,8 @@ def status() -> None:
     """Show what is known of the project, and change nothing.
 
     Where its state is, what is indexed and what was skipped, how fresh it is, which models are used, and each
-    stored index: what it holds, whether it is searched exactly or by hnswlib, its size and age.
+    stored index: what it holds, whether it is searched exactly or by sketches, its size and
+    age.
     """
     from workbench.entry.services.status import project_status
 
