@@ -36,8 +36,8 @@ SELECT min(begins), string_agg(line, ''::bytea ORDER BY begins)
 FROM workbench.streams JOIN workbench.entries USING (project, machine, stream, generation)
 WHERE project = %(project)s AND machine = %(machine)s AND stream = %(stream)s
     AND begins >= %(start)s AND begins < bytes
-    AND (begins = %(start)s OR begins + octet_length(line) <= %(start)s + %(most)s)
-    AND begins < %(start)s + %(most)s
+    AND (begins = %(start)s OR begins + octet_length(line) <= %(start)s::bigint + %(most)s::bigint)
+    AND begins < %(start)s::bigint + %(most)s::bigint
 """
 WRITE: Final = """
 WITH head AS (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +25,7 @@ from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.service import LearningService
 from workbench.ports import Entry, Journal
 from workbench.records.conflicts import Action
+from workbench.records.ids import IdSource
 from workbench.records.learnings import FeatureLearning, LearningSource
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
@@ -39,6 +41,7 @@ class Case:
     service: Callable[[Journal, Journal, ManualClock], Service]
     make: Callable[[str, str | None], Any]
     words: str
+    journals: Callable[[ManualClock], Any] = MemoryJournal
 
     def add(self, service: Service, text: str, *, home: bool = False) -> Any:
         """Add a record."""
@@ -104,10 +107,12 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=[*CASES, "rules on a server"])
 def case(request: pytest.FixtureRequest) -> Case:
-    """Each record type in turn."""
-    return CASES[request.param]
+    """Each record type in turn, and one of them in journals on a team's server."""
+    if request.param in CASES:
+        return CASES[request.param]
+    return replace(CASES["rules"], journals=request.getfixturevalue("team").journal)
 
 
 @dataclass(slots=True)
@@ -115,8 +120,8 @@ class Bench:
     """A service, its journals and their clock."""
 
     service: Service
-    journal: MemoryJournal
-    home: MemoryJournal
+    journal: Any
+    home: Any
     clock: ManualClock
 
     def fresh(self) -> Ledger[Any]:
@@ -129,7 +134,7 @@ class Bench:
 def bench_of(case: Case) -> Bench:
     """Return an empty project."""
     clock = ManualClock()
-    journal, home = MemoryJournal(clock), MemoryJournal(clock)
+    journal, home = case.journals(clock), case.journals(clock)
     return Bench(case.service(journal, home, clock), journal, home, clock)
 
 
@@ -259,8 +264,8 @@ def test_a_journal_that_took_the_place_of_another_is_read_from_its_beginning(cas
     bench.service.store.ledger()
     for number in range(3):
         case.add(other.service, f"Restored word {number}")
-    for stream in other.journal.streams():
-        bench.journal._streams[stream] = other.journal._streams[stream]
+    for name in {"_streams", "_machine"} & vars(bench.journal).keys():
+        setattr(bench.journal, name, getattr(other.journal, name))
     assert state(bench.service.store.ledger()) == state(other.fresh())
 
 
@@ -268,7 +273,7 @@ def test_a_clock_that_goes_back_changes_no_order(case: Case, bench: Bench) -> No
     """Within a stream the order of lines is the order of events, for whoever reads it and whenever."""
     first = case.add(bench.service, "First word")
     bench.clock.advance(-3600)
-    later = case.service(MemoryJournalView(bench.journal, bench.clock), bench.home, bench.clock)
+    later = case.service(of_another_process(bench.journal, bench.clock), bench.home, bench.clock)
     case.edit(later, first, "Last word")
     assert case.texts(bench.service) == ["Last word"]
     assert state(bench.service.store.ledger()) == state(bench.fresh())
@@ -284,9 +289,18 @@ class MemoryJournalView(MemoryJournal):
         self._streams = journal._streams
 
 
+def of_another_process(journal: Any, clock: ManualClock) -> Journal:
+    """Return a journal as another process has it."""
+    if isinstance(journal, MemoryJournal):
+        return MemoryJournalView(journal, clock)
+    another: Any = copy(journal)
+    another._clock, another._ids = clock, IdSource(lambda: int(clock.now() * 1000))
+    return cast(Journal, another)
+
+
 def test_two_writers_have_one_history(case: Case, bench: Bench) -> None:
     """What two processes write into the same journals is one history; either undoes the other's last step."""
-    other = case.service(MemoryJournalView(bench.journal, bench.clock), bench.home, bench.clock)
+    other = case.service(of_another_process(bench.journal, bench.clock), bench.home, bench.clock)
     record = case.add(bench.service, "First word")
     bench.clock.advance(1)
     case.edit(other, record, "Second word")

@@ -182,7 +182,7 @@ def files_bench(root: Path, case: Case) -> Bench:
     """Return an empty project whose journals are files."""
     clock = ManualClock()
     journal, home = FileJournal(root / "state", clock), FileJournal(root / "home", clock)
-    return Bench(case.service(journal, home, clock), journal, home, clock)  # type: ignore[arg-type]
+    return Bench(case.service(journal, home, clock), journal, home, clock)
 
 
 def test_undo_and_redo_across_processes(saved: Saved, tmp_path: Path) -> None:

@@ -65,6 +65,10 @@ def test_streams_grow_and_are_read_by_all(open_team: Open) -> None:
     assert ben.read(anna_machine, "rules", 0, 1 << 22) == first + second
     assert ben.read(anna_machine, "rules", 0, len(first)) == first
     assert ben.read(anna_machine, "rules", len(first), 10) == second
+    third = lines({"text": "y" * 20_000}, {})
+    ben.append("stash", 0, third)
+    begin = third.index(b"\n") + 1
+    assert ben.read(ben_machine, "stash", begin, begin) == third[begin:]
     assert ben.read(anna_machine, "rules", head.size, 10) == b""
     assert ben.read(anna_machine, "stash", 0, 10) == b""
     assert [(one.id, one.name.split("'")[0]) for one in ben.machines()] == sorted(
