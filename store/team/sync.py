@@ -159,9 +159,7 @@ class TeamReplicas:
         try:
             server.register(self.machine, self._name)
         except MachineTaken:
-            done.notes.append(
-                "this machine's id is another member's: its directory was copied. It goes by a new one"
-            )
+            done.notes.append("this machine was another member's: it goes by a new id from now on")
             self._take_new_id(server, server.heads())
             server.register(self.machine, self._name)
 

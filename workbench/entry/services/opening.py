@@ -153,9 +153,9 @@ def listen_to_team(project: OpenedProject, listener: TeamListener | None) -> Tea
     if not project.has_team:
         return listener
     if listener is None or not listener.is_listening:
-        from workbench.entry.services.team import TeamListener  # where there is a team
+        from workbench.entry.services.team import TeamListener, is_asked  # where there is a team
 
-        return TeamListener(project)
+        return TeamListener(project) if is_asked() else None
     return listener
 
 

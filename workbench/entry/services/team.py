@@ -5,14 +5,15 @@ Nothing waits for a server: writes are local, and what is sent and received goes
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from workbench.entry.project import (
     ProjectTeam,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from workbench.entry.project import Exchange, ProjectState, TeamComparison, TeamServer
     from workbench.entry.services.opening import Progress
 
+SWITCH: Final = "WORKBENCH_TEAM"
 _POLL: Final = 0.25
 """Seconds between two looks of a long-lived face at the own journals; their files are looked at."""
 _LISTEN: Final = 0.5
@@ -89,12 +91,7 @@ def join_team(project: ProjectState, url: str, name: str, progress: Progress) ->
     Whoever owns the server's database makes its tables and the project this way, too.
     Raises: UsageError, StoreError.
     """
-    name = name or project_name(project.root)
-    if not name.isprintable() or len(name.encode("utf-8", "replace")) > _LONGEST:
-        raise UsageError(
-            f"{name[:80]!r} cannot be the name of a project",
-            hint=f"--name takes at most {_LONGEST} bytes, all of them printable.",
-        )
+    name = checked_name(name or project_name(project.root))
     prepare_team_project(url, name)
     settings = TeamSettings(url, name, f"{socket.gethostname()}:{project.root.name}")
     done = ProjectTeam(project).join(settings, progress)
@@ -187,33 +184,67 @@ def copy_between(source: str, target: str, name: str, progress: Progress) -> Tea
         return _verification(compare_teams(here, there, progress), copied)
 
 
-def list_members(project: ProjectState, url: str = "", password: str = "") -> TeamMembers:
-    """Return who is a member of the team, or has machines. Raises: UsageError, StoreError."""
-    url, name = _address(project, url)
-    found = [MemberState(one.name, one.present, one.machines, one.seen_at) for one in team_members(url, name)]
-    return TeamMembers(name, tuple(found), password)
+def list_members(project: ProjectState, url: str = "", name: str = "") -> TeamMembers:
+    """Return who is a member of the team, or has machines.
+
+    `url` is another one than the project's own, the owner's. Raises: UsageError, StoreError.
+    """
+    url, name = _address(project, url, name)
+    return _members(url, name)
 
 
-def add_member(project: ProjectState, member: str, url: str = "") -> TeamMembers:
-    """Let a role of the server be a member, made with a password if there is none. Raises: as above."""
-    given, name = _address(project, url)
-    return list_members(project, url, add_team_member(given, name, member))
+def add_member(project: ProjectState, member: str, url: str = "", name: str = "") -> TeamMembers:
+    """Let a role of the server be a member, made with a password if there is none.
+
+    With the owner's `url` the tables and the project are made as well. Raises: UsageError, StoreError.
+    """
+    prepared, (url, name) = bool(url), _address(project, url, name)
+    if prepared:
+        prepare_team_project(url, name)
+    password = add_team_member(url, name, member)
+    return _members(url, name, member_url(url, member, password) if password else "")
 
 
-def remove_member(project: ProjectState, member: str, url: str = "") -> TeamMembers:
+def remove_member(project: ProjectState, member: str, url: str = "", name: str = "") -> TeamMembers:
     """Take a member out; what its machines sent stays. Raises: UsageError if it is none; StoreError."""
-    given, name = _address(project, url)
-    if not remove_team_member(given, name, member):
+    url, name = _address(project, url, name)
+    if not remove_team_member(url, name, member):
         raise UsageError(f"{member!r} is not a member of {name}", hint="`workbench store members list`.")
-    return list_members(project, url)
+    return _members(url, name)
 
 
-def _address(project: ProjectState, url: str) -> tuple[str, str]:
+def member_url(url: str, member: str, password: str) -> str:
+    """Return the URL of a server for a member."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{quote(member, safe='')}:{quote(password, safe='')}@{host}").geturl()
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a project at a server. Raises: UsageError for what cannot be one."""
+    if not name.isprintable() or len(name.encode("utf-8", "replace")) > _LONGEST:
+        raise UsageError(
+            f"{name[:80]!r} cannot be the name of a project",
+            hint=f"--name takes at most {_LONGEST} bytes, all of them printable.",
+        )
+    return name
+
+
+def _members(url: str, name: str, made: str = "") -> TeamMembers:
+    found = [MemberState(one.name, one.present, one.machines, one.seen_at) for one in team_members(url, name)]
+    return TeamMembers(name, tuple(found), made)
+
+
+def _address(project: ProjectState, url: str, name: str) -> tuple[str, str]:
     """Return the server's URL, or the one that is given, and the project there. Raises: UsageError."""
     settings = ProjectTeam(project).settings
-    if settings is None:
-        raise UsageError("this project has no team", hint="`workbench store use URL` joins one.")
-    return url or settings.url, settings.project
+    if settings is not None:
+        return url or settings.url, checked_name(name or settings.project)
+    if not url:
+        raise UsageError(
+            "this project has no team", hint="`workbench store use URL` joins one; --url names a server."
+        )
+    return url, checked_name(name or project_name(project.root))
 
 
 def _exchange(settings: TeamSettings, done: Exchange, export: str = "") -> TeamExchange:
@@ -232,12 +263,19 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else ""
 
 
+def is_asked(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether a team's server is asked beside the work: not where WORKBENCH_TEAM=0 says so, as on a train."""
+    return environment.get(SWITCH, "") != "0"
+
+
 def exchange_briefly(root: Path) -> Sequence[str]:
     """Send and receive what is new, for at most a second, and return what a person should know of it.
 
     Not where everything was exchanged a moment ago, nor soon after a server did not answer. Raises nothing
     that concerns the team: it is in `workbench store status`.
     """
+    if not is_asked():
+        return ()
     project = find_state(root)
     team, connected, found = ProjectTeam(project), threading.Event(), list[str]()
 

@@ -82,4 +82,4 @@ class TeamMembers(Answer, frozen=True):
 
     project: Text
     members: tuple[MemberState, ...]
-    password: Annotated[str, Meta(description="Of a role that was made for the member; shown only now.")]
+    url: Annotated[str, Meta(description="For the member whose role was made, with the password; only now.")]

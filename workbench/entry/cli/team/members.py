@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
-from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.entry.cli.frame import Group, Invocation, command, current, with_options
 from workbench.entry.cli.team.team import project_of
 from workbench.entry.services import team as service
 from workbench.records.answers.team import TeamMembers
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
-_URL = click.option(
-    "--url", default="", metavar="URL", help="The owner's URL (default: the one this project uses)."
+_WHERE = with_options(
+    click.option("--url", default="", metavar="URL", help="Another URL than this project's: the owner's."),
+    click.option("--name", default="", metavar="NAME", help="Another project at the server."),
 )
 
 
@@ -22,38 +23,47 @@ def members() -> None:
 
 
 @command(name="list", examples=("workbench store members list",))
-@_URL
-def list_(url: str) -> None:
+@_WHERE
+def list_(url: str, name: str) -> None:
     """List the members, and who was one and has machines."""
     here = current()
     with project_of(here) as project:
-        _show(here, service.list_members(project, url))
+        _show(here, service.list_members(project, url, name))
 
 
-@command(examples=("workbench store members add bob", "workbench store members add bob --json"))
+@command(
+    examples=(
+        "workbench store members add bob",
+        'workbench store members add anna --url "$OWNER" --name github.com/acme/shop',
+        "workbench store members add bob --json | jq -r .url",
+    )
+)
 @click.argument("member", metavar="NAME")
-@_URL
-def add(member: str, url: str) -> None:
+@_WHERE
+def add(member: str, url: str, name: str) -> None:
     """Let somebody be a member: a role of the server, which is made if there is none.
 
-    The password of a new role is printed once. Give it to the person in a way that nobody else reads.
+    With --url of the database's owner the tables and the project are made, too: that is how a team begins. A
+    new role has a password, which is in the URL that is printed, once. Hand it over where nobody else reads.
     """
     here = current()
     with project_of(here) as project:
-        found = service.add_member(project, member, url)
+        found = service.add_member(project, member, url, name)
     _show(here, found)
-    if found.password and not here.flags.json:
-        here.out.data(visible_line(f"password of {member}: {found.password}"))
+    if found.url and not here.flags.json:
+        here.out.data(
+            visible_line(f"for {member}: workbench store use '{found.url}' --name '{found.project}'")
+        )
 
 
 @command(examples=("workbench store members remove bob",))
 @click.argument("member", metavar="NAME")
-@_URL
-def remove(member: str, url: str) -> None:
+@_WHERE
+def remove(member: str, url: str, name: str) -> None:
     """Take a member out: nothing is sent or received by its machines any more, and what they sent stays."""
     here = current()
     with project_of(here) as project:
-        _show(here, service.remove_member(project, member, url))
+        _show(here, service.remove_member(project, member, url, name))
 
 
 def _show(here: Invocation, found: TeamMembers) -> None:

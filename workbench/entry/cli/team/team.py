@@ -53,7 +53,8 @@ def use(url: str, name: str) -> None:
 
     What is shared is copied aside first, then sent, and what the team has is received. From then on
     everything is written here as before, sent after each command or at once by what runs for long, and
-    received likewise; without the server work goes on, and meets again later.
+    received likewise; without the server work goes on, and meets again later. WORKBENCH_TEAM=0 leaves it to
+    `workbench store sync`.
 
     Shared are the rules that people wrote or changed with the workbench, learnings, the stash, and how often
     rules were used. Never shared are sessions, prompts, metrics, models, rule files and what is yours in all
