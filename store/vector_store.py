@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from store.embedding_cache import KEY_BYTES, CachedEmbedder, match_keys, text_keys
+from store.embedding_cache import KEY_BYTES, CachedEmbedder, match_keys, text_key, text_keys
 from store.vectors import CosineIndex, IndexAbout, build_index, load_index, read_about
 from workbench.errors import StoreError
 from workbench.ports import Damaged
@@ -22,7 +22,7 @@ from workbench.records.dataclass import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from workbench.ports import Float32
+    from workbench.ports import Float32, Int64
 
 PREFIX: Final = "vectors_"
 """What the names of the generations begin with."""
@@ -31,6 +31,7 @@ DECIDING: Final = ("tasks", "rules")
 """Kinds whose generations say which model serves, the last one to be written first."""
 
 _KEYS: Final = "keys.npy"
+_LENGTH_ERROR: Final = 0.01
 
 Progress = Callable[[int, int], None]
 
@@ -79,6 +80,11 @@ class VectorStore:
         return self._embedder.model
 
     @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._embedder.dimensions
+
+    @property
     def setting(self) -> str:
         """The configured model that it was opened by."""
         return self._setting
@@ -91,6 +97,22 @@ class VectorStore:
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Float32:
         """Return float32 [n, dimensions] unit vectors, by the cache where it has them. Raises: ModelError."""
         return self._embedder.embed(texts, progress=progress)
+
+    def adopt(self, texts: Sequence[str], fetch: Callable[[Int64], tuple[Float32, NDArray[np.bool_]]]) -> int:
+        """Take the vectors of texts from elsewhere, and return how many; those known here stay.
+
+        `fetch` returns (float32 [k, d], known bool [k]) of the rows of texts that it is given. What is not of
+        length 1 is left out. Raises: StoreError.
+        """
+        keys = [text_key(text) for text in texts]
+        _, found = self._embedder.cache.get(keys)
+        rows = np.flatnonzero(~found)
+        if not len(rows):
+            return 0
+        vectors, known = fetch(rows)
+        known = known & (np.abs(np.linalg.norm(vectors, axis=1) - 1) < _LENGTH_ERROR)
+        self._embedder.cache.put([keys[row] for row in rows[known].tolist()], vectors[known])
+        return int(known.sum())
 
     def known(self, kind: str, texts: Sequence[str]) -> tuple[CosineIndex, NDArray[np.bool_]]:
         """Return (index of the texts' vectors, known bool [n]); nothing is embedded, rows not known are 0."""

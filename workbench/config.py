@@ -274,6 +274,25 @@ class CacheConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorsConfig:
+    """Where vectors are searched: here, or by a server where they are too many for this machine's memory.
+
+    `store` is local, postgres (the team's server) or qdrant (the one at `qdrant_url`, whose key is in the
+    environment's QDRANT_API_KEY). A server gets the vectors of `kinds`: stash, and with Qdrant rules and
+    iterations, too. More than `exact` vectors of the stash are searched there; fewer are compared here, one
+    by one, and so are all while it does not answer in `timeout` seconds. It is asked again `retry` seconds
+    after it failed.
+    """
+
+    store: Literal["local", "postgres", "qdrant"] = "local"
+    qdrant_url: str = ""
+    kinds: tuple[str, ...] = ("stash", "rules")
+    exact: Count = 200_000
+    timeout: Seconds = 2.0
+    retry: Weight = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class GatesConfig:
     """What `--gate` demands of a replay [img 14], of `system` against the baseline.
 
@@ -324,6 +343,7 @@ class Config:
     hooks: HooksConfig = field(default_factory=HooksConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     cache: CacheConfig = field(default_factory=CacheConfig)
+    vectors: VectorsConfig = field(default_factory=VectorsConfig)
     gates: GatesConfig = field(default_factory=GatesConfig)
     app: AppConfig = field(default_factory=AppConfig)
 
@@ -367,6 +387,7 @@ USER_ONLY = frozenset(
     stash.models stash.summary_tokens stash.summary_timeout
     hooks.session_chars hooks.prompt_chars hooks.task_chars hooks.threshold hooks.deadline
     hooks.stash
+    vectors.store vectors.qdrant_url vectors.kinds vectors.exact vectors.timeout vectors.retry
     """.split()
 )
 ADDING = frozenset({"privacy.exclude", "rules.tags"})

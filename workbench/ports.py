@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from workbench.records.dataclass import dataclass
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     Float32 = NDArray[np.float32]
     Int64 = NDArray[np.int64]
+    PointKeys = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,69 @@ class VectorIndex(Neighbours, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PointFilter:
+    """What a point has to have to be searched at all: for each field one of some values, or a number.
+
+    `among` gives the values a field may have, `least` and `most` the bounds of a number, both included.
+    """
+
+    among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    least: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
+
+    def also(self, name: str, value: str) -> PointFilter:
+        """Return the filter with one more field, which has to have just this value."""
+        return PointFilter({**self.among, name: (value,)}, self.least, self.most)
+
+
+class VectorCollection(Protocol):
+    """Vectors of one kind of records by one model, which a server keeps and searches [ralph].
+
+    A point is a unit vector float32 [d] under a key of 16 bytes, with fields that filters look at;
+    `PointKeys` are uint8 [n, 16]. Whatever fails raises StoreError; what was done before that stays, and
+    doing it again changes nothing.
+    """
+
+    @property
+    def place(self) -> str:
+        """Which server and collection it is, without what is secret in its address."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Identity of the model."""
+        ...
+
+    def search(self, query: Float32, k: int, only: PointFilter | None = None) -> tuple[PointKeys, Float32]:
+        """Return (keys, similarities) of at most k nearest that pass the filter, best first."""
+        ...
+
+    def put(self, keys: PointKeys, vectors: Float32, fields: Sequence[Mapping[str, Any]]) -> None:
+        """Write points, in place of those under the same keys. The collection is made by the first."""
+        ...
+
+    def delete(self, keys: PointKeys) -> None:
+        """Remove points; an unknown key is none."""
+        ...
+
+    def vectors(self, keys: PointKeys) -> tuple[Float32, NDArray[np.bool_]]:
+        """Return (float32 [n, d], known bool [n]); rows not known are 0."""
+        ...
+
+    def count(self) -> int:
+        """Return how many points there are, 0 without a collection."""
+        ...
+
+    def serve(self) -> None:
+        """Let its model be the one that those who do not name one are answered by: it is complete."""
+        ...
+
+    def close(self) -> None:
+        """Free the connection."""
+        ...
+
+
 class TextVectors(Protocol):
     """An embedder that knows the vectors of texts it embedded before, and an index of them by kind of text.
 
@@ -188,6 +253,11 @@ class StashSearch(Protocol):
     @property
     def lexical(self) -> bool:
         """Whether words alone decide what is found, for want of vectors."""
+        ...
+
+    @property
+    def fault(self) -> str:
+        """Why the server that is to compare vectors does not, "" where there is none or it does."""
         ...
 
     def ids(self) -> Collection[str]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _LOCK: Final = 7_731_041_906_288_411
 """The key of the advisory lock."""
 
+VECTORS: Final = 2
+"""The version that makes the table of vectors, which not every server can hold."""
+
 _PATIENCE: Final = 120.0  # seconds
 _NAME_BYTES: Final = 63  # what PostgreSQL keeps of a name
 _PLACEHOLDER: Final = b"workbench_member"
@@ -70,6 +73,17 @@ def migrate(connections: Connections, wanted: Mapping[int, bytes] | None = None)
                 hint="Use the URL of the database's owner, who may create roles (CREATEROLE).",
             ) from None
     return len(missing)
+
+
+def make_vectors(connections: Connections) -> None:
+    """Make the table of vectors where the server could not hold one when the database was migrated.
+
+    Raises: TeamError if the role may not; ServerUnreachable.
+    """
+    with connections.use(_PATIENCE) as connection, connection.transaction():
+        connection.execute(LOCK, [_LOCK])
+        _, role = _recorded(connection)
+        connection.execute(migrations()[VECTORS].replace(_PLACEHOLDER, _quoted(connection, role)))
 
 
 def check_schema(connection: Connection[Any], place: str) -> str:

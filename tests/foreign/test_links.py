@@ -84,6 +84,8 @@ COMMANDS = tuple(
     model status
     model import secret.md
     model rollback
+    vectors status
+    vectors list
     model train --min-samples 50
     model register tiny
     explain README.md

@@ -33,6 +33,8 @@ IMAGES = "The image cache ignores `Vary` headers of the thumbnail server"
 class FoundStash:
     """A stash whose search finds all that it holds, in its order, each with a similarity of its own."""
 
+    fault = ""
+
     def __init__(self, project: OpenedProject) -> None:
         self.project = project
         self.service = stash_service(project, "test")

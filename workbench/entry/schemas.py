@@ -32,6 +32,7 @@ from workbench.records.answers.stash import ImportResponse, MergeResponse, Prune
 from workbench.records.answers.storage import StorageReport
 from workbench.records.answers.team import TeamStatus
 from workbench.records.answers.usage import UsageResponse
+from workbench.records.answers.vectors import VectorStatus
 
 ANSWERS: Final[tuple[type[Answer], ...]] = (
     CheckResponse,
@@ -56,6 +57,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     StorageReport,
     TeamStatus,
     UsageResponse,
+    VectorStatus,
 )
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")

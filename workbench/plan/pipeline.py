@@ -183,6 +183,7 @@ def plan(
             *missing_parts(workspace, planner),
             *matched.degraded,
             *(again.degraded if again else ()),
+            *stashed.degraded,
         ),
         notes=[
             *_unfit(pack, dropped, overrides),

@@ -21,6 +21,7 @@ from workbench.project.scan import read_bytes
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import PlanRequest
 from workbench.records.project import Skipped
+from workbench.records.segments import VECTORS
 
 if TYPE_CHECKING:
     from workbench.ports import StashSearch
@@ -37,7 +38,8 @@ class Stashed:
     """Segments for a plan as passages, and (id, reason) of those left out.
 
     `asked` is whether there is a stash. `chosen` are those of the passages by id, `found` all that were
-    looked at. `notes` say why the stash could not be asked.
+    looked at. `notes` say why the stash, or the server of its vectors, could not be asked; `degraded` names
+    what is missing then.
     """
 
     asked: bool = False
@@ -46,6 +48,7 @@ class Stashed:
     chosen: Mapping[str, ChosenSegment] = field(default_factory=dict)
     found: Mapping[str, FoundSegment] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
 
     def given(self, passages: Sequence[Passage]) -> tuple[ChosenSegment, ...]:
         """Return the segments among the passages of a finished pack, in its order."""
@@ -104,6 +107,8 @@ def _stashed(
         (*selection.left_out, *((one.id, f"it expired: {str(one.expires_at)[:10]}") for one in over)),
         {one.found.segment.id: one for one in selection.chosen},
         {one.segment.id: one for one in found},
+        (f"the vectors of the stash are compared here: {stash.fault}",) if stash.fault else (),
+        (VECTORS,) if stash.fault else (),
     )
 
 

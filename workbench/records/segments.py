@@ -22,6 +22,10 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+VECTORS: Final = "vectors"
+"""What is degraded where a server is to compare vectors and does not."""
+
+
 class SegmentType(StrEnum):
     """What a segment is [rag §4]."""
 

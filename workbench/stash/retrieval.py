@@ -41,7 +41,7 @@ from workbench.text.terms import count_terms
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from workbench.ports import Float32, Int64
+    from workbench.ports import Float32, Int64, PointFilter
 
 BREADTH: Final = 300
 """Segments that are weighed with those around them, at least; twice as many as may come back."""
@@ -57,11 +57,12 @@ EmbedQuery = Callable[[Sequence[str]], "Float32"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """A part of a query with its vector, None without a model, and its words."""
+    """A part of a query with its vector, None without a model, and its words; `only` is for a server."""
 
     part: QueryPart
     vector: Float32 | None
     words: LexicalScores
+    only: PointFilter | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +107,9 @@ def retrieve(
     if not allowed.any():
         return ()
     vectors = _query_vectors(index, asked, embed) if embed is not None and index.model else None
+    only = None if index.server is None else index.server.filter(query.filters, int(now))
     searches = [
-        _Search(part, None if vectors is None else vectors[at], index.lexicon.scores(part.text))
+        _Search(part, None if vectors is None else vectors[at], index.lexicon.scores(part.text), only)
         for at, part in enumerate(asked)
     ]
     breadth = max(BREADTH, 2 * query.top_k)
@@ -226,7 +228,7 @@ def _best(index: SegmentIndex, own: _Own, allowed: NDArray[np.bool_], breadth: i
         rows = np.flatnonzero(allowed)
         return _first(rows, (own.meaning + np.float32(WORDS) * own.words)[rows], breadth)
     assert own.search.vector is not None
-    near = index.nearest(own.search.vector, breadth, allowed)
+    near = index.nearest(own.search.vector, breadth, allowed, own.search.only)
     worded = np.flatnonzero((own.words > 0) & allowed)
     return np.union1d(near, _first(worded, own.words[worded], breadth))
 

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import UNSET
 
 from workbench.errors import ParseError, StoreError
-from workbench.ports import Damaged, Entry, Journal, VectorIndex
+from workbench.ports import Damaged, Entry, Journal, PointFilter, VectorIndex
 from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment
 from workbench.stash.chunking import SegmentChunk, speaker_label
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from workbench.ports import Float32, Int64
+    from workbench.stash.segmentserver import SegmentServer
 
 KIND: Final = "stash"
 LABELLED: Final = 20
@@ -84,7 +85,8 @@ class SegmentIndex:
 
     `model` is that of the vectors, "" where there are none; `setting` is what it was opened by; `blocks` is
     what is kept of several models, None of one. `previous` and `following` int64 [n] are the rows before and
-    after a segment in its session, -1 for none. `notes` say what was found amiss.
+    after a segment in its session, -1 for none. `server` searches the vectors of the generation, None where
+    that is done here. `notes` say what was found amiss.
     """
 
     columns: SegmentColumns
@@ -94,10 +96,12 @@ class SegmentIndex:
     previous: Int64
     following: Int64
     lexicon: Lexicon
+    server: SegmentServer | None
     _tail: SegmentTail
 
     def __init__(self, places: IndexPlaces) -> None:
         self.places = places
+        self.server = None
         self.notes: list[str] = []
         self._revision: str | None = None
         self._begin(None, make_columns((), ()), SegmentIndexState(0, 0, 0, "", "", places.chunk_tokens))
@@ -111,8 +115,15 @@ class SegmentIndex:
         return 0 if self._stored is None else len(self._stored)
 
     @property
+    def generation(self) -> SegmentPart | None:
+        """The segments of the generation, None before the first."""
+        return self._stored
+
+    @property
     def approximate(self) -> bool:
-        """Whether its vectors are searched through a graph."""
+        """Whether its vectors are searched through a graph, here or on a server."""
+        if self.server is not None:
+            return True
         vectors = None if self._stored is None else self._stored.vectors
         return vectors is not None and not isinstance(vectors, np.ndarray) and vectors.approximate
 
@@ -221,18 +232,39 @@ class SegmentIndex:
             found.append(part.cosines_of(query, mine))
         return np.concatenate([np.empty(0, np.float32), *found])
 
-    def nearest(self, query: Float32, count: int, allowed: NDArray[np.bool_]) -> Int64:
-        """Return the rows of the segments that are nearest, of those allowed; all of the tail are."""
-        searches = [(query, allowed)]
+    def nearest(
+        self, query: Float32, count: int, allowed: NDArray[np.bool_], only: PointFilter | None = None
+    ) -> Int64:
+        """Return the rows of the segments that are nearest, of those allowed; all of the tail are.
+
+        `only` is what a server is to look at of the filters that led to `allowed`; what was changed since the
+        generation was written, of which the server knows no better, is always among them.
+        """
+        searches = [(query, allowed, only)]
         if self.blocks is not None:
             numbers, models = self._numbers(), range(len(self.blocks.models))
-            searches = [(self.blocks.part_of(query, one), allowed & (numbers == one)) for one in models]
-        found = [
-            part.nearest(asked, count, among[start : start + len(part)]) + start
-            for asked, among in searches
-            for part, start in self._parts()
-        ]
-        return np.concatenate([np.empty(0, np.int64), *found])
+            searches = [
+                (
+                    self.blocks.part_of(query, one),
+                    allowed & (numbers == one),
+                    only and only.also("model", str(one)),
+                )
+                for one in models
+            ]
+        found = [np.empty(0, np.int64)]
+        for asked, among, where in searches:
+            for part, start in self._parts():
+                mine, rows = among[start : start + len(part)], None
+                if self.server is not None and where is not None and part is self._stored:
+                    rows = self.server.nearest(asked, count, self._rows_of, mine, where)
+                if rows is None:
+                    rows = part.nearest(asked, count, mine) + start
+                elif self._changed:
+                    changed = np.fromiter(self._changed, np.int64)
+                    changed = changed[changed < len(part)]
+                    rows = np.union1d(rows, changed[mine[changed]])
+                found.append(rows)
+        return np.concatenate(found)
 
     def is_speaker(self, name: str) -> bool:
         """Whether what is said here begins with a name: of segments that have it, a few are looked at."""
@@ -268,6 +300,10 @@ class SegmentIndex:
         wanted = numbers_of(self.blocks.types, self.columns.types)
         return bool((self._numbers() != wanted)[self.columns.alive].any())
 
+    def parts(self) -> list[SegmentPart]:
+        """Return the generation and the tail, of these those that there are."""
+        return [part for part, _ in self._parts()]
+
     def _parts(self) -> list[tuple[SegmentPart, int]]:
         stored = [] if self._stored is None else [(self._stored, 0)]
         return stored if self._tail.part is None else [*stored, (self._tail.part, self.stored)]
@@ -285,8 +321,16 @@ class SegmentIndex:
         at = int(np.searchsorted(ids, key, sorter=self._order))
         return int(self._order[at]) if at < len(ids) and ids[self._order[at]] == key else -1
 
+    def _rows_of(self, keys: NDArray[np.uint64]) -> Int64:
+        """Return the rows of the generation by the keys of ids, -1 for those that are not in it."""
+        assert self._stored is not None
+        ids = self._stored.ids[self._order]
+        at = np.minimum(np.searchsorted(ids, keys), len(ids) - 1)
+        return np.where(ids[at] == keys, self._order[at], -1)
+
     def _begin(self, part: SegmentPart | None, columns: SegmentColumns, state: SegmentIndexState) -> None:
         self._stored = part
+        self.server = None
         self.columns = columns
         self.model, self.setting = state.model, state.setting
         self.blocks = None if state.blocks is UNSET else state.blocks

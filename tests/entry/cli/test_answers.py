@@ -27,6 +27,7 @@ from workbench.records.answers.stash import ImportResponse, MergeResponse, Prune
 from workbench.records.answers.storage import StorageReport
 from workbench.records.answers.team import TeamStatus
 from workbench.records.answers.usage import UsageResponse
+from workbench.records.answers.vectors import VectorStatus
 
 FORCED = '{"command": "git push --force"}'
 EXAMPLE = str(Path(__file__).parents[3] / "sample_data" / "stash_example.jsonl")
@@ -54,6 +55,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     StorageReport: ("stats", "--storage"),
     TeamStatus: ("store", "status"),
     UsageResponse: ("stats", "--usage"),
+    VectorStatus: ("vectors", "status"),
 }
 
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     )
     from store.projector import CatchUp
     from store.purge import remains, remove_indexes, remove_projections, remove_runs, rewrite_files
+    from store.qdrant import QdrantServer
+    from store.qdrant_collection import QdrantCollection, own_name
     from store.rewriting import Again, StreamRewrite, rewrite_journals, stream_lines
     from store.runs import MAX_RUNS_TOTAL, list_runs, open_run, put_run, write_rows
     from store.sandbox import ColumnType, StatementRows
@@ -81,6 +83,15 @@ if TYPE_CHECKING:
         require_consent,
     )
     from workbench.entry.project.repository import delta
+    from workbench.entry.project.vector_servers import (
+        MEMORY,
+        feature_collection,
+        postgres_vectors,
+        qdrant_server,
+        rule_collection,
+        segment_collection,
+        segments_name,
+    )
 
 _NAMES = {
     "store.app_state": "place_file read_place_file seems_indexed update_place_file",
@@ -107,6 +118,7 @@ _NAMES = {
     "store.storage": "StoredSize directory_sizes journal_sizes",
     "store.table_moves": "rewrite_streams",
     "store.table_notes": "table_notes",
+    "store.qdrant_collection": "own_name",
     "store.team.copying": "compare_teams copy_team",
     "store.team.members": "add_team_member prepare_team_project remove_team_member team_members",
     "store.team.replicas": "own_machine",
@@ -119,6 +131,10 @@ _NAMES = {
     ),
     "workbench.entry.project.project": "OpenedProject find_state open_project open_workspace require_consent",
     "workbench.entry.project.repository": "delta",
+    "workbench.entry.project.vector_servers": (
+        "MEMORY feature_collection postgres_vectors qdrant_server rule_collection segment_collection"
+        " segments_name"
+    ),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

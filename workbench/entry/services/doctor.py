@@ -22,7 +22,7 @@ from workbench.entry.project import (
     language_state,
 )
 from workbench.entry.services.project_health import broken, ok, project_questions
-from workbench.errors import WorkbenchError
+from workbench.errors import ConfigError, WorkbenchError
 from workbench.records.answers.project import DoctorFinding, DoctorReport, State
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
@@ -49,6 +49,7 @@ def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[
         ("second stage", lambda: _second_stage(config, opened)),
         ("grepai", lambda: _grepai(config, opened)),
         ("cache", lambda: _cache(config)),
+        ("vector server", lambda: _vector_server(config)),
         ("clipboard", lambda: _clipboard(config)),
         ("hooks", _hooks),
     ]
@@ -234,6 +235,26 @@ def _cache(config: Config) -> Iterator[DoctorFinding]:
         yield DoctorFinding("cache", State.NOTE, visible_line(fault), step)
     else:
         yield DoctorFinding("cache", State.OK, "in each process and in Redis")
+
+
+def _vector_server(config: Config) -> Iterator[DoctorFinding]:
+    """Ask the server that the settings name for vectors, if they do."""
+    name = "vector server"
+    if config.vectors.store == "local":
+        yield DoctorFinding(name, State.OK, "none: vectors are searched on this machine")
+        return
+    if config.vectors.store == "postgres":
+        yield DoctorFinding(name, State.OK, "the team's PostgreSQL, as `workbench store status` shows it")
+        return
+    from workbench.entry.project import qdrant_server
+
+    try:
+        server = qdrant_server(config)
+        text = f"{server.place}, version {server.version()}, for {', '.join(config.vectors.kinds)}"
+        yield DoctorFinding(name, State.OK, visible_line(text))
+    except WorkbenchError as error:
+        step = error.hint if isinstance(error, ConfigError) else "Start it: all is searched here meanwhile."
+        yield DoctorFinding(name, State.NOTE, visible_line(error.message), step)
 
 
 def _tail(path: str) -> str:

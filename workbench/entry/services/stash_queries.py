@@ -13,7 +13,7 @@ from workbench.entry.services.stash import stash_service
 from workbench.entry.services.stash_search import LEXICAL, StashSearcher, open_stash_search
 from workbench.errors import UsageError
 from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse, StashSummary
-from workbench.records.segments import FoundSegment, SegmentFilters, SegmentType, StashQuery
+from workbench.records.segments import VECTORS, FoundSegment, SegmentFilters, SegmentType, StashQuery
 from workbench.stash.times import require_time
 
 PREVIEW: Final = 500
@@ -122,7 +122,10 @@ def _response(searcher: StashSearcher, query: StashQuery, found: Sequence[FoundS
         query=query.text or query.task or "\n".join((*query.messages, *query.files)),
         total_found=len(found),
         segments=tuple(map(_retrieved, found)),
-        degraded=(LEXICAL,) if searcher.lexical and len(searcher.index) else (),
+        degraded=(
+            *((LEXICAL,) if searcher.lexical and len(searcher.index) else ()),
+            *((VECTORS,) if searcher.fault else ()),
+        ),
         notes=tuple(searcher.notes),
     )
 

@@ -33,12 +33,16 @@ LEXICAL: Final = "stash"
 
 @dataclass(slots=True)
 class StashSearcher:
-    """Finds segments. `notes` say what was found amiss, `lexical` that words alone decide."""
+    """Finds segments. `notes` say what was found amiss, `lexical` that words alone decide.
+
+    `fault` is why the server that is to compare vectors did not, "" where there is none or it did.
+    """
 
     project: OpenedProject
     index: SegmentIndex
     notes: list[str] = field(default_factory=list)
     model: EmbeddingModel | None = None
+    fault: str = ""
 
     @property
     def lexical(self) -> bool:
@@ -71,7 +75,7 @@ class StashSearcher:
 
     def find(self, query: StashQuery) -> tuple[FoundSegment, ...]:
         """Return the segments that a query finds, best first. Raises: StoreError, ModelError."""
-        return retrieve(
+        found = retrieve(
             self.index,
             query,
             embed=None if self.model is None else self.model.embed_query,
@@ -79,6 +83,35 @@ class StashSearcher:
             weights=order_weights(self.project.config.stash),
             per_session=self.project.config.stash.per_session,
         )
+        if self.index.server is not None and self.index.server.fault:
+            from workbench.entry.services.vector_sync import note_away
+
+            self._without(self.index.server.fault)
+            note_away(self.project, self.index.server.fault)
+        return found
+
+    def serve(self) -> None:
+        """Let the server of the settings search the vectors, where they are many and it has all of them."""
+        from workbench.entry.services import vector_stash  # only where the settings name a server
+        from workbench.entry.services.vector_sync import away
+
+        index, settings = self.index, self.project.config.vectors
+        part, index.server = index.generation, None
+        matrix = None if part is None else part.matrix
+        if self.model is None or part is None or matrix is None or len(matrix) <= settings.exact:
+            return
+        if reason := away(self.project):
+            self._without(reason)
+        elif not vector_stash.serves_segments(self.project, index):
+            self._without("it does not have all of them yet: `workbench vectors sync`")
+        else:
+            index.server = vector_stash.segment_server(self.project, index.model, matrix.shape[1], part)
+
+    def _without(self, reason: str) -> None:
+        self.fault = reason
+        note = f"the vectors of the stash are compared here, not by the server: {reason}"
+        if note not in self.notes:
+            self.notes.append(note)
 
     def ids(self) -> Collection[str]:
         """Return the ids of all segments that are there."""
@@ -93,10 +126,23 @@ class StashSearcher:
 def open_stash_search(
     project: OpenedProject, *, progress: Progress | None = None, write: bool = True
 ) -> StashSearcher:
-    """Open the index of the stash, brought up to its journal; with `write` the next one is written if due.
+    """Open the index of the stash, brought up to its journal; with `write` the next one is written if due,
+    and a server that keeps its vectors gets them.
 
     Raises: StoreError.
     """
+    searcher = open_stash_index(project, progress=progress, write=write)
+    if project.config.vectors.store != "local":
+        if write:
+            _send(searcher, progress)
+        searcher.serve()
+    return searcher
+
+
+def open_stash_index(
+    project: OpenedProject, *, progress: Progress | None = None, write: bool = True
+) -> StashSearcher:
+    """Do what `open_stash_search` does on this machine; nothing is sent. Raises: StoreError."""
     index = project.segment_index
     index.refresh(write=write)
     vectors, missing = project.text_vectors if len(index) else (None, "")
@@ -177,8 +223,39 @@ def _bring_up(searcher: StashSearcher, progress: Progress | None, write: bool) -
         index.embed_tail(model, progress)
 
 
+def _send(searcher: StashSearcher, progress: Progress | None) -> None:
+    """Send the server the vectors that it lacks, unless it failed a moment ago."""
+    from workbench.entry.services.vector_stash import serves_segments, sync_segments
+    from workbench.entry.services.vector_sync import away, note_away, wanted_kinds
+
+    project, index = searcher.project, searcher.index
+    wanted = "stash" in wanted_kinds(project) and searcher.model is not None
+    if not wanted or away(project) or serves_segments(project, index):
+        return
+    try:
+        sync_segments(project, index, None if progress is None else lambda _, at, of: progress(at, of))
+    except StoreError as error:
+        note_away(project, error.message)
+
+
+def _fetch(project: OpenedProject) -> None:
+    """Take vectors that the server has and this machine lacks, which takes less than embedding."""
+    from workbench.entry.services.vector_stash import fetch_segments
+    from workbench.entry.services.vector_sync import away, note_away
+
+    vectors, _ = project.text_vectors
+    if vectors is None or away(project):
+        return
+    try:
+        fetch_segments(project, vectors, project.segment_index)
+    except StoreError as error:
+        note_away(project, error.message)
+
+
 def _publish(project: OpenedProject, model: EmbeddingModel | None, progress: Progress | None) -> None:
     """Write the next index, and note by which models."""
+    if project.config.vectors.store != "local" and model is not None and not model.parts:
+        _fetch(project)
     project.segment_index.publish(model, progress)
     if model is not None:
         from workbench.entry.services.stash import stash_service  # plans publish nothing

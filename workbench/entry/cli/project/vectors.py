@@ -1,0 +1,199 @@
+"""`workbench vectors`: where vectors are searched, and what a server keeps of them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from workbench.entry.cli.frame import Group, command, current
+from workbench.entry.project import open_workspace
+from workbench.errors import UsageError
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from workbench.entry.project import OpenedProject
+    from workbench.records.answers.vectors import VectorSearchReport
+
+_WIDTH = 100  # characters shown of a point
+_KIND = click.option(
+    "--kind", type=click.Choice(("rules", "iterations")), default="rules", help="What is looked for."
+)
+_FEATURE = click.option("--feature", default="", metavar="NAME", help="Whose iterations.")
+_WHERE = click.option(
+    "--where", multiple=True, metavar="FIELD=VALUE", help="Only points with this value; repeat for more."
+)
+
+
+@click.group(
+    cls=Group,
+    examples=(
+        "workbench vectors status",
+        "workbench vectors sync",
+        'workbench vectors search "pin the actions"',
+    ),
+)
+def vectors() -> None:
+    """Show where vectors are searched, and bring the server that keeps them up to date."""
+
+
+@command(examples=("workbench vectors status", "workbench vectors status --json"))
+def status() -> None:
+    """Show where vectors are searched and what the server has of this project.
+
+    The server is asked; one that does not answer is reported, and exits 0: everything works without it.
+    """
+    from workbench.entry.services.vectors import vector_status
+
+    with _opened() as (project, _):
+        found = vector_status(project)
+    out = current().out
+    if current().flags.json:
+        out.json(found)
+        return
+    out.data(f"vectors: {found.place or 'on this machine'} (vectors.store is {found.store})")
+    if found.fault:
+        out.warn(visible_line(f"the server is not asked: {found.fault}"))
+    where = "here, one by one"
+    if found.store != "local" and found.here > found.exact:
+        where = (
+            "by the server" if found.current else "here, until the server has all: `workbench vectors sync`"
+        )
+    out.data(f"stash: {counted(found.here, 'vector')}, compared {where}")
+    for one in found.collections:
+        state = "" if one.serving else ", not serving"
+        out.data(
+            visible_line(f"  {one.name} ({one.kind}{state}): {counted(one.points, 'point')} {one.model}")
+        )
+
+
+@command(
+    examples=("workbench vectors sync", "workbench vectors sync --clean", "workbench vectors sync --json")
+)
+@click.option("--clean", is_flag=True, help="Remove collections of features and models that are gone.")
+def sync(clean: bool) -> None:
+    """Send the server the vectors it lacks, and remove what is gone here.
+
+    A changed model fills collections of its own, which serve once they are complete. Searches and `workbench
+    model prepare` send the stash by themselves; this also sends rules and iterations, and what a server lost.
+    """
+    from workbench.entry.services.vectors import clean_vectors, sync_vectors
+    from workbench.records.answers.vectors import VectorSyncReport
+
+    with _opened() as (project, progress):
+        done = sync_vectors(project, progress)
+        dropped = clean_vectors(project) if clean else ()
+    out = current().out
+    if current().flags.json:
+        out.json(VectorSyncReport(done, dropped))
+        return
+    for one in done:
+        changes = f"{one.written:,} written, {one.removed:,} removed"
+        out.data(visible_line(f"{one.kind}: {counted(one.points, 'point')}, {changes} ({one.place})"))
+    for name in dropped:
+        out.data(f"removed: {visible_line(name)}")
+    if not done:
+        out.say("there is nothing to send yet")
+
+
+@command(
+    examples=(
+        'workbench vectors search "pin the actions" --mode sparse',
+        'workbench vectors search "flaky login" --kind iterations --feature auth',
+        "workbench vectors search tests --where category=behavior --threshold 0.6 --json",
+    )
+)
+@click.argument("text")
+@_KIND
+@_FEATURE
+@_WHERE
+@click.option(
+    "--mode",
+    type=click.Choice(("hybrid", "dense", "sparse")),
+    default="hybrid",
+    help="By meaning (dense), words (sparse), or both fused by their ranks.",
+)
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, metavar="N", help="Points at most.")
+@click.option("--threshold", type=float, metavar="SCORE", help="The least score, as the mode counts it.")
+def search(
+    text: str, kind: str, feature: str, where: Sequence[str], mode: str, limit: int, threshold: float | None
+) -> None:
+    """Search the rules of this project, or a feature's iterations, on the Qdrant of the settings.
+
+    Filters come before the search. The engine's own search of rules, which weighs relevance and authority, is
+    `workbench rules search`; this is what other programs find there.
+    """
+    from workbench.entry.services.vectors import VectorQuery, search_vectors
+
+    if not text.strip():
+        raise UsageError("there is nothing to look for", hint="`workbench vectors list` lists all points.")
+    asked = VectorQuery(kind, feature, text, mode, limit, threshold, _where(where))  # type: ignore[arg-type]
+    with _opened() as (project, _):
+        found = search_vectors(project, asked)
+    _show(found)
+
+
+@command(
+    name="list",
+    examples=(
+        "workbench vectors list --where authority=absolute",
+        "workbench vectors list --cursor ID --json",
+    ),
+)
+@_KIND
+@_FEATURE
+@_WHERE
+@click.option("--limit", type=click.IntRange(1, 1000), default=100, metavar="N", help="Points at most.")
+@click.option("--cursor", default="", metavar="ID", help="Where to go on, as the page before says.")
+def list_(kind: str, feature: str, where: Sequence[str], limit: int, cursor: str) -> None:
+    """List the points of a collection on the Qdrant of the settings, page by page."""
+    from workbench.entry.services.vectors import VectorQuery, search_vectors
+
+    asked = VectorQuery(kind, feature, limit=limit, where=_where(where), cursor=cursor)
+    with _opened() as (project, _):
+        found = search_vectors(project, asked)
+    _show(found)
+
+
+@contextmanager
+def _opened() -> Iterator[tuple[OpenedProject, Callable[[str, int, int], None]]]:
+    here = current()
+    config = here.settings().config
+    with closing(open_workspace(here.project, config)) as project, here.out.progress("Working") as line:
+        yield project, lambda stage, done, total: line(done, total, stage.capitalize())
+
+
+def _where(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--where {one!r} is not FIELD=VALUE", hint="For example category=behavior.")
+        found[name] = (*found.get(name, ()), value)
+    return found
+
+
+def _show(found: VectorSearchReport) -> None:
+    here = current()
+    if here.flags.json:
+        here.out.json(found)
+        return
+    for hit in found.hits:
+        fields = hit.fields
+        name = fields.get("id") or fields.get("point_id") or ""
+        text = fields.get("rule") or fields.get("summary") or json.dumps(fields, default=str)
+        score = f"{hit.score:.4f}  " if found.mode else ""
+        here.out.data(visible_line(f"{score}{name}  {text}")[:_WIDTH])
+    if not found.hits:
+        here.out.say("nothing was found")
+    if found.next_cursor:
+        here.out.say(f"more: --cursor {visible_line(found.next_cursor)}")
+
+
+for _command in (status, sync, search, list_):
+    vectors.add_command(_command)
