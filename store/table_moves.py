@@ -133,7 +133,7 @@ def _along(
 ) -> Iterator[Callable[[], None]]:
     """Hold the tables while journals are replaced; what is yielded is to be called before each one is."""
     path = tables.path
-    beside = path.with_name(f"{path.name}.beside")
+    beside = path.with_name(f"{path.name}.moved")
     with tables.replacing() as kept, translated(f"bringing {path} along"), ExitStack() as held:
         remove(beside)
         held.callback(remove, beside)

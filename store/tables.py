@@ -44,6 +44,9 @@ FILE: Final = "tables.duckdb"
 ROUND: Final = 4_000
 """Entries of a round: others have their turn some four times a second."""
 
+LARGE_ROUND: Final = 40_000
+"""Those of a rebuild, which nobody waits for, and of whoever finds more than a round: a third of the time."""
+
 REBUILD_PATIENCE: Final = 600.0
 """Seconds that others may take who rebuild the tables, one after the other."""
 
@@ -120,7 +123,8 @@ class Tables:
                 return work(self._reading)
             sizes = self._sizes()
             found = None if self._is_behind(sizes) else self._read_current(work, sizes)
-            while found is None and self._turn(sizes, []) is None:
+            rounds: list[Round] = []
+            while found is None and self._turn(sizes, rounds) is None:
                 found = self._read_current(work, sizes)
             if found is not None:
                 return found[0]
@@ -239,7 +243,7 @@ class Tables:
                 return None
             with self._lock.exclusive():
                 try:
-                    rounds.append(self._round(self.path))
+                    rounds.append(self._round(self.path, LARGE_ROUND if rounds else ROUND))
                 except DamagedTables as finding:
                     aside = str(set_aside(self.path, self._clock.now()))
                     return self._rebuild(f"the database was damaged: {finding}", aside)
@@ -281,11 +285,11 @@ class Tables:
         except (DamagedTables, FileNotFoundError):
             return None
 
-    def _round(self, path: Path) -> Round:
+    def _round(self, path: Path, limit: int = LARGE_ROUND) -> Round:
         private_dir(path.parent)
         with self._kept.attached(path) as connection:
             migrate(connection)
-            return projector.project(connection, self._journals, ROUND)
+            return projector.project(connection, self._journals, limit)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         self._kept.prepare()

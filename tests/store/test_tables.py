@@ -282,6 +282,7 @@ def test_rounds_make_no_difference(
     put(journal, *[episode(n) for n in range(50)])
     journal.append("models", "model.activated", [{"model_id": "x"}] * 3, by="cli")
     monkeypatch.setattr(store.tables, "ROUND", 7)
+    monkeypatch.setattr(store.tables, "LARGE_ROUND", 9)
     assert tables.catch_up().entries == 53
     before = tables.digest()
     monkeypatch.undo()
@@ -323,8 +324,8 @@ def test_a_rebuild_keeps_nobody_from_reading_and_writing(
     seen: list[Any] = []
     project_round = Tables._round
 
-    def round_beside_others(self: Tables, path: Path) -> Any:
-        done = project_round(self, path)
+    def round_beside_others(self: Tables, path: Path, *limit: int) -> Any:
+        done = project_round(self, path, *limit)
         if self is tables and not seen:
             put(journal, episode(2))
             seen.extend(other.query("SELECT count(*) FROM episodes"))
@@ -347,8 +348,8 @@ def test_what_was_purged_during_a_rebuild_is_not_in_its_tables(
     project_round = Tables._round
     removed: list[Path] = []
 
-    def round_beside_a_purge(self: Tables, path: Path) -> Any:
-        done = project_round(self, path)
+    def round_beside_a_purge(self: Tables, path: Path, *limit: int) -> Any:
+        done = project_round(self, path, *limit)
         if not removed:
             removed.append(path)
             lines = stream_path(tmp_path, "sessions").read_bytes().splitlines(keepends=True)
@@ -404,7 +405,7 @@ def test_one_round_serves_who_waits_for_it(
     thread = threading.Thread(target=lambda: found.extend(waiter.query("SELECT session_id FROM episodes")))
     project_round, rounds = Tables._round, []
 
-    def counted(self: Tables, path: Path) -> Any:
+    def counted(self: Tables, path: Path, *limit: int) -> Any:
         rounds.append(self)
         if self is tables:
             thread.start()
