@@ -202,9 +202,10 @@ class AppEngine:
         opened = self._workspace or self._opened
         if opened is None:
             return {}
-        found = {f"project/{name}": opened.journal.revision(name) for name in opened.journal.streams()}
-        found |= {
-            f"home/{name}": opened.home_journal.revision(name) for name in opened.home_journal.streams()
+        found = {
+            f"{origin}/{name}": journal.revision(name)
+            for origin, journal in opened.journals.items()
+            for name in journal.streams()
         }
         if self._running is not None and self.follows_transcripts:
             found["agents/transcripts"] = self._running.traces()

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from store import locks
 from store.files import open_state, private_dir, read_state, sync_data, sync_dir, translated
@@ -49,6 +49,10 @@ from workbench.errors import JournalError
 from workbench.ports import Clock, Entry
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import IdSource, is_id
+
+PROJECT: Final = "project"
+HOME: Final = "home"
+"""Where journals come from; those of a team's machines have the machines' ids."""
 
 _BLOCK = 1024 * 1024
 
@@ -225,6 +229,26 @@ class FileJournal:
             with suppress(OSError):
                 after = read_state(self._floor).decode(errors="replace")
         return self._ids.several(count, after if is_id(after) else "")
+
+
+class OriginJournals(Mapping[str, FileJournal]):
+    """Journals by origin: the own ones, and those that `peers` finds each time."""
+
+    def __init__(
+        self, own: Mapping[str, FileJournal], peers: Callable[[], Mapping[str, FileJournal]]
+    ) -> None:
+        self._own = own
+        self._peers = peers
+
+    def __getitem__(self, origin: str) -> FileJournal:
+        found = self._own.get(origin)
+        return self._peers()[origin] if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._own, *self._peers()))
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._peers())
 
 
 def segments(journal: FileJournal, stream: str) -> list[str]:

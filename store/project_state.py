@@ -20,7 +20,7 @@ from store import generations, journal, locks
 from store.clock import SystemClock
 from store.files import replace_file, write_atomic
 from store.git_repository import Repository, find_repository, head_state, tracked_below
-from store.journal import FileJournal, Quarantined
+from store.journal import HOME, PROJECT, FileJournal, OriginJournals, Quarantined
 from store.location import DIRECTORY, Location, damage_notes, damaged_journals, is_usual, locate
 from workbench.errors import GitError, StoreBusy, StoreError
 from workbench.places import state_places, user_home
@@ -101,12 +101,17 @@ class ProjectState:
         """The journals of the user's home."""
         return FileJournal(self.home, self.clock)
 
+    @cached_property
+    def journals(self) -> Mapping[str, FileJournal]:
+        """All journals by origin: the project's, the home's, those of the team's other machines now."""
+        return OriginJournals({PROJECT: self.journal, HOME: self.home_journal}, lambda: self.peer_journals)
+
     @property
     def peer_journals(self) -> Mapping[str, FileJournal]:
         """The journals of the team's other machines by the machines' ids, as received; empty without a team.
 
         Nobody but `store.team` writes them. They hold what their machines share, with the ids that these gave
-        entries, and the `project_id` of their directories.
+        entries; what they say of their project they say of this one.
         """
         if not (self.state / "team" / "machines").is_dir():
             return {}
@@ -117,11 +122,16 @@ class ProjectState:
         """Whether the project is in a team now."""
         return (self.state / "team" / "team.json").is_file()
 
+    @property
+    def team_journals(self) -> Mapping[str, FileJournal] | None:
+        """The journals of peers, None where no team is used: entries then say nothing of what others did."""
+        return self.peer_journals or ({} if self.has_team else None)
+
     @cached_property
     def _peers(self) -> PeerJournals:
         from store.team.replicas import PeerJournals  # where a team is used
 
-        return PeerJournals(self.state, self.clock)
+        return PeerJournals(self.state, self.clock, self.project_id)
 
     def latest(self, kind: str) -> Path | Damaged | None:
         """Return the directory of a kind's current generation, or its damage; None before the first."""

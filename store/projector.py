@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from store.duck import ForeignSchema, storable
-from store.journal import FileJournal, Quarantined
+from store.journal import HOME, PROJECT, FileJournal, Quarantined
 from store.projections import episodes, handovers, learnings, rows, rules, segments
 from workbench.ports import Entry
 from workbench.records.dataclass import dataclass
@@ -23,9 +23,6 @@ PROJECTION: Final = 8
 HELD_ROWS: Final = 50_000
 HEAD_BYTES: Final = 256
 SHOWN: Final = 100  # entries left out that a catch-up names
-
-PROJECT: Final = "project"
-HOME: Final = "home"
 
 SELECT_FINGERPRINT: Final = "SELECT fingerprint FROM projected"
 INSERT_FINGERPRINT: Final = "INSERT INTO projected VALUES (?)"

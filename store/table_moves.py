@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from store.duck import DamagedTables, KeptConnection, insert, is_migrated
 from store.files import sync_dir, translated
-from store.journal import FileJournal, Quarantined
+from store.journal import PROJECT, FileJournal, Quarantined
 from store.journal_lines import decode_line
 from store.projections import episodes, handovers, learnings
 from store.projector import (
     ADD_COUNTS,
     INSERT_REJECTED,
-    PROJECT,
     PROJECTION,
     SELECT_APPLIED,
     SELECT_FINGERPRINT,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from store import projector
 from store.duck import log_file
-from store.journal import FileJournal
+from store.journal import PROJECT, FileJournal
 from store.journal_files import stream_path
 from store.table_notes import table_notes
 from workbench.records.answers.models import ModelEntry, ModelProvenance
@@ -55,7 +55,7 @@ def table_file(path: Path, journals: Mapping[str, FileJournal]) -> TableFile | N
     found = [one.stat() for one in (path, log_file(path)) if one.exists()]
     written = max(one.st_mtime_ns for one in found)
     behind = [
-        stream if origin == projector.PROJECT else f"{origin}:{stream}"
+        stream if origin == PROJECT else f"{origin}:{stream}"
         for origin, journal in sorted(journals.items())
         for stream in projector.projected_streams(origin, journal)
         if stream_path(journal.root, stream).stat().st_mtime_ns > written

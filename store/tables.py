@@ -71,7 +71,7 @@ class Tables:
         self.path = root / FILE
         self._lock = locks.FairLock(root / "locks", "tables", timeout)
         self._rebuilding = root / "locks" / "tables-rebuild.lock"
-        self._journals = dict(journals)
+        self._journals = journals
         self._clock = clock
         self._kept = KeptConnection(root / "spill")
         self._mutex = threading.RLock()

@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A journal line: `{"v":1,"id":ulid,"at":iso,"kind":…,"by":…,"body":{…}}`."""
+    """A journal line: `{"v":1,"id":ulid,"at":iso,"kind":…,"by":…,"body":{…}}`.
+
+    `machine` is the id of the machine of a team whose journal it is of, empty for this one's.
+    """
 
     id: str
     at: str
     kind: str
     by: str
     body: Mapping[str, Any]
+    machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def lint_files(engine: AppEngine, job: Job) -> dict[str, tuple[LintFinding, ...]
 
 def revisions(opened: OpenedProject) -> tuple[str, ...]:
     """Return what differs when somebody curated rules."""
-    return tuple(journal.revision(STREAM) for journal in (opened.journal, opened.home_journal))
+    return tuple(journal.revision(STREAM) for journal in opened.journals.values())
 
 
 def read_story(engine: AppEngine, identifier: str, job: Job) -> tuple[DescribedChange, ...]:
@@ -184,7 +184,7 @@ def read_rule_uses(engine: AppEngine, identifier: str, job: Job) -> tuple[Use, .
         store = opened.workspace.rule_store()
         rule = store.ledger().current(identifier)
         wanted = {identifier} if rule is None else {rule.id, *past_ids(rule)}
-        return tuple(use for use in read_uses((store.journal, store.home_journal)) if use.rule_id in wanted)
+        return tuple(use for use in read_uses(store.usage_journals) if use.rule_id in wanted)
 
 
 def read_place(engine: AppEngine, rule: Rule, job: Job) -> tuple[Path, bytes] | None:

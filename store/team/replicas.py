@@ -9,13 +9,14 @@ the own journals.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from store.files import read_state, write_atomic
-from store.journal import FileJournal
+from store.journal import FileJournal, Quarantined
 from workbench.ports import Clock, Entry
 from workbench.records.ids import is_id, new_id
 
@@ -89,12 +90,37 @@ def is_for_team(stream: str, entry: Entry) -> bool:
     return entry.kind != _OF_INDEX
 
 
+class PeerJournal(FileJournal):
+    """The journals of another machine: what it says of its project it says of this one.
+
+    Each entry has the machine's id, and in place of the `project_id` of its directory the one of this, if it
+    has one; that of the machine is its `owner`.
+    """
+
+    def __init__(self, root: Path, clock: Clock, machine: str, project_id: str) -> None:
+        super().__init__(root, clock)
+        self._machine = machine
+        self._project_id = project_id
+
+    def scan(
+        self, stream: str, start: int = 0, end: int | None = None
+    ) -> Iterator[tuple[int, int, Entry | Quarantined]]:
+        """Yield (offset of the line, offset after it, entry or quarantined line) from `start` to `end`."""
+        for offset, after, found in super().scan(stream, start, end):
+            if isinstance(found, Entry):
+                owner = found.body.get("project_id")
+                mine = {} if owner is None else {"project_id": self._project_id, "owner": owner}
+                found = replace(found, machine=self._machine, body={**found.body, **mine})
+            yield offset, after, found
+
+
 class PeerJournals:
     """The journals of a team's other machines, as far as they were received: each the same object always."""
 
-    def __init__(self, state: Path, clock: Clock) -> None:
+    def __init__(self, state: Path, clock: Clock, project_id: str = "") -> None:
         self._state = state
         self._clock = clock
+        self._project_id = project_id
         self._known: dict[str, FileJournal] = {}
 
     def journals(self) -> Mapping[str, FileJournal]:
@@ -111,4 +137,6 @@ class PeerJournals:
         former = former_root(self._state, name)
         root = former if former.is_dir() else replica_root(self._state, name)
         known = self._known.get(name)
-        return known if known is not None and known.root == root else FileJournal(root, self._clock)
+        if known is not None and known.root == root:
+            return known
+        return PeerJournal(root, self._clock, name, self._project_id)

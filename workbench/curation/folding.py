@@ -2,11 +2,16 @@
 
 Streams of several journals are merged by their entries' ids. A `LedgerReader` begins with what was saved
 of an earlier fold and folds what was appended since; what does not follow on that is folded as a whole.
+
+Journals of a team's other machines arrive late: with entries that come before some that are folded already. A
+fold of those is therefore kept in two parts, a base and the entries after it. What arrives late is put among
+these, and they are folded again onto a copy of the base.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import insort
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from heapq import merge
@@ -27,6 +32,8 @@ FEW: Final = 1_000
 _PART: Final = 20
 """And if more were saved, this part of them: saving takes as long as there is to save."""
 _FILE: Final = "fold"
+RECENT: Final = 1_000
+"""Entries of a team after the base of a fold, at least: what arrives so late costs no more than these."""
 
 Found = TypeVar("Found")
 
@@ -77,12 +84,23 @@ class StreamReader:
         return StreamPlace(self.number, self.name, self.start, self.end, self.last, self.key, crc)
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """An entry after the base of a fold, and up to where its stream was read with it."""
+
+    place: Place
+    entry: Entry
+    home: bool
+    stream: tuple[int, int, str, str]
+
+
 class LedgerReader(Generic[L]):
     """Folds the journals of a project and of its user (given with `home`), again and again, each line once.
 
     `empty` makes a ledger without entries. `latest` and `publish` keep a generation of a kind: what was
-    folded is saved there by `save`. Any number of threads may use it. `folded` counts the entries that were
-    brought into ledgers so far; `lineage` is of ledgers that go on from one another, in any process.
+    folded is saved there by `save`. `peers` are the journals of a team's other machines, by machine.
+    Any number of threads may use it. `folded` counts the entries that were brought into ledgers so far;
+    `lineage` is of ledgers that go on from one another, in any process.
     """
 
     def __init__(
@@ -91,17 +109,24 @@ class LedgerReader(Generic[L]):
         journals: Sequence[tuple[Journal, bool]],
         latest: Callable[[str], Path | None] = lambda kind: None,
         publish: Callable[[str, Callable[[Path], None]], object] | None = None,
+        peers: Callable[[], Mapping[str, Journal]] = dict,
     ) -> None:
         self._empty = empty
         self._journals = tuple(journals)
         self._find = latest
         self._publish = publish
+        self._peers = peers
         self._lock = Lock()
         self._streams: dict[tuple[int, str], StreamReader] = {}
+        self._machines: list[str] = []  # in the order in which they came
         self._ledger: L | None = None
-        self._latest = ("", 0, "")
+        self._latest: Place = ("", 0, "")
         self._entries = 0  # that the ledger is the fold of
         self._saved = 0
+        self._base: L | None = None  # of a team
+        self._based: Place = ("", 0, "")
+        self._ends: dict[tuple[int, str], StreamReader] = {}  # up to where the base has the streams
+        self._recent: list[_Taken] = []
         self.folded = 0
         self.lineage = ""
 
@@ -115,19 +140,17 @@ class LedgerReader(Generic[L]):
         Nothing is copied: it is for types of which there are very many. Raises: StoreError; what `work` does.
         """
         with self._lock:
-            ledger, self._ledger = (
-                self._ledger or self._open_saved(),
-                None,
-            )  # folded again if it fails half-way
+            # Folded again if it fails half-way.
+            ledger, self._ledger = self._ledger or self._open_saved(), None
             try:
-                whole = ledger is not None and self._fold(ledger)
+                found = None if ledger is None else self._fold(ledger)
             except _Replaced:
-                whole = False
-            if ledger is None or not whole:
-                ledger = self._begin()
-                self._fold(ledger)
-            self._ledger = ledger
-            return work(ledger)
+                found = None
+            if found is None:
+                found = self._fold(self._begin())
+            assert found is not None  # nothing comes before nothing
+            self._ledger = found
+            return work(found)
 
     def forget(self) -> None:
         """Fold everything the next time, whatever was saved, and save that."""
@@ -141,14 +164,18 @@ class LedgerReader(Generic[L]):
         What cannot be written is folded again. Raises: StoreError for what cannot be read.
         """
         with self._lock:
-            ledger, since = self._ledger, self._entries - self._saved
+            ledger, entries, latest, streams = self._ledger, self._entries, self._latest, self._streams
+            if ledger is not None and self._base is not None:
+                entries -= len(self._recent)
+                ledger, latest, streams = self._base, self._based, self._ends
+            since = entries - self._saved
             if self._publish is None or ledger is None or since < max(FEW, self._saved // _PART):
                 return
-            self._saved = self._entries
-            streams = [replace(stream) for stream in self._streams.values()]
-            state = (self._latest, self._entries, self.lineage)
+            self._saved = entries
+            state = (latest, entries, self.lineage, tuple(self._machines))
+            read = [replace(stream) for stream in streams.values()]
             copied = ledger.fork()
-        fold = SavedFold(copied, tuple(stream.place() for stream in streams), *state)
+        fold = SavedFold(copied, tuple(stream.place() for stream in read), *state)
         with suppress(StoreError):
             self._publish(_kind(copied.type), lambda directory: write_fold(directory / _FILE, fold))
 
@@ -156,6 +183,7 @@ class LedgerReader(Generic[L]):
         """Return a ledger to fold everything into."""
         self._streams, self._latest, self.lineage = {}, ("", 0, ""), new_id()
         self._entries = self._saved = 0
+        self._machines, self._base, self._recent = [], None, []
         return self._empty()
 
     def _open_saved(self) -> L | None:
@@ -165,30 +193,87 @@ class LedgerReader(Generic[L]):
         fold = None if directory is None else open_fold(directory / _FILE, empty)
         if fold is None:
             return None
+        journals = self._journals_by_number(fold.machines)
         for at in fold.streams:
-            journal, home = self._journals[at.number]
-            if journal.checksum(at.name, at.end) != at.checksum:
+            journal, home = journals.get(at.number, (None, False))
+            if journal is None or journal.checksum(at.name, at.end) != at.checksum:
                 return None
             reader = StreamReader(journal, at.number, at.name, home, at.start, at.end, at.last, at.key)
             self._streams[at.number, at.name] = reader
         self._latest, self._entries, self._saved = fold.latest, fold.entries, fold.entries
-        self.lineage = fold.lineage
+        self.lineage, self._machines = fold.lineage, list(fold.machines)
         return fold.ledger
 
-    def _fold(self, ledger: L) -> bool:
-        """Fold what was appended; False if some of it comes before what is folded already."""
-        found = merge_streams(self._open(ledger), ledger.type.kinds)
-        for key, entry, home in found:
-            if key < self._latest:
-                return False
-            self._latest = key
-            self._entries += 1
-            self.folded += 1
-            ledger.take(entry, home)
-        return True
+    def _journals_by_number(self, machines: Sequence[str]) -> dict[int, tuple[Journal, bool]]:
+        """Return the journals by their numbers, those of machines that are there no more left out."""
+        found = dict(enumerate(self._journals))
+        peers = self._peers() if machines else {}
+        first = len(self._journals)
+        return found | {
+            number: (peers[name], False) for number, name in enumerate(machines, first) if name in peers
+        }
 
-    def _open(self, ledger: L) -> list[StreamReader]:
-        for stream in open_streams(ledger.type, self._journals):
+    def _fold(self, ledger: L) -> L | None:
+        """Return the ledger with what was appended; None if some of it comes before what stays folded."""
+        peers = self._peers()
+        if not peers and not self._machines:
+            found = merge_streams(self._open(ledger, {}), ledger.type.kinds)
+            for place, entry, home in found:
+                if place < self._latest:
+                    return None
+                self._latest = place
+                self._take(ledger, entry, home)
+                self._entries += 1
+            return ledger
+        if not peers.keys() >= set(self._machines):
+            return None
+        self._machines += [name for name in peers if name not in self._machines]
+        return self._fold_team(ledger, peers)
+
+    def _fold_team(self, ledger: L, peers: Mapping[str, Journal]) -> L | None:
+        """Fold onto the base what comes after it: the recent entries again where one comes before some."""
+        if self._base is None:
+            self._base, self._based, self._recent = ledger, self._latest, []
+            self._ends = {key: replace(stream) for key, stream in self._streams.items()}
+        base, late = self._base, ledger is self._base
+        for place, entry, home in merge_streams(self._open(base, peers), base.type.kinds):
+            if place < self._based:
+                return None
+            stream = self._streams[place[1], place[2]]
+            taken = _Taken(place, entry, home, (stream.start, stream.end, stream.last, stream.key))
+            self._entries += 1
+            late = late or place < self._latest
+            self._latest = max(self._latest, place)
+            insort(self._recent, taken, key=lambda one: one.place)
+            if not late:
+                self._take(ledger, entry, home)
+            if len(self._recent) > 2 * RECENT:
+                self._settle(base)
+        if not late:
+            return ledger
+        whole = base.fork()
+        whole.lasting = len(base.changes)
+        for taken in self._recent:
+            self._take(whole, taken.entry, taken.home)
+        return whole
+
+    def _settle(self, base: L) -> None:
+        """Bring all but the last of the recent entries into the base."""
+        for one in self._recent[:-RECENT]:
+            self._take(base, one.entry, one.home)
+            _, number, name = self._based = one.place
+            stream = self._streams[number, name]
+            start, end, last, key = one.stream
+            self._ends[number, name] = replace(stream, start=start, end=end, last=last, key=key)
+        del self._recent[:-RECENT]
+
+    def _take(self, ledger: L, entry: Entry, home: bool) -> None:
+        self.folded += 1
+        ledger.take(entry, home)
+
+    def _open(self, ledger: L, peers: Mapping[str, Journal]) -> list[StreamReader]:
+        journals = (*self._journals, *((peers[name], False) for name in self._machines))
+        for stream in open_streams(ledger.type, journals):
             self._streams.setdefault((stream.number, stream.name), stream)
         return list(self._streams.values())
 

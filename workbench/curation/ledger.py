@@ -35,8 +35,13 @@ class Ledger(Generic[R]):
 
     `records` are those that are there, by id, and `versions` every one that ever was, as it last was.
     `successors` maps a record to the one that took its place. `done` and `undone` are stacks of curation
-    steps, and `walks` the steps that undid one or did it again, in order. `skipped` are sentences about
-    entries that cannot be read.
+    steps of this machine, and `walks` the steps that undid one or did it again, in order. `skipped` are
+    sentences about entries that cannot be read.
+
+    In a team (see `concurrency`) `heads` are, by slot, the numbers of the changes that made the versions of a
+    record of which no later change had seen the other, the one that holds last; `slots` has those of first
+    versions that have another slot than their id, `parted` the numbers of the two sides of settled conflicts.
+    `lasting` is how many changes nothing that arrives can come before, -1 where that is all.
     """
 
     type: RecordType[R]
@@ -49,7 +54,11 @@ class Ledger(Generic[R]):
     done: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
     walks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    heads: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    slots: dict[str, str] = field(default_factory=dict)
+    parted: dict[str, tuple[int, ...]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    lasting: int = field(default=-1, compare=False)
     _own: set[str] = field(default_factory=set, compare=False)  # steps that no other ledger shares
 
     def find(self, identifier: str) -> R | None:
@@ -71,6 +80,20 @@ class Ledger(Generic[R]):
         if len(identifiers) < 2:
             return [*identifiers]
         return [identifier for identifier in self.records if identifier in identifiers]
+
+    def slot(self, identifier: str) -> str:
+        """Return what the versions of a record have in common, whatever became of its words."""
+        known = self.versions.get(identifier)
+        root = identifier if known is None else self.type.root(known)
+        return self.slots.get(root, root)
+
+    def last_change(self, identifier: str) -> RecordChange[R] | None:
+        """Return the last change of a record, None for an unknown one. Takes as long as there are changes."""
+        for change in reversed(self.changes.added):
+            if change.record_id == identifier:
+                return change
+        place = self.versions.places.get(identifier)
+        return None if place is None else self.changes[place]
 
     def require(self, identifier: str) -> R:
         """Return the record of an id. Raises: UnknownRecord, naming the one in its place if there is one."""
@@ -103,10 +126,7 @@ class Ledger(Generic[R]):
         elif entry.kind == kind.settled:
             self._settle(entry, home)
         elif entry.kind == kind.reopened:
-            step = self.step_of(entry)
-            reopened = self.settled.pop(str(body.get("id", "")), None)
-            if reopened is not None:
-                step.reopened.append(reopened)
+            self._reopen(entry, str(body.get("id", "")))
         elif entry.kind in kind.facts:
             self.take_fact(entry, home)
 
@@ -144,7 +164,9 @@ class Ledger(Generic[R]):
         writes = marks.get("writes")
         files = tuple(map(str, writes)) if isinstance(writes, list) else ()
         title = str(marks.get("title", ""))
-        step: CurationStep[R] = CurationStep(identifier, entry.at, entry.by, title, undoes, redoes, files)
+        step: CurationStep[R] = CurationStep(
+            identifier, entry.at, entry.by, title, undoes, redoes, files, machine=entry.machine
+        )
         self.steps[identifier] = step
         self._own.add(identifier)
         for walked in filter(None, (undoes, redoes)):
@@ -155,7 +177,7 @@ class Ledger(Generic[R]):
         elif redoes and redoes in self.undone:
             self.undone.remove(redoes)
             self.done.append(redoes)
-        elif not undoes and not redoes and not entry.by.startswith(AUTOMATIC):
+        elif not (undoes or redoes or entry.machine or entry.by.startswith(AUTOMATIC)):
             self.done.append(identifier)
             self.undone.clear()
         return step
@@ -171,7 +193,7 @@ class Ledger(Generic[R]):
 
     def _put(self, entry: Entry, record: R) -> None:
         before = self.records.get(record.id)
-        step = self.step_of(entry)
+        step, mark = self.step_of(entry), _team_mark(entry, record.id)
         for old in self.type.replaced(record):
             gone = self.records.pop(old, None)
             self.successors[old] = record.id
@@ -180,23 +202,78 @@ class Ledger(Generic[R]):
         self.successors.pop(record.id, None)
         self.records[record.id] = record
         self.versions[record.id] = record
+        if mark is not None:
+            self._displace(entry, step, mark, record.id)
         self._record(entry, step, record.id, before, record)
+        if mark is not None:
+            self._lead(step, mark, record.id, record)
 
     def _remove(self, entry: Entry, identifier: str, successor: str) -> None:
-        gone = self.records.pop(identifier, None)
-        if gone is None:
+        gone, mark = self.records.pop(identifier, None), _team_mark(entry, identifier)
+        if gone is None and mark is None:
             return
-        if successor:
+        if gone is not None and successor:
             self.successors[identifier] = successor
-        self._record(entry, self.step_of(entry), identifier, gone, None, successor)
+        step = self.step_of(entry)
+        if mark is not None:
+            self._displace(entry, step, mark, identifier)
+        self._record(entry, step, identifier, gone, None, successor)
+        if mark is not None:
+            self._lead(step, mark, identifier, None)
+
+    def _displace(self, entry: Entry, step: CurationStep[R], mark: _TeamMark, identifier: str) -> None:
+        """Take the version of a slot that held so far out of use, also where the writer had not seen it."""
+        heads = self.heads.get(mark.slot)
+        held = "" if not heads else self.changes[heads[-1]].record_id
+        gone = self.records.pop(held, None) if held != identifier else None
+        if gone is not None:
+            self.successors[held] = identifier
+            self._record(entry, step, held, gone, None)
+
+    def _lead(self, step: CurationStep[R], mark: _TeamMark, identifier: str, after: R | None) -> None:
+        """Let the last change make the version of a slot that holds; those it had not seen stay open."""
+        heads = self.heads.get(mark.slot, ())
+        changes = [self.changes[number] for number in heads]
+        known = [one.after for one in changes if one.step in mark.seen or one.step == step.id]
+        same = self.type.same_content
+        unseen = [
+            number
+            for number, one in zip(heads, changes, strict=True)
+            if one.step not in mark.seen and one.step != step.id
+            if not any(same(one.after, other) for other in (*known, after))
+        ]
+        self.heads[mark.slot] = (*unseen, len(self.changes) - 1)
+        root = identifier if after is None else self.type.root(after)
+        if mark.slot != root:
+            self.slots[root] = mark.slot
 
     def _settle(self, entry: Entry, home: bool) -> None:
         identifier, left, right, action = (
             str(entry.body.get(name, "")) for name in ("id", "left", "right", "action")
         )
-        settled = SettledConflict(identifier, left, right, action, entry.at, entry.by, reason_of(entry), home)
+        facts = (entry.at, entry.by, reason_of(entry), home, entry.machine)
+        settled = SettledConflict(identifier, left, right, action, *facts)
         self.settled[identifier] = settled
         self.step_of(entry).resolved.append(settled)
+        mark = _team_mark(entry, identifier)
+        if mark is not None:
+            heads = self.heads.get(mark.slot, ())
+            sides = tuple(number for number in heads if self.changes[number].version in (left, right))
+            if len(sides) == 2:
+                self.parted[identifier] = sides
+
+    def _reopen(self, entry: Entry, identifier: str) -> None:
+        step = self.step_of(entry)
+        reopened = self.settled.pop(identifier, None)
+        if reopened is not None:
+            step.reopened.append(reopened)
+        sides = self.parted.get(identifier, ())
+        if sides:
+            slot = self.slot(self.changes[sides[0]].record_id)
+            heads, same = self.heads.get(slot, ()), self.type.same_content
+            now = [self.changes[number].after for number in heads]
+            apart = [one for one in sides if not any(same(self.changes[one].after, other) for other in now)]
+            self.heads[slot] = (*apart, *heads)
 
     def _record(
         self,
@@ -207,14 +284,29 @@ class Ledger(Generic[R]):
         after: R | None,
         successor: str = "",
     ) -> None:
-        change = RecordChange(
-            entry.at, entry.by, identifier, before, after, reason_of(entry), step.id, successor
-        )
+        facts = (reason_of(entry), step.id, successor, entry.machine)
+        change = RecordChange(entry.at, entry.by, identifier, before, after, *facts)
         self.changes.append(change)
         step.changes.append(change)
 
 
 L = TypeVar("L", bound=Ledger[Any])
+
+
+@dataclass(frozen=True, slots=True)
+class _TeamMark:
+    """What an entry of a team says besides: of which slot it makes a version, and the steps it had seen."""
+
+    slot: str
+    seen: frozenset[str]
+
+
+def _team_mark(entry: Entry, identifier: str) -> _TeamMark | None:
+    marks = _marks(entry)
+    seen = marks.get("seen")
+    if not isinstance(seen, list):
+        return None
+    return _TeamMark(str(marks.get("slot") or identifier), frozenset(map(str, seen)))
 
 
 def reason_of(entry: Entry) -> str:

@@ -47,7 +47,8 @@ R = TypeVar("R", bound=Record)
 class RecordChange(Generic[R]):
     """One change of one record: `before` and `after` are None where it was not, or no longer, there.
 
-    `successor` is the record that took the place of one that was removed.
+    `successor` is the record that took the place of one that was removed. `machine` is the id of the machine
+    of a team that it comes from, empty for this one.
     """
 
     at: str
@@ -58,6 +59,12 @@ class RecordChange(Generic[R]):
     reason: str
     step: str
     successor: str = ""
+    machine: str = ""
+
+    @property
+    def version(self) -> str:
+        """What identifies the version of the record that the change made."""
+        return f"{self.step}/{self.record_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +79,14 @@ class SettledConflict:
     by: str
     reason: str = ""
     home: bool = False
+    machine: str = ""
 
 
 @dataclass(slots=True)
 class CurationStep(Generic[R]):
     """What one step changed: records, conflicts settled or opened again.
 
-    `writes` are files that its words were written into at once.
+    `writes` are files that its words were written into at once; `machine` is as in `RecordChange`.
     """
 
     id: str
@@ -91,6 +99,7 @@ class CurationStep(Generic[R]):
     changes: list[RecordChange[R]] = field(default_factory=list)
     resolved: list[SettledConflict] = field(default_factory=list)
     reopened: list[SettledConflict] = field(default_factory=list)
+    machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +144,7 @@ class StepMarks:
     redoes: str = ""
     step: str = ""
 
-    def body(self) -> dict[str, str]:
+    def body(self) -> dict[str, Any]:
         """Return them as a journal entry holds them."""
         values = {"step": self.step, "title": self.title, "reason": self.reason}
         values |= {"undoes": self.undoes, "redoes": self.redoes}
@@ -164,7 +173,8 @@ class RecordType(Generic[R]):
     `record` is their class; `noun` and `group` name it in messages and in `workbench GROUP …`, with `shown`
     characters of an id. `put`, `removed`, `settled` and `reopened` are its kinds of journal entries, `facts`
     those of other entries that its ledger folds. `editable` are fields that people decide, `derived` those
-    that follow and may be given as well; `stamps` say when they were decided.
+    that follow and may be given as well; `stamps` say when they were decided; `words` is
+    the field that says what a record says.
     """
 
     record: type[R]
@@ -179,6 +189,7 @@ class RecordType(Generic[R]):
     editable: frozenset[str]
     derived: frozenset[str] = frozenset()
     stamps: frozenset[str] = frozenset()
+    words: str = "text"
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -242,6 +253,20 @@ class RecordType(Generic[R]):
     def replaced(self, record: R) -> Sequence[str]:
         """Return the ids of records that this one takes the place of when it is put."""
         return ()
+
+    def record_ids(self, body: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the id of the record of a journal body, and of those that it takes the place of."""
+        return (str(body.get("id", "")),)
+
+    def root(self, record: R) -> str:
+        """Return the id that the first version of a record had."""
+        return record.id
+
+    def same_content(self, one: R | None, other: R | None) -> bool:
+        """Whether people decided the same of two versions; None is one that was removed."""
+        if one is None or other is None:
+            return one is other
+        return self.decided(one) == self.decided(other)
 
     def essence(self, record: R) -> R:
         """Return a record without what is no change of it: times, and what is counted or read elsewhere."""

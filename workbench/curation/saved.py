@@ -42,6 +42,7 @@ class _ChangeRow(msgspec.Struct, array_like=True):
     reason: str
     step: str
     successor: str
+    machine: str
 
 
 class _StepRow(msgspec.Struct, array_like=True):
@@ -55,6 +56,7 @@ class _StepRow(msgspec.Struct, array_like=True):
     changes: list[int]
     resolved: list[SettledConflict]
     reopened: list[SettledConflict]
+    machine: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ class StreamPlace:
 class SavedFold(Generic[L]):
     """A ledger and what it is the fold of: `entries` of streams, the last one at `latest`.
 
-    `lineage` is that of the fold of everything that it goes on from.
+    `lineage` is that of the fold of everything that it goes on from. `machines` are those of a team whose
+    streams have the numbers from two on.
     """
 
     ledger: L
@@ -82,6 +85,7 @@ class SavedFold(Generic[L]):
     latest: tuple[str, int, str]
     entries: int
     lineage: str
+    machines: tuple[str, ...] = ()
 
 
 class _Head(msgspec.Struct):
@@ -90,6 +94,7 @@ class _Head(msgspec.Struct):
     latest: tuple[str, int, str]
     entries: int
     lineage: str
+    machines: tuple[str, ...]
     records: dict[str, int]
     versions: dict[str, int]
     steps: list[str]
@@ -98,6 +103,9 @@ class _Head(msgspec.Struct):
     done: list[str]
     undone: list[str]
     walks: dict[str, tuple[str, ...]]
+    heads: dict[str, tuple[int, ...]]
+    slots: dict[str, str]
+    parted: dict[str, tuple[int, ...]]
     skipped: list[str]
     sections: list[tuple[str, int, int]]  # name, bytes of lines, lines
 
@@ -113,6 +121,7 @@ def write_fold(path: Path, fold: SavedFold[Any]) -> None:
         fold.latest,
         fold.entries,
         fold.lineage,
+        fold.machines,
         last["records"],
         last["versions"],
         list(ledger.steps),
@@ -121,6 +130,9 @@ def write_fold(path: Path, fold: SavedFold[Any]) -> None:
         ledger.done,
         ledger.undone,
         ledger.walks,
+        ledger.heads,
+        ledger.slots,
+        ledger.parted,
         ledger.skipped,
         [(name, ends[-1] if ends else 0, len(ends)) for name, (_, ends) in sections.items()],
     )
@@ -151,7 +163,7 @@ def open_fold(path: Path, empty: L) -> SavedFold[L] | None:
         _fill(empty, head, lines)
     except (OSError, ValueError, KeyError, RecursionError):
         return None
-    return SavedFold(empty, head.streams, head.latest, head.entries, head.lineage)
+    return SavedFold(empty, head.streams, head.latest, head.entries, head.lineage, head.machines)
 
 
 def _sections(ledger: Ledger[Any]) -> Iterator[tuple[str, list[bytes | memoryview]]]:
@@ -167,7 +179,7 @@ def _sections(ledger: Ledger[Any]) -> Iterator[tuple[str, list[bytes | memoryvie
             last[change.record_id] = number
         records.append(change.after)
         after = _NONE if change.after is None else number
-        facts = (change.reason, change.step, change.successor)
+        facts = (change.reason, change.step, change.successor, change.machine)
         rows.append(_ChangeRow(change.at, change.by, change.record_id, before, after, *facts))
     kept = ledger.versions.stored
     yield "records", [*_stored(kept), *_encoded(records)]
@@ -213,7 +225,7 @@ def _step_lines(ledger: Ledger[Any], first: int) -> Iterator[bytes | memoryview]
 def _step_row(step: CurationStep[Any], numbers: Mapping[int, int]) -> _StepRow:
     facts = (step.id, step.at, step.by, step.title, step.undoes, step.redoes)
     changes = [numbers[id(change)] for change in step.changes]
-    return _StepRow(*facts, step.writes, changes, step.resolved, step.reopened)
+    return _StepRow(*facts, step.writes, changes, step.resolved, step.reopened, step.machine)
 
 
 def _stored(values: StoredValues[Any] | None) -> list[bytes | memoryview]:
@@ -256,7 +268,7 @@ def _fill(ledger: Ledger[Any], head: _Head, lines: Mapping[str, StoredLines]) ->
         row = decode_lossless(line, _ChangeRow)
         before = None if row.before == _NONE else records[row.before]
         after = None if row.after == _NONE else records[row.after]
-        facts = (row.reason, row.step, row.successor)
+        facts = (row.reason, row.step, row.successor, row.machine)
         return RecordChange(row.at, row.by, row.record_id, before, after, *facts)
 
     changes = StoredValues(lines["changes"], change_of)
@@ -265,7 +277,7 @@ def _fill(ledger: Ledger[Any], head: _Head, lines: Mapping[str, StoredLines]) ->
         row = decode_lossless(line, _StepRow)
         facts = (row.id, row.at, row.by, row.title, row.undoes, row.redoes, row.writes)
         mine = [changes[number] for number in row.changes]
-        return CurationStep(*facts, mine, row.resolved, row.reopened)
+        return CurationStep(*facts, mine, row.resolved, row.reopened, row.machine)
 
     steps = StoredValues(lines["steps"], step_of)
     ledger.records = LazyDict(stored=records, places=head.records)
@@ -274,6 +286,7 @@ def _fill(ledger: Ledger[Any], head: _Head, lines: Mapping[str, StoredLines]) ->
     ledger.steps = LazyDict(stored=steps, places={key: place for place, key in enumerate(head.steps)})
     ledger.successors, ledger.settled = head.successors, head.settled
     ledger.done, ledger.undone, ledger.walks = head.done, head.undone, head.walks
+    ledger.heads, ledger.slots, ledger.parted = head.heads, head.slots, head.parted
     ledger.skipped = head.skipped
     for name, kind in _facts(type(ledger)).items():
         if get_origin(kind) is LazyList:

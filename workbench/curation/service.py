@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic
 
+from workbench.curation.concurrency import draft_choice, find_edit
 from workbench.curation.conflicts import (
     CONFLICT_SHOWN,
     ConflictDecision,
@@ -17,7 +18,16 @@ from workbench.curation.conflicts import (
     draft_settlement,
 )
 from workbench.curation.ledger import L
-from workbench.curation.records import EntryDraft, R, RecordChange, StepDraft, WalkedStep, combine, new_marks
+from workbench.curation.records import (
+    EntryDraft,
+    R,
+    RecordChange,
+    StepDraft,
+    StepMarks,
+    WalkedStep,
+    combine,
+    new_marks,
+)
 from workbench.curation.steps import draft_addition, draft_edit, draft_redo, draft_removal, draft_undo
 from workbench.curation.store import CurationStore, preview, record
 from workbench.errors import UsageError
@@ -91,9 +101,7 @@ class CurationService(Generic[L, R]):
 
         def make(ledger: L) -> StepDraft[R]:
             _check_seen(ledger, decision, seen)
-            mine = self.prepared_decision(decision)
-            now, count = self.store.moment(), self.store.count_tokens
-            return draft_settlement(ledger, mine, now=now, by=self.by, count=count)
+            return self._settlement(ledger, decision)
 
         return self.step(make).records
 
@@ -108,7 +116,7 @@ class CurationService(Generic[L, R]):
         done: list[ConflictDecision] = []
         skipped: list[str] = []
         entries: list[EntryDraft] = []
-        now, count, known = self.store.moment(), self.store.count_tokens, seen or {}
+        known = seen or {}
         step = new_marks(f"settle {counted(len(decisions), 'conflict')}")
         with self.store.lock(self.LOCK):
             ledger = self.store.ledger()
@@ -123,8 +131,7 @@ class CurationService(Generic[L, R]):
                     skipped.append(f"{decision.conflict[:CONFLICT_SHOWN]}: {error.message}")
             for decision in checked:
                 try:
-                    mine = self.prepared_decision(decision)
-                    drafts = draft_settlement(ledger, mine, now=now, by=self.by, count=count, step=step)
+                    drafts = self._settlement(ledger, decision, step)
                     self.check(ledger, drafts, ledger.versions)
                 except UsageError as error:
                     skipped.append(f"{decision.conflict[:CONFLICT_SHOWN]}: {error.message}")
@@ -182,6 +189,19 @@ class CurationService(Generic[L, R]):
     def prepared_decision(self, decision: ConflictDecision) -> ConflictDecision:
         """Return a decision as it is carried out."""
         return redact_values(decision)
+
+    def _settlement(
+        self, ledger: L, decision: ConflictDecision, step: StepMarks | None = None
+    ) -> StepDraft[R]:
+        """Draft what is decided about two records, or about two versions of one."""
+        mine, now = self.prepared_decision(decision), self.store.moment()
+        edit = find_edit(ledger, mine.conflict)
+        if edit is None:
+            count = self.store.count_tokens
+            return draft_settlement(ledger, mine, now=now, by=self.by, count=count, step=step)
+        text = mine.text.strip()
+        changes = self.prepared_changes(edit.record, {ledger.type.words: text}) if text else {}
+        return draft_choice(ledger, edit, mine, changes, now=now, step=step)
 
     def identify(self, ledger: L, beginning: str) -> str:
         """Return the id that is meant. Raises: UsageError where there is none."""

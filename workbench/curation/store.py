@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from typing import Any, Generic
 
 from workbench.curation.folding import LedgerReader, read_ledger
 from workbench.curation.ledger import L, Ledger
-from workbench.curation.records import EntryDraft
+from workbench.curation.records import AUTOMATIC, EntryDraft
 from workbench.ports import Entry, Journal, Verbatim
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
@@ -23,6 +23,7 @@ class CurationStore(Generic[L]):
 
     What was folded once is not folded again as long as the store lives, and of what is kept of it by `latest`
     and `publish`, the current generation of a kind and a new one, other processes only fold the rest.
+    `peers` are the journals of a team's other machines, by the machines' ids; None where no team is used.
     """
 
     project_id: str
@@ -33,6 +34,7 @@ class CurationStore(Generic[L]):
     lock: Callable[[str], AbstractContextManager[None]]
     now: Callable[[], float]
     count_tokens: Callable[[str], int]
+    peers: Callable[[], Mapping[str, Journal] | None] = lambda: None
     _reader: list[LedgerReader[L]] = field(init=False, default_factory=list, repr=False, compare=False)
 
     def empty_ledger(self) -> L:
@@ -41,19 +43,30 @@ class CurationStore(Generic[L]):
 
     @property
     def journals(self) -> tuple[tuple[Journal, bool], ...]:
-        """The journals, with whether they are the home's."""
+        """The journals that are written here, with whether they are the home's."""
         return (self.journal, False), (self.home_journal, True)
+
+    @property
+    def all_journals(self) -> tuple[tuple[Journal, bool], ...]:
+        """The same with those of a team's other machines."""
+        return (*self.journals, *((journal, False) for journal in self.team.values()))
+
+    @property
+    def team(self) -> Mapping[str, Journal]:
+        """The journals of a team's other machines, empty without a team."""
+        return self.peers() or {}
 
     @property
     def reader(self) -> LedgerReader[L]:
         """What folds the journals, each entry once."""
         if not self._reader:
-            self._reader.append(LedgerReader(self.empty_ledger, self.journals, self.latest, self.publish))
+            kept = (self.latest, self.publish)
+            self._reader.append(LedgerReader(self.empty_ledger, self.journals, *kept, lambda: self.team))
         return self._reader[0]
 
     def ledger(self, until: str = "") -> L:
         """Return the fold of the journals, up to and with a moment (ISO 8601). Raises: StoreError."""
-        return read_ledger(self.empty_ledger, self.journals, until) if until else self.reader.ledger()
+        return read_ledger(self.empty_ledger, self.all_journals, until) if until else self.reader.ledger()
 
     def moment(self) -> str:
         """Return the time as records carry it."""
@@ -63,8 +76,13 @@ class CurationStore(Generic[L]):
 def record(store: CurationStore[Any], drafts: Sequence[EntryDraft], *, by: str, sync: bool = True) -> None:
     """Write drafts, those of a journal in one piece, into the stream of its first one.
 
-    The caller holds the lock. Raises: StoreError, and then nothing is written of the journal that refused.
+    In a team they say what somebody had seen who decides. The caller holds the lock. Raises: StoreError, and
+    then nothing is written of the journal that refused.
     """
+    if store.peers() is not None and not by.startswith(AUTOMATIC):
+        from workbench.curation.concurrency import mark_drafts  # where a team is used
+
+        drafts = store.reader.read(lambda ledger: mark_drafts(ledger, drafts))
     for journal, home in store.journals:
         mine = [draft for draft in drafts if draft.home is home]
         if mine:

@@ -56,7 +56,7 @@ class Rulebook:
     pending: int = 0
     conflicts: int = 0
     settled: tuple[str, ...] = ()
-    used_until: tuple[int, int] = (0, 0)
+    used_until: tuple[int, ...] = (0, 0)
     named: tuple[RuleSource, ...] = ()
     mark: LedgerMark = (0, 0, "")
     changed: int = field(default=0, compare=False)
@@ -169,7 +169,7 @@ def _book(
     store: RuleStore, ledger: RuleLedger, found: SyncResult, signature: str, previous: Rulebook | None
 ) -> Rulebook:
     until = _usage_sizes(store)
-    rules = None if previous is None else _changed_rules(store, ledger, _with_usage(store, previous, until))
+    rules = None if previous is None else _changed_rules(store, ledger, previous, until)
     if rules is None:
         counts = store.usage()
         whole = visible_rules(store, ledger.placed().values())
@@ -184,20 +184,28 @@ def _book(
         conflicts=found.conflicts,
         settled=_settled(ledger),
         used_until=until,
-        mark=_mark(store, ledger, len(ledger.changes), len(ledger.file_changes)),
+        mark=_mark(store, ledger, _lasting(ledger), len(ledger.file_changes)),
         changed=found.changed,
         reader=store.reader,
     )
+
+
+def _lasting(ledger: RuleLedger) -> int:
+    """Return how many changes come before all that may still arrive."""
+    return len(ledger.changes) if ledger.lasting < 0 else ledger.lasting
 
 
 def _mark(store: RuleStore, ledger: RuleLedger, changes: int, files: int) -> LedgerMark:
     last = ledger.changes[changes - 1] if 0 < changes <= len(ledger.changes) else None
     file = ledger.file_changes[files - 1] if 0 < files <= len(ledger.file_changes) else None
     newest = ("" if last is None else f"{last.step} {last.record_id}", "" if file is None else file[0])
-    return changes, files, " ".join((store.reader.lineage, str(store.home is not None), *newest))
+    about = (store.reader.lineage, str(store.home is not None), *store.machines)
+    return changes, files, " ".join((*about, *newest))
 
 
-def _changed_rules(store: RuleStore, ledger: RuleLedger, before: Rulebook) -> RuleSet | None:
+def _changed_rules(
+    store: RuleStore, ledger: RuleLedger, before: Rulebook, until: tuple[int, ...]
+) -> RuleSet | None:
     """Return the rules of a ledger that goes on from that of a rulebook; None if it is another one.
 
     Of a rulebook that another process kept, what came after the saved fold is compared as well: whether that
@@ -217,7 +225,8 @@ def _changed_rules(store: RuleStore, ledger: RuleLedger, before: Rulebook) -> Ru
         ids |= {anchor.rule_id for state in states if state is not None for anchor in state.anchors}
     now = (ledger.current(identifier) for identifier in sorted(ids))
     ids |= {rule.id for rule in now if rule is not None}
-    journals = (store.journal, store.home_journal)
+    journals = store.usage_journals
+    before = _with_usage(store, before, until)
     base, rules = before.rules.base, before.rules
     put = {rule.id: rule for rule in visible_rules(store, ledger.placed(sorted(ids)).values())}
     if put and any(before.used_until):
@@ -257,25 +266,27 @@ def _signature(store: RuleStore, sources: Sequence[RuleSource]) -> str:
             stamp = f"unreadable: {error}"
         digest.update(f"{source.path}\0{stamp}\0".encode("utf-8", "surrogateescape"))
     digest.update(f"{store.journal.size(STREAM)}\0{store.home_journal.size(STREAM)}".encode())
+    for machine, journal in store.team.items():
+        digest.update(f"\0{machine}\0{journal.size(STREAM)}".encode())
     return digest.hexdigest()[:32]
 
 
-def _usage_sizes(store: RuleStore) -> tuple[int, int]:
-    return store.journal.size(USAGE_STREAM), store.home_journal.size(USAGE_STREAM)
+def _usage_sizes(store: RuleStore) -> tuple[int, ...]:
+    return tuple(journal.size(USAGE_STREAM) for journal in store.usage_journals)
 
 
-def _with_usage(store: RuleStore, book: Rulebook, until: tuple[int, int] | None = None) -> Rulebook:
+def _with_usage(store: RuleStore, book: Rulebook, until: tuple[int, ...] | None = None) -> Rulebook:
     """Return a rulebook with what was used since it was made, up to the journals' ends."""
     until = _usage_sizes(store) if until is None else until
     if until == book.used_until:
         return book
-    counts = read_usage((store.journal, store.home_journal), book.used_until, ends=until)
+    counts = read_usage(store.usage_journals, book.used_until, ends=until)
     rules = ((key, book.rules.find(key)) for key in book.rules.heirs(counts))
     found = {key: used(rule, counts) for key, rule in rules if rule is not None}
     return replace(book, rules=book.rules.counted(found) if found else book.rules, used_until=until)
 
 
-def _kept_short(store: RuleStore, book: Rulebook, since: tuple[int, int]) -> Rulebook:
+def _kept_short(store: RuleStore, book: Rulebook, since: tuple[int, ...]) -> Rulebook:
     """Keep a rulebook whose uses since the kept one take long to count: each plan adds some to them."""
     if sum(book.used_until) - sum(since) > _UNCOUNTED:
         with suppress(StoreError):  # counted again by the next
@@ -308,7 +319,7 @@ def _read(store: RuleStore, is_wanted: Callable[[Head], bool]) -> Rulebook | Non
             pending=convert(head["pending"], int),
             conflicts=convert(head["conflicts"], int),
             settled=convert(head["settled"], tuple[str, ...]),
-            used_until=convert(head["used_until"], tuple[int, int]),
+            used_until=convert(head["used_until"], tuple[int, ...]),
             named=convert(head["named"], tuple[RuleSource, ...]),
             mark=convert(head["mark"], tuple[int, int, str]),
         )

@@ -147,7 +147,7 @@ def _open_base(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Hea
     lines = content[len(first) + len(second) : len(content) - width]
     if (ends[-1] if ids else 0) != len(lines):
         raise ValueError("the rules are cut short")
-    until, digest = convert(head["used_until"], tuple[int, int]), str(head["signature"])
+    until, digest = convert(head["used_until"], tuple[int, ...]), str(head["signature"])
     return head, RuleSet(
         RuleBase(ids, StoredRules(StoredLines(lines, ends)), names.lineage, names.checked, until, digest)
     )

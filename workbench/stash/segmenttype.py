@@ -75,6 +75,10 @@ class SegmentRecordType(RecordType[ContextSegment]):
             del body["text"]
         return body
 
+    def record_ids(self, body: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the id of the segment of a journal body."""
+        return (str(body.get("segment_id", "")),)
+
     def from_body(self, body: Mapping[str, Any]) -> ContextSegment:
         """Return the segment of a journal body, without its text. Raises: ParseError."""
         text = body.get("text", "")

@@ -31,14 +31,14 @@ class ProjectTables(ProjectJournals):
         """Return the tables of the project's and of the user's own journals."""
         from store.table_queries import TableQueries
 
-        return TableQueries(self.state, {"project": self.journal, "home": self.home_journal}, self.clock)
+        return TableQueries(self.state, self.journals, self.clock)
 
     def table_file(self) -> TableFile | None:
         """Return how the file of the tables is without opening it, None before the first. Raises: OSError."""
         from store.table_state import table_file
         from store.tables import FILE
 
-        return table_file(self.state / FILE, {"project": self.journal, "home": self.home_journal})
+        return table_file(self.state / FILE, self.journals)
 
     @cached_property
     def kept_tables(self) -> TableQueries:
@@ -75,8 +75,7 @@ class ProjectTables(ProjectJournals):
         """Return the entries about some learnings in order, and whether the home's. Raises: StoreError."""
         from store.lists.learnings import learning_entries
 
-        journals = {"project": self.journal, "home": self.home_journal}
-        found = learning_entries(self.kept_tables, journals, identifiers)
+        found = learning_entries(self.kept_tables, self.journals, identifiers)
         return [(entry, origin == "home") for entry, origin in found]
 
     def unreadable_learnings(self) -> tuple[int, str]:

@@ -73,6 +73,7 @@ class ProjectJournals(ProjectState):
             lock=self.lock,
             now=self.clock.now,
             count_tokens=lambda text: self.counter.count(text),
+            peers=lambda: self.team_journals,
             **own,
         )
 

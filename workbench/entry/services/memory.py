@@ -277,7 +277,7 @@ def learner(project: OpenedProject) -> Learn:
         from workbench.curation.folding import read_ledger
         from workbench.rules.curation.ledger import RuleLedger
 
-        ledger = read_ledger(RuleLedger, ((store.journal, False), (store.home_journal, True)))
+        ledger = read_ledger(RuleLedger, store.all_journals)
         return tuple(rule.rule for rule in ledger.live.values())
 
     def rules() -> Iterator[str]:

@@ -346,12 +346,12 @@ def task_vectors(
 
 def _rules(project: PastProject, config: Config, tasks: Sequence[ReplayTask]) -> RuleHistory:
     """Return the rules that were in force when each task began. Raises: StoreError."""
-    journal, home_journal = project.place.journal, project.place.home_journal
-    changes = [entry.at for one in (journal, home_journal) for _, entry in one.read(RULES)]
+    journals = [(journal, origin == "home") for origin, journal in project.place.journals.items()]
+    changes = [entry.at for one, _ in journals for _, entry in one.read(RULES)]
     identifier = project.place.project_id
 
     def in_force(until: str) -> list[Rule]:
-        live = read_ledger(RuleLedger, ((journal, False), (home_journal, True)), until).live.values()
+        live = read_ledger(RuleLedger, journals, until).live.values()
         return [
             rule
             for rule in live

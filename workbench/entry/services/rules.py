@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,10 +101,15 @@ def rule_fetcher(
     def load() -> RuleSet:
         return workspace.sync_rules()[0].rules
 
-    journals = (adapters.journal, adapters.home_journal)
+    store = workspace.rule_store()
+
+    def generation() -> str:
+        about = (adapters.project_id, str(store.home), *store.machines)
+        return rules_generation(store.usage_journals, *about)
+
     shared, missing = _shared_cache(config, adapters.project_id, clock, wait)
     return RuleFetcher(
-        partial(rules_generation, journals, adapters.project_id, str(workspace.rule_store().home)),
+        generation,
         load,
         ProcessCache(clock, seconds=config.cache.seconds, most=config.cache.rules, parts=rules_held),
         shared,

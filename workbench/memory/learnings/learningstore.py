@@ -38,7 +38,7 @@ class LearningStore(CurationStore["LearningLedger"]):
     def revision(self) -> str:
         """Return a short text that differs when what the journals say differs."""
         found = []
-        for journal, _ in self.journals:
+        for journal, _ in self.all_journals:
             streams = [stream for stream in journal.streams() if stream.startswith(STREAMS)]
             found.append(",".join(f"{stream}={journal.revision(stream)}" for stream in streams))
         return ";".join(found)
@@ -55,6 +55,7 @@ def store_of(rules: RuleStore) -> LearningStore:
         lock=rules.lock,
         now=rules.now,
         count_tokens=rules.count_tokens,
+        peers=rules.peers,
         rules=lambda: rules,
         collisions=PairCache(rules.latest, rules.publish),
     )

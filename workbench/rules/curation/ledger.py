@@ -104,6 +104,17 @@ class RuleLedger(Ledger[Rule]):
                     rules[rule.id] = replace(rule, provenance=moved)
         return rules
 
+    def slot(self, identifier: str) -> str:
+        """Return what the versions of a rule have in common: of one read from a file, its file and words.
+
+        Each machine of a team reads files for itself, and gives what it reads ids of its own.
+        """
+        found, rule = Ledger.slot(self, identifier), self.versions.get(identifier)
+        if rule is None or rule.provenance is None or found != RULES.root(rule):
+            return found
+        last = self.last_change(identifier)
+        return file_slot(rule) if last is not None and last.by == AUTOMATIC else found
+
     def fork(self) -> RuleLedger:
         """Return a ledger that says the same; what is brought into either changes nothing in the other."""
         copied = Ledger.fork(self)
@@ -211,6 +222,14 @@ class RuleLedger(Ledger[Rule]):
             yield from (state for state in (after, before) if state is not None and state.file == file)
 
 
+def file_slot(rule: Rule) -> str:
+    """Return the slot of a rule as its file says it: the same on every machine with the same file."""
+    from workbench.rules.curation.lineage import text_digest  # for those who write
+
+    file = "" if rule.provenance is None else rule.provenance.file
+    return f"{file}#{text_digest(rule.rule)}"
+
+
 def synced_draft(state: FileState, marks: StepMarks) -> EntryDraft:
     """Draft how a file was read."""
     anchors = [
@@ -297,7 +316,7 @@ def read_uses(journals: Sequence[Journal], until: str = "") -> Iterator[Use]:
 
 def read_usage(
     journals: Sequence[Journal],
-    since: Sequence[int] = (0, 0),
+    since: Sequence[int] = (),
     until: str = "",
     ends: Sequence[int] | None = None,
 ) -> dict[str, tuple[int, str]]:
@@ -306,7 +325,7 @@ def read_usage(
     What came after the moment `until` does not count.
     """
     counts: dict[str, tuple[int, str]] = {}
-    for number, (journal, start) in enumerate(zip(journals, since, strict=True)):
+    for number, (journal, start) in enumerate(zip(journals, since or (0,) * len(journals), strict=True)):
         for after, entry in journal.read(USAGE_STREAM, start):
             if ends is not None and after > ends[number]:
                 break

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from workbench.curation.store import CurationStore
+from workbench.ports import Journal
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import USAGE_STREAM, USED, RuleLedger, read_usage
@@ -32,7 +33,17 @@ class RuleStore(CurationStore[RuleLedger]):
 
     def usage(self, until: str = "") -> dict[str, tuple[int, str]]:
         """Return how often each rule was used, and when last. Raises StoreError."""
-        return read_usage((self.journal, self.home_journal), until=until)
+        return read_usage(self.usage_journals, until=until)
+
+    @property
+    def usage_journals(self) -> tuple[Journal, ...]:
+        """The journals that say what rules were used, always in the same order."""
+        return tuple(journal for journal, _ in self.all_journals)
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The ids of a team's other machines."""
+        return tuple(self.team)
 
 
 def record_usage(store: RuleStore, rule_ids: Sequence[str], session_id: str, tool: str, *, by: str) -> int:

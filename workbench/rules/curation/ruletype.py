@@ -9,7 +9,7 @@ from typing import Any, Final
 from workbench.curation.records import RecordType, Settling
 from workbench.errors import UsageError
 from workbench.ports import Journal
-from workbench.records.rules import Rule, rule_file, value_problems
+from workbench.records.rules import Rule, past_ids, rule_file, value_problems
 from workbench.rules.curation.versions import CONTENT, free_id, next_version
 
 STREAM: Final = "rules"
@@ -68,6 +68,7 @@ class RuleType(RecordType[Rule]):
     editable = frozenset(item.name for item in fields(Rule)) - UNTOLD - _PLACE
     derived = frozenset({"token_cost", "metadata"})
     stamps = frozenset({"updated_at"})
+    words = "rule"
 
     def streams(self, journal: Journal) -> Sequence[str]:
         """All rules are in one stream."""
@@ -88,6 +89,14 @@ class RuleType(RecordType[Rule]):
     def replaced(self, record: Rule) -> Sequence[str]:
         """Return the versions that a rule takes the place of."""
         return record.replaces
+
+    def record_ids(self, body: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the id of the rule of a journal body, and those of the versions that it replaces."""
+        return (str(body.get("id", "")), *map(str, body.get("replaces") or ()))
+
+    def root(self, record: Rule) -> str:
+        """Return the id of the first version of a rule."""
+        return next(iter(past_ids(record)), record.id)
 
     def essence(self, record: Rule) -> Rule:
         """Return a rule without its lines, its times, its use, and what a file says of it."""

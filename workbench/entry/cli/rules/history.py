@@ -108,7 +108,7 @@ def usage(
         else:
             if session_id is not None or tool is not None:
                 raise UsageError("--session and --tool belong to --record", hint="Leave them out, or add it.")
-            uses = list(read_uses((work.store.journal, work.store.home_journal)))
+            uses = list(read_uses(work.store.usage_journals))
     out = work.here.out
     if record:
         if work.here.flags.json:

@@ -1,0 +1,169 @@
+"""Changes of one record that two machines of a team made without having seen each other's.
+
+An entry that a person's step writes in a team says of which record it makes a version (the slot: the id of
+the first version) and which steps made the versions that its writer had seen. A fold with a change whose
+writer had not seen the version that held keeps both: the later one by the common order holds, and the pair is
+a conflict until a person chooses. Entries without such marks, of older programs, count as having seen all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Generic
+
+from workbench.curation import CURATION
+from workbench.curation.records import EntryDraft, R, RecordChange, StepDraft, StepMarks, new_marks
+from workbench.errors import UsageError
+from workbench.records.conflicts import Action, conflict_id
+from workbench.records.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from workbench.curation.conflicts import ConflictDecision
+    from workbench.curation.ledger import Ledger
+
+SEEN: Final = "seen"
+SLOT: Final = "slot"
+
+
+@dataclass(frozen=True, slots=True)
+class ConcurrentEdit(Generic[R]):
+    """Two versions of a record whose writers had not seen each other's: `left` holds, `right` does not.
+
+    A version that is None was removed.
+    """
+
+    id: str
+    slot: str
+    left: RecordChange[R]
+    right: RecordChange[R]
+
+    @property
+    def record(self) -> R:
+        """A version that is not removed; there is one, because two removals say the same."""
+        found = self.left.after or self.right.after
+        assert found is not None
+        return found
+
+
+def concurrent_edits(ledger: Ledger[R]) -> tuple[ConcurrentEdit[R], ...]:
+    """Return the concurrent edits that nobody has settled, newest first."""
+    found = []
+    for slot, numbers in ledger.heads.items():
+        left = ledger.changes[numbers[-1]] if len(numbers) > 1 else None
+        for right in (ledger.changes[number] for number in numbers[:-1]):
+            assert left is not None
+            found.append(ConcurrentEdit(conflict_id(left.version, right.version), slot, left, right))
+    return tuple(sorted(found, key=lambda one: (one.left.at, one.id), reverse=True))
+
+
+def mark_drafts(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> list[EntryDraft]:
+    """Return drafts of a person's step with the marks of a team; `ledger` is as it was before the step."""
+    kind = ledger.type
+    slots = {
+        at: _slot(ledger, kind.record_ids(one.body))
+        for at, one in enumerate(drafts)
+        if one.kind == kind.put and not one.home
+    }
+    put = set(slots.values())
+    again = _settled_again(ledger, drafts)
+    marked = []
+    for at, draft in enumerate(drafts):
+        body = draft.body
+        marks = body.get(CURATION) or {}
+        if draft.home or draft.kind not in (kind.put, kind.removed) or SEEN in marks:
+            marked.append(draft)
+            continue
+        slot = slots.get(at) or ledger.slot(str(body.get("id", "")))
+        if draft.kind == kind.removed and slot in put:
+            marked.append(draft)  # the step puts another version in its place
+            continue
+        heads = ledger.heads.get(slot, ())[-1:]
+        seen = [*(ledger.changes[number].step for number in heads), *again.get(slot, ())]
+        mine = {**marks, SEEN: list(dict.fromkeys(seen)), SLOT: slot}
+        marked.append(replace(draft, body={**body, CURATION: mine}))
+    return marked
+
+
+def _slot(ledger: Ledger[Any], identifiers: Sequence[str]) -> str:
+    """Return the slot of a record that takes the place of others: that of the first of them."""
+    own, *replaced = identifiers
+    return ledger.slot(own if own in ledger.versions or not replaced else replaced[0])
+
+
+def _settled_again(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> dict[str, list[str]]:
+    """Return, by slot, the steps of both sides of concurrent edits that a step settles as it did before."""
+    found: dict[str, list[str]] = {}
+    for draft in drafts:
+        if draft.kind == ledger.type.settled:
+            for number in ledger.parted.get(str(draft.body.get("id", "")), ()):
+                change = ledger.changes[number]
+                found.setdefault(ledger.slot(change.record_id), []).append(change.step)
+    return found
+
+
+_SENSIBLE: Final = {
+    Action.KEEP_BOTH: "two versions of one record cannot both hold",
+    Action.NARROW_SCOPE: "a version of a record is not narrowed against another one",
+    Action.SUPERSEDE: "versions of one record do not supersede each other",
+}
+
+
+def find_edit(ledger: Ledger[R], conflict: str) -> ConcurrentEdit[R] | None:
+    """Return the concurrent edit that a conflict is, None if it is one of two records."""
+    return next((one for one in concurrent_edits(ledger) if one.id == conflict), None)
+
+
+def draft_choice(
+    ledger: Ledger[R],
+    edit: ConcurrentEdit[R],
+    decision: ConflictDecision,
+    changes: Mapping[str, Any],
+    *,
+    now: str,
+    step: StepMarks | None = None,
+) -> StepDraft[R]:
+    """Draft which version of a record holds: `left`, `right`, or with `merge` a third one with `changes`.
+
+    It is a step of its own or part of the given one. Raises: UsageError for what makes no sense here.
+    """
+    kind, action = ledger.type, decision.action
+    if action in _REFUSED:
+        raise UsageError(
+            f"{action.value.replace('_', '-')} is for two records: {_REFUSED[action]}",
+            hint="keep-left keeps the one in force, keep-right takes the other, merge --text writes a third.",
+        )
+    title = f"{action.value.replace('_', ' ')} of concurrent edits: {kind.short(edit.record.id)}"
+    marks = replace(step or new_marks(title), reason=decision.reason or "concurrent edits")
+    after = (edit.right if action is Action.KEEP_RIGHT else edit.left).after
+    if action is Action.MERGE:
+        after = _third(ledger, edit.record, changes, marks.reason, now)
+    elif action is Action.KEEP_LEFT and after is not None:
+        after = ledger.records.get(after.id, after)
+    team = {CURATION: {**marks.body(), SEEN: [edit.left.step, edit.right.step], SLOT: edit.slot}}
+    sides = {"id": edit.id, "left": edit.left.version, "right": edit.right.version, "action": action.value}
+    settled = EntryDraft(kind.settled, {**sides, **team}, home=False, stream=kind.stream(edit.record))
+    if after is None:
+        held = ledger.records.get(edit.left.record_id) or edit.record
+        removed = kind.removed_draft(held, marks)
+        return StepDraft(marks.title, (settled, replace(removed, body={**removed.body, **team})))
+    put = kind.put_draft(kind.checked(after), marks)
+    return StepDraft(marks.title, (settled, replace(put, body={**put.body, **team})), (after,))
+
+
+_REFUSED: Final = {
+    Action.KEEP_BOTH: "two versions of one record cannot both hold",
+    Action.NARROW_SCOPE: "a version of a record is not narrowed against another one",
+    Action.SUPERSEDE: "versions of one record do not supersede each other",
+}
+
+
+def _third(ledger: Ledger[R], before: R, changes: Mapping[str, Any], reason: str, now: str) -> R:
+    """Return a third version. Raises: UsageError without its words, or if those of the type stay."""
+    kind = ledger.type
+    if not changes:
+        raise UsageError("a third version needs its words", hint="--text 'the words that hold'")
+    if not changes.keys() <= kind.editable | kind.derived:
+        raise UsageError(f"the words of a {kind.noun} stay", hint="--action keep-left or keep-right")
+    after: R = replace(before, **changes)  # type: ignore[type-var]
+    return kind.revised(before, after, reason=reason, now=now, taken=ledger.versions)
