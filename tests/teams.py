@@ -19,14 +19,21 @@ _NAMES = itertools.count()
 
 
 class Team:
-    """A team's database. Roles belong to the whole server, so that their names are this process's own."""
+    """A team's database, whose owner may make roles and no more.
+
+    Roles belong to the whole server, so that their names are this process's own.
+    """
 
     def __init__(self, server: DatabaseServer) -> None:
         self.server = server
-        self.owner_url = server.make_database()
-        self.database = self.owner_url.rpartition("/")[2].partition("?")[0]
+        self.admin_url = admin = server.make_database()
+        self.database = self.suffix = admin.rpartition("/")[2].partition("?")[0]
+        owner = f"owner_{self.suffix}"
+        self.execute(f"CREATE ROLE {owner} LOGIN CREATEROLE PASSWORD 'secret'", admin)
+        self.execute(f"ALTER DATABASE {self.database} OWNER TO {owner}", admin)
+        self.execute(f"REVOKE CONNECT ON DATABASE {self.database} FROM PUBLIC", admin)
+        self.owner_url = server.url(self.database, owner, "secret")
         self.owner = Connections(self.owner_url)
-        self.suffix = self.database
         migrate(self.owner)
 
     def project(self, *members: str) -> str:
@@ -54,7 +61,7 @@ class Team:
                 "INSERT INTO workbench.projects VALUES ('of-tests', '') ON CONFLICT DO NOTHING"
             )
             connection.execute(
-                "INSERT INTO workbench.machines VALUES ('of-tests', %s, 'postgres', '')", [machine]
+                "INSERT INTO workbench.machines VALUES ('of-tests', %s, current_user, '')", [machine]
             )
         return PostgresJournal(self.owner, "of-tests", machine, clock)
 

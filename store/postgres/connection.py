@@ -70,6 +70,11 @@ _REFUSALS: Final = (
         "does not let this user in from here",
         "Ask whoever runs the server to allow it (pg_hba.conf, or the provider's list of networks).",
     ),
+    (
+        ("permission denied for database",),
+        "lets only members in",
+        "Ask the team's owner for `workbench store members add`.",
+    ),
     (('" does not exist',), "lacks what the URL names", "Check the user and the database in the URL."),
     (
         ("does not support SSL", "certificate", "SSL error"),

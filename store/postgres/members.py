@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from store.postgres.connection import Connections, errors
@@ -46,7 +47,7 @@ FROM (
 SELECT_ROLE: Final = "SELECT rolcanlogin FROM pg_catalog.pg_roles WHERE rolname = %s"
 SELECT_MEMBERSHIPS: Final = "SELECT count(*) FROM workbench.members WHERE member = %s"
 END_SESSIONS: Final = """
-SELECT pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity
+SELECT pg_terminate_backend(pid, 1000) FROM pg_catalog.pg_stat_activity
 WHERE usename = %s AND datname = current_database() AND pid <> pg_backend_pid()
 """
 
@@ -138,6 +139,8 @@ def remove_member(connections: Connections, project: str, member: str) -> bool:
                 exists = connection.execute(SELECT_ROLE, [member]).fetchone()
                 if not others and exists:
                     connection.execute(_statement("REVOKE {} FROM {}", role, member))
+                    database = connection.info.dbname
+                    connection.execute(_statement("REVOKE ALL ON DATABASE {} FROM {}", database, member))
         except errors.InsufficientPrivilege as error:
             raise _not_owner(connections, error) from None
         if removed:
@@ -146,11 +149,14 @@ def remove_member(connections: Connections, project: str, member: str) -> bool:
 
 
 def _end_sessions(connection: Connection[Any], member: str) -> None:
-    """End what the member has open; without the right to, its sessions stay and see nothing any more."""
-    try:
+    """End what the member has open; it sees nothing any more even where the owner may not end it."""
+    user = connection.info.user
+    with suppress(errors.InsufficientPrivilege), connection.transaction():
+        if user != member:  # whose roles one has, their sessions one may end
+            connection.execute(_statement("GRANT {} TO {}", member, user))
         connection.execute(END_SESSIONS, [member])
-    except errors.InsufficientPrivilege:
-        return
+        if user != member:
+            connection.execute(_statement("REVOKE {} FROM {}", member, user))
 
 
 def _create_role(connection: Connection[Any], member: str, password: str) -> None:

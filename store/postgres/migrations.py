@@ -134,8 +134,11 @@ def _refuse_newer(place: str, version: int, newest: int) -> None:
 
 def _create_schema(connection: Connection[Any], role: str) -> None:
     connection.execute("CREATE SCHEMA IF NOT EXISTS workbench")
+    members = _quoted(connection, role)
     if connection.execute(SELECT_ROLE, [role]).fetchone() is None:
-        connection.execute(b"CREATE ROLE " + _quoted(connection, role) + b" NOLOGIN")
+        connection.execute(b"CREATE ROLE " + members + b" NOLOGIN")
+    database = _quoted(connection, connection.info.dbname)
+    connection.execute(b"GRANT CONNECT ON DATABASE " + database + b" TO " + members)
 
 
 def _quoted(connection: Connection[Any], name: str) -> bytes:

@@ -44,8 +44,8 @@ SELECT machine, member, name,
 FROM workbench.machines WHERE project = %s ORDER BY machine
 """
 SELECT_HEADS: Final = """
-SELECT machine, stream, generation, bytes, crc, last FROM workbench.streams WHERE project = %s
-ORDER BY machine, stream
+SELECT extract(epoch FROM clock_timestamp())::float8, machine, stream, generation, bytes, crc, last
+FROM workbench.streams WHERE project = %s ORDER BY machine, stream
 """
 DELETE_FORMER: Final = """
 DELETE FROM workbench.entries
@@ -114,17 +114,24 @@ class PostgresServer:
         return [TeamMachine(*row) for row in rows]
 
     def heads(self) -> Mapping[StreamKey, StreamHead]:
-        """Return how far each stream of each machine of the project is."""
+        """Return how far each stream of each machine of the project is.
+
+        What another member says is its last id counts only if it is none of the future: the ids of all who
+        read it come after it.
+        """
         with self._connections.use() as connection:
             rows = connection.execute(SELECT_HEADS, [self._project]).fetchall()
             if not rows:  # that is what a removed member sees, too
                 _require_membership(connection, self._project, self._connections.place)
-        heads = {(machine, stream): StreamHead(*head) for machine, stream, *head in rows}
-        if strange := next((machine for machine, _ in heads if not is_id(machine)), ""):
-            raise TeamError(
-                f"{self._connections.place} has a machine {strange[:_NAME]!r}, which no program made",
-                hint="Ask whoever runs the server what happened to it.",
-            )
+        heads = {}
+        for now, machine, stream, generation, size, crc, last in rows:
+            if not is_id(machine):
+                raise TeamError(
+                    f"{self._connections.place} has a machine {machine[:_NAME]!r}, which no program made",
+                    hint="Ask whoever runs the server what happened to it.",
+                )
+            is_past = is_id(last) and milliseconds(last) / 1000 <= now + AHEAD
+            heads[machine, stream] = StreamHead(generation, size, crc, last if is_past else "")
         return heads
 
     def read(self, machine: str, stream: str, start: int, most: int) -> bytes:

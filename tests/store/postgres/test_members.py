@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -95,7 +96,9 @@ def test_a_removed_member_can_do_nothing(
     size = anna.heads()[machine, "rules"].size
     assert remove_member(team.owner, project, team.role("anna"))
     assert not remove_member(team.owner, project, team.role("anna"))
-    with suppress(TeamError):  # whether the end of the session is noticed by then is not known
+    sessions = f"SELECT count(*) FROM pg_stat_activity WHERE usename = '{team.role('anna')}'"
+    assert team.execute(sessions, team.admin_url) == [(0,)]
+    with suppress(TeamError):  # whether the end of the session is noticed by now is not known
         anna.heads()
     for attempt in (
         anna.heads,
@@ -114,11 +117,30 @@ def test_a_removed_member_can_do_nothing(
     assert ben.heads()[machine, "rules"].size == size
     assert [one.name for one in members(team.owner, project) if not one.present] == [team.role("anna")]
     open_member(elsewhere, "zoe", new_id()).append("rules", 0, lines({}))
+    team.execute(f"GRANT CREATE ON DATABASE {team.database} TO {team.role('zoe')}")
     remove_member(team.owner, elsewhere, team.role("zoe"))
+    with pytest.raises(TeamError, match="lets only members in"):
+        open_server(team.url("zoe"), elsewhere)
+    team.execute(f"GRANT CONNECT ON DATABASE {team.database} TO {team.role('zoe')}")
     with pytest.raises(TeamError, match="not a member of any project"):
         open_server(team.url("zoe"), elsewhere)
+    with pytest.raises(errors.InsufficientPrivilege):
+        team.execute("CREATE SCHEMA mine", team.url("zoe"))
     add_member(team.owner, project, team.role("anna"))
     assert open_member(project, "anna", machine).heads()[machine, "rules"].size == size
+
+
+def test_a_member_moves_nobody_elses_clock(team: Team, open_member: Callable[..., PostgresServer]) -> None:
+    """An id of the far future, or what is no id, is not handed on as the one that others' come after."""
+    project, machine = team.project("anna", "ben"), new_id()
+    open_member(project, "anna", machine).append("rules", 0, lines({}))
+    ben = open_member(project, "ben", new_id())
+    honest = ben.heads()[machine, "rules"]
+    for last in ("7" + "Z" * 25, "x" * 26, "~"):
+        team.execute(
+            "UPDATE workbench.streams SET last = %s WHERE project = %s", team.url("anna"), [last, project]
+        )
+        assert ben.heads() == {(machine, "rules"): replace(honest, last="")}
 
 
 def test_members_are_added_by_the_owner(team: Team) -> None:
