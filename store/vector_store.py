@@ -131,7 +131,9 @@ class VectorStore:
         # Only those: a generation may hold more vectors than the cache does.
         vectors = index.vectors
         vectors[missing] = self.embed([texts[row] for row in missing.tolist()], progress=progress)
-        index = self._placed(self._open(kind), text_keys(texts), vectors)
+        stored = self._open(kind)
+        rows = missing if stored is None else match_keys(stored.keys, text_keys(texts))
+        index = self._placed(stored, rows, vectors)
         whole = np.ones(len(vectors), np.bool_)
         self._answers[kind] = _Known(tuple(texts), index, whole, len(self._embedder.cache))
         return index
@@ -184,13 +186,12 @@ class VectorStore:
         vectors[tail], known[tail] = cache.get([keys[row].tobytes() for row in tail.tolist()])
         if stored is not None:
             vectors[here] = stored.index.vectors[rows[here]]
-        return _Known(texts, self._placed(stored, keys, vectors), known, len(cache))
+        return _Known(texts, self._placed(stored, rows, vectors), known, len(cache))
 
-    def _placed(self, stored: _Stored | None, keys: NDArray[np.uint8], vectors: Float32) -> CosineIndex:
-        """Return the index of the vectors of some keys, by that of a generation where there is one."""
+    def _placed(self, stored: _Stored | None, rows: Int64, vectors: Float32) -> CosineIndex:
+        """Return the index of vectors; `rows` are where they are in a generation, -1 for the others."""
         if stored is None:
             return CosineIndex(vectors, model=self.model)
-        rows = match_keys(stored.keys, keys)
         here = np.flatnonzero(rows >= 0)
         labels = np.full(len(stored.index), -1)
         labels[rows[here]] = here

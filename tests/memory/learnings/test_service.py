@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from store import generations
 from tests.adapters import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import rule_store
+from workbench.curation import folding
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.folding import read_ledger
 from workbench.errors import UsageError
@@ -322,3 +325,20 @@ def test_the_queue_is_that_of_the_pairs_it_is_given(desk: LearningService) -> No
     assert queue_of(ledger, now, conflicts_of(ledger)) == desk.review_queue()
     assert [item.why for item in desk.review_queue()] == [Why.CONFLICT]
     assert [item.why for item in queue_of(ledger, now, ())] == [Why.UNREVIEWED]
+
+
+def test_a_new_process_goes_on_from_what_another_one_folded(
+    store: LearningStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was folded is saved by whoever asks; nobody folds all learnings again."""
+    monkeypatch.setattr(folding, "FEW", 1)
+
+    def saved(kind: str) -> Path | None:
+        found = generations.latest(tmp_path / "state", kind)
+        return found.path if isinstance(found, generations.Generation) else None
+
+    first, second = replace(store, latest=saved), replace(store, latest=saved)
+    for number in range(4):
+        LearningService(first, "t").add(f"tool{number} caches", feature="a", reason="seen")
+    assert first.ledger().live() == second.ledger().live()
+    assert (first.reader.folded, second.reader.folded) == (4, 0)

@@ -1,15 +1,14 @@
 """The learnings that may be given, kept beside the journals: a plan does not fold them again each time.
 
-What is kept names the journals' revisions it was made from; it is read only while those are the same, and
-rebuilt silently when it is damaged. Their words are indexed for matching as those of rules are.
+What is kept names the journals' revisions it was made from; it serves only while those are the same, and is
+rebuilt silently when it is damaged. Their words are indexed for matching as those of rules are; where some
+learnings changed only theirs are read.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,18 +16,26 @@ import msgspec
 
 from workbench.errors import StoreError
 from workbench.memory.learnings.learningstore import LearningStore
-from workbench.memory.learnings.learningtype import LEARNINGS
 from workbench.memory.learnings.prompt import Known, as_rule, known_learnings
 from workbench.project.arrays import open_arrays, write_arrays
-from workbench.records.conversion import convert
+from workbench.records.conversion import decode_lossless, encode_lossless
 from workbench.records.dataclass import dataclass
+from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
-from workbench.rules.matching.lexical import RuleWords, index_words, words_arrays, words_from
+from workbench.rules.matching.lexical import RuleWords, index_words, update_words, words_arrays, words_from
 
 GENERATION: Final = "learnings"
 _FILE: Final = "learnings.json"
 _WORDS: Final = "words.bin"
-_FORMAT: Final = 2
+_FORMAT: Final = 3
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    """What is kept besides words."""
+
+    revision: str
+    live: tuple[FeatureLearning, ...]
+    waiting: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +58,15 @@ def load_kept(
     revision = hashlib.sha256(f"{_FORMAT}\0{store.revision()}".encode()).hexdigest()[:32]
     if previous is not None and previous.revision == revision:
         return previous
-    saved = _open(latest, revision)
-    if saved is not None:
-        return saved
+    before = previous
+    if before is None:
+        before = _open(latest)
+        if before is not None and before.revision == revision:
+            return before
     known = known_learnings(store.ledger())
     rules = _rules(known)
-    made = Kept(known, rules, index_words(rules), revision)
+    words = index_words(rules) if before is None else update_words(before.words, before.rules, rules)
+    made = Kept(known, rules, words, revision)
     try:
         publish(GENERATION, lambda directory: _write(directory, made))
     except StoreError:
@@ -66,32 +76,25 @@ def load_kept(
 
 def _rules(known: Known) -> tuple[Rule, ...]:
     """Return each learning as a rule of the same id, for matching alone."""
-    return tuple(
-        replace(as_rule(one, {"action_text": one.text}), id=one.id, metadata={}) for one in known.live
-    )
+    return tuple(as_rule(one, {"id": one.id, "action_text": one.text, "metadata": {}}) for one in known.live)
 
 
-def _open(latest: Callable[[str], Path | None], revision: str) -> Kept | None:
+def _open(latest: Callable[[str], Path | None]) -> Kept | None:
     directory = latest(GENERATION)
     if directory is None:
         return None
     try:
-        document = json.loads((directory / _FILE).read_bytes())
-        if document["revision"] != revision:
-            return None
-        live = tuple(LEARNINGS.from_body(body) for body in document["live"])
-        known = Known(live, frozenset(convert(document["waiting"], tuple[str, ...])))
+        stored = decode_lossless((directory / _FILE).read_bytes(), _Stored)
         words = words_from(open_arrays(directory / _WORDS))
-        return Kept(known, _rules(known), words, revision) if words.count == len(live) else None
-    except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
+        if words.count != len(stored.live):
+            return None
+        known = Known(stored.live, frozenset(stored.waiting))
+        return Kept(known, _rules(known), words, stored.revision)
+    except (OSError, ValueError, KeyError, RecursionError):
         return None  # damaged: read from the journals instead
 
 
 def _write(directory: Path, kept: Kept) -> None:
-    document = {
-        "revision": kept.revision,
-        "live": [LEARNINGS.to_body(one) for one in kept.known.live],
-        "waiting": sorted(kept.known.waiting),
-    }
-    (directory / _FILE).write_bytes(json.dumps(document).encode("ascii"))
+    stored = _Stored(kept.revision, kept.known.live, tuple(sorted(kept.known.waiting)))
+    (directory / _FILE).write_bytes(encode_lossless(stored))
     write_arrays(directory / _WORDS, words_arrays(kept.words))

@@ -35,6 +35,16 @@ class LearningStore(CurationStore["LearningLedger"]):
 
         return LearningLedger()
 
+    def ledger(self, until: str = "") -> LearningLedger:
+        """Return the fold of the journals, up to and with a moment; a much longer one than is saved is saved.
+
+        Raises: StoreError.
+        """
+        found = CurationStore.ledger(self, until)
+        if not until:
+            self.reader.save()
+        return found
+
     def revision(self) -> str:
         """Return a short text that differs when what the journals say differs."""
         found = []

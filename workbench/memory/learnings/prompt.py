@@ -36,13 +36,15 @@ def as_rule(learning: FeatureLearning, fields: Mapping[str, Any]) -> Rule:
         "hit_count": learning.hit_count,
     }
     values: dict[str, Any] = {
+        "id": "",
+        "name": "",
         "rule": learning.text,
         "scope": tuple(f"{PATH_SCOPE}{glob}" for glob in learning.scope),
         "source": SOURCE,
         "metadata": {"learning": origin},
         "project_id": learning.project_id,
     }
-    return Rule(id="", name="", **{**values, **fields})
+    return Rule(**{**values, **fields})
 
 
 HALF_LIFE_DAYS: Final = 90.0
