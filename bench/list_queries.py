@@ -1,5 +1,7 @@
 """How fast lists are read from the tables: `python -m bench.list_queries [--records 100000] [--repeat 5]`.
 
+`--server postgresql://…` measures them on a server, `make team-server` runs one; its CPU is not counted.
+
 Rules, and a fifth as many learnings and conflicts, are written into the journals of a project made here.
 Figures are medians in milliseconds of one process that keeps its connection, wall clock and CPU: a filter is
 a whole order, a page after an edit includes bringing the tables up to date.
@@ -19,11 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.rules_fetch import make_rules
+from store.table_queries import TableQueries
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_workspace
 from workbench.lists.conflicts import ConflictRow, ConflictSide
 from workbench.lists.tables import ListQuery, ListTable
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
+from workbench.records.ids import new_id
 from workbench.records.learnings import FeatureLearning, LearningSource
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import to_body
@@ -62,6 +66,14 @@ def conflict(rules: Sequence[Rule], number: int) -> ConflictRow:
     return ConflictRow(f"conflict-{number}", "rule", kind, 0.9, sides[0], sides[1], "Both say it.", (), way)
 
 
+def on_server(opened: OpenedProject, url: str) -> TableQueries:
+    """Return the tables of a project on a server."""
+    from store.postgres.tables import ServerTables
+
+    journals = {"project": opened.journal, "home": opened.home_journal}
+    return ServerTables(url, new_id(), opened.state, journals, opened.clock)
+
+
 def median(call: Callable[[], Any], repeat: int, before: Callable[[], Any] | None = None) -> str:
     """Return the medians of a call's times, wall clock and CPU."""
     wall, used = [], []
@@ -98,12 +110,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=100_000, help="rules (default: 100,000)")
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--server", default="", help="the URL of a PostgreSQL server that has the tables")
     asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch) / "project"
         (root / ".git").mkdir(parents=True)
         os.environ.update(HOME=scratch, WORKBENCH_HOME=str(Path(scratch) / "home"))
         opened = open_workspace(root, Config())
+        if asked.server:
+            vars(opened)["kept_tables"] = on_server(opened, asked.server)
         rule = fill(opened, asked.records)
 
         def edit() -> None:
@@ -117,6 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             *rows(opened.conflicts.listed(), "hlpr tests", "kind:exact of:rule", asked.repeat, edit),
         ]
         print("\n".join(lines))
+        print(opened.kept_tables.degraded)
+        if asked.server:
+            vars(opened)["kept_tables"].remove()
     return 0
 
 

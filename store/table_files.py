@@ -6,9 +6,13 @@ import contextlib
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from store.duck import log_file
 from store.files import translated
+
+SERVER_MARK: Final = "team/tables"
+"""A file that is there while the server of the team has tables of this state directory."""
 
 
 def identity(path: Path) -> object:

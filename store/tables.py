@@ -80,6 +80,8 @@ class Tables:
         self._reading: Connection | None = None
         self.latest_rebuild: TableRebuild | None = None
         """The last rebuild by this process, also while it goes on."""
+        self.degraded = ""
+        """Why another place than the configured one answers, empty if none does."""
 
     def catch_up(self) -> CatchUp:
         """Project what the journals hold beyond the tables. Idempotent; does nothing where nothing is new.
@@ -214,6 +216,16 @@ class Tables:
             return self.path.stat().st_ino
         except FileNotFoundError:
             return None
+
+    @property
+    def on_server(self) -> bool:
+        """Whether a server has them, as far as is known: not where `degraded` says why it has not."""
+        return False
+
+    @property
+    def place(self) -> str:
+        """Where they are, for people."""
+        return str(self.path)
 
     def close(self) -> None:
         """Keep no connection any more, also where a thread still reads; later questions open one each."""

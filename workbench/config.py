@@ -251,11 +251,13 @@ class StoreConfig:
     """The state on disk. `metrics` keeps figures for `workbench stats`.
 
     What was recorded of sessions is kept for `keep_days`, always with 0; of past tasks that plans weigh their
-    words, files and outcome stay. What was curated stays.
+    words, files and outcome stay. What was curated stays. `tables` is where lists and figures are read from:
+    a file, or the server of the project's team, where they are the member's own.
     """
 
     metrics: bool = True
     keep_days: Count = 90
+    tables: Literal["duckdb", "postgres"] = "duckdb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +382,7 @@ USER_ONLY = frozenset(
     models.background models.ranking models.llm models.llm_url plan.ml_mode
     rerank.top rerank.weight rerank.timeout rerank.cross_encoder rerank.intent
     grepai.search grepai.timeout clipboard.mode clipboard.file
-    store.metrics store.keep_days sessions.archive sessions.archive_mb rules.home
+    store.metrics store.keep_days store.tables sessions.archive sessions.archive_mb rules.home
     rules.recheck rules.recheck_top rules.recheck_timeout rules.variant rules.variant_share
     cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
     stash.keep_days stash.max_segments stash.max_tokens stash.collect

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from store.files import STATE, translated
+from store.table_places import remove_server_tables
 from store.team.copying import TeamComparison, compare_teams, copy_team
 from store.team.directory import DirectoryTeam
 from store.team.record import read_machines, read_record, write_record
@@ -190,6 +191,8 @@ class ProjectTeam:
             replicas.save()
             export = self._state / TEAM / _EXPORTS / new_id()
             copied = copy_team(DirectoryTeam(self._state / TEAM), DirectoryTeam(export), progress)
+            if before is not None and before.url != settings.url:
+                remove_server_tables(self._state, self._clock)
             write_settings(self._state, settings)
             done = replicas.exchange(server)
             self._note_success(done)
@@ -198,6 +201,7 @@ class ProjectTeam:
     def leave(self, *, forget: bool) -> None:
         """Have no team any more; `forget` removes what others wrote, too. Raises: StoreError, StoreBusy."""
         with team_lock(self._state, PATIENCE), translated("leaving the team"):
+            remove_server_tables(self._state, self._clock)
             forget_settings(self._state)
             if forget:
                 own = replica_root(self._state, self.machine)

@@ -16,6 +16,7 @@ import store
 from store.journal import FileJournal
 from tests.adapters import ManualClock
 from tests.processes import end
+from tests.store import engines
 
 if TYPE_CHECKING:
     from store.postgres.server import PostgresServer
@@ -24,6 +25,20 @@ if TYPE_CHECKING:
 Process = subprocess.Popen[str]
 
 _ROOT = Path(store.__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tables_server(request: pytest.FixtureRequest) -> None:
+    """Start a server where the tables are to be on one."""
+    if engines.ON_SERVER:
+        engines.urls.append(request.getfixturevalue("postgres").make_database())
+
+
+@pytest.fixture(autouse=True)
+def _closed_tables() -> Iterator[None]:
+    yield
+    for tables in engines.opened:
+        tables.close()
 
 
 @pytest.fixture

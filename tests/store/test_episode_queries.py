@@ -19,8 +19,8 @@ from store.table_queries import (
     SELECT_COMPLETENESS,
     completeness,
 )
-from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.store.engines import open_tables
 from workbench.lists.filters import parse
 from workbench.lists.sessions import SESSIONS
 from workbench.lists.tables import ListQuery
@@ -117,7 +117,7 @@ def test_the_tables_say_what_the_fold_says(
 def test_a_quiet_session_counts_as_ended(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
     """What was not heard of since the time given is over, though the journal does not say so yet."""
     journal.append_all(STREAM, [told("episode.started", "a"), told("episode.event", "a")], by="cli")
-    tables = Tables(tmp_path, {"project": journal}, clock)
+    tables = open_tables(tmp_path, {"project": journal}, clock)
 
     assert completeness(tables, quiet_since=2) == Completeness(0, 0, 0, 1)
     assert completeness(tables, quiet_since=3) == Completeness(1, 0, 0, 0)
@@ -141,7 +141,7 @@ def test_the_past_of_a_file(journal: FileJournal, tmp_path: Path, clock: ManualC
         imported("four", 4, "b.py", "src/A.py"),
     ]
     journal.append_all(STREAM, drafts, by="cli")
-    tables = Tables(tmp_path, {"project": journal}, clock)
+    tables = open_tables(tmp_path, {"project": journal}, clock)
 
     def touching(text: str) -> list[str]:
         query = ListQuery(parse(f"file:{text}", SESSIONS.fields))
@@ -184,7 +184,7 @@ def test_a_files_past_says_why(tmp_path: Path, journal: FileJournal, clock: Manu
     ]
     feedback = told("feedback.given", "other", outcome="failed", rationale="it logs everybody out")
     journal.append_all(STREAM, [*drafts, feedback], by="import:git")
-    tables = Tables(tmp_path, {"project": journal}, clock)
+    tables = open_tables(tmp_path, {"project": journal}, clock)
 
     found = file_history(tables, "a.py", AskedTask("f2", ("#12",)), most=3, limit=9)
     assert [(one.session_id, one.related, one.issues, one.commit_sha) for one in found.sessions] == [

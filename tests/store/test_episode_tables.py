@@ -10,6 +10,7 @@ import pytest
 from store.journal import FileJournal
 from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.store.engines import open_tables
 
 HALF = 180 * 86_400
 
@@ -17,7 +18,7 @@ HALF = 180 * 86_400
 @pytest.fixture
 def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Tables:
     """The tables of `journal`."""
-    return Tables(tmp_path, {"project": journal}, clock)
+    return open_tables(tmp_path, {"project": journal}, clock)
 
 
 def start(session: str = "s", **fields: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from store.journal import FileJournal
 from store.lists.conflicts import ConflictTable
 from store.lists.learnings import learning_list
-from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.store.engines import open_tables
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
 from workbench.lists.conflicts import CONFLICTS, ConflictOverlay
@@ -42,7 +42,7 @@ class Place:
             "project": FileJournal(root, self.clock),
             "home": FileJournal(root / "home", self.clock),
         }
-        self.tables = Tables(root, self.journals, self.clock)
+        self.tables = open_tables(root, self.journals, self.clock)
         self.store = LearningStore(
             project_id="p",
             journal=self.journals["project"],

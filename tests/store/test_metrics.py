@@ -9,8 +9,8 @@ import pytest
 from store.journal import FileJournal, segments
 from store.journal_files import Rotation
 from store.metrics import LOCK, LOCKS, lock_waits, measurements, operation_stats, record_call
-from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.store.engines import open_tables
 
 
 def test_figures_of_an_operation(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
@@ -29,7 +29,7 @@ def test_figures_of_an_operation(journal: FileJournal, tmp_path: Path, clock: Ma
         )
     record_call(journal, "index", 5.0, by="hook")
 
-    index, plan = operation_stats(Tables(tmp_path, {"project": journal}, clock))
+    index, plan = operation_stats(open_tables(tmp_path, {"project": journal}, clock))
 
     assert (plan.operation, plan.count, plan.failed) == ("plan", 100, 1)
     assert (plan.p50, plan.p95, plan.p99) == pytest.approx((50.5, 95.05, 99.01))
@@ -50,7 +50,7 @@ def test_shares_of_reranked_plans_and_of_those_without_a_model(
     record_call(journal, "plan", 90.0, by="cli", stages=asked, degraded=["reranking", "embeddings"])
     record_call(journal, "plan", 9.0, by="cli", stages={"rank": 3.0}, degraded=["history"])
     record_call(journal, "plan", 9.0, by="cli")
-    [plan] = operation_stats(Tables(tmp_path, {"project": journal}, clock))
+    [plan] = operation_stats(open_tables(tmp_path, {"project": journal}, clock))
     assert (plan.rerank_rate, plan.model_fallback_rate, plan.fallback_rate) == (0.5, 0.25, 0.5)
 
 
@@ -60,7 +60,7 @@ def test_figures_since_a_time(journal: FileJournal, tmp_path: Path, clock: Manua
     clock.advance(3600)
     record_call(journal, "plan", 1.0, by="cli")
 
-    [recent] = operation_stats(Tables(tmp_path, {"project": journal}, clock), since=clock.now() - 60)
+    [recent] = operation_stats(open_tables(tmp_path, {"project": journal}, clock), since=clock.now() - 60)
 
     assert (recent.count, recent.p99) == (1, 1.0)
 
@@ -77,7 +77,7 @@ def test_measurements_over_time(journal: FileJournal, tmp_path: Path, clock: Man
         clock.advance(60)
 
     found = measurements(
-        Tables(tmp_path, {"project": journal}, clock),
+        open_tables(tmp_path, {"project": journal}, clock),
         since=start,
         until=clock.now(),
         step=60,
@@ -98,7 +98,7 @@ def test_measurements_over_time(journal: FileJournal, tmp_path: Path, clock: Man
 
 def test_nothing_measured_is_nothing(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
     """Without a measurement there are no figures and no last call."""
-    found = measurements(Tables(tmp_path, {"project": journal}, clock), since=0, until=1, step=1)
+    found = measurements(open_tables(tmp_path, {"project": journal}, clock), since=0, until=1, step=1)
 
     assert (found.totals.calls, found.totals.last, found.operations, found.slowest) == (0, None, (), ())
 
@@ -106,7 +106,7 @@ def test_nothing_measured_is_nothing(journal: FileJournal, tmp_path: Path, clock
 def test_waits_for_locks_are_counted_together_and_by_lock(tmp_path: Path, clock: ManualClock) -> None:
     """Waits of all calls together, by lock and by operation; stages leave out what is one lock's."""
     journal = FileJournal(tmp_path, clock)
-    tables = Tables(tmp_path, {"project": journal}, clock)
+    tables = open_tables(tmp_path, {"project": journal}, clock)
     assert not lock_waits(tables)
     for _ in range(3):
         record_call(journal, "plan", 9.0, by="cli", stages={"rank": 1.0})
@@ -124,7 +124,7 @@ def test_waits_for_locks_are_counted_together_and_by_lock(tmp_path: Path, clock:
 def test_tables_follow_a_rotated_stream(tmp_path: Path, clock: ManualClock) -> None:
     """When measurements are forgotten the tables forget them too, and equal a rebuild at every step."""
     journal = FileJournal(tmp_path, clock, rotated={"metrics": Rotation(max_bytes=3_000, keep=1)})
-    tables = Tables(tmp_path, {"project": journal}, clock)
+    tables = open_tables(tmp_path, {"project": journal}, clock)
     for n in range(60):
         record_call(journal, "plan", float(n), by="hook")
         if n % 7 == 0:

@@ -18,8 +18,8 @@ from store.journal import FileJournal
 from store.lists.rules import rule_list
 from store.projector import project
 from store.table_digests import digests
-from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.store.engines import open_tables
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
 from workbench.lists.tables import ListQuery
@@ -43,7 +43,7 @@ class Desk:
         self.clock = ManualClock()
         self.journal, self.home = FileJournal(root, self.clock), FileJournal(root / "home", self.clock)
         self.journals = {"project": self.journal, "home": self.home}
-        self.tables = Tables(root, self.journals, self.clock)
+        self.tables = open_tables(root, self.journals, self.clock)
         self.store = RuleStore(
             root=root,
             project_id="p",

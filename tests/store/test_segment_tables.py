@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from store.journal import FileJournal
 from store.lists.segments import referring_segments, segment_list, segment_texts, session_segments
-from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.store.engines import open_tables
 from workbench.errors import UsageError
 from workbench.lists.segments import PREVIEW, SEGMENTS, SegmentRow
 from workbench.lists.tables import ListQuery, ValueCount
@@ -31,7 +31,7 @@ class Place:
         self.root = root
         self.clock = ManualClock()
         self.journals = {name: FileJournal(root / name, self.clock) for name in ("project", "home")}
-        self.tables = Tables(root / "project", self.journals, self.clock)
+        self.tables = open_tables(root / "project", self.journals, self.clock)
         self.list = segment_list(self.tables, self.clock)
         store = StashStore(
             project_id="p",

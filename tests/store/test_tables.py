@@ -36,6 +36,7 @@ from store.tables import Tables
 from tests.adapters import ManualClock
 from tests.conftest import Connections
 from tests.processes import running
+from tests.store.engines import of_the_file, open_tables
 from workbench.errors import StoreBusy, StoreError
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -45,7 +46,7 @@ Outputs = Callable[[list[subprocess.Popen[str]]], list[str]]
 @pytest.fixture
 def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Tables:
     """The tables of `journal`."""
-    return Tables(tmp_path, {"project": journal}, clock)
+    return open_tables(tmp_path, {"project": journal}, clock)
 
 
 def episode(number: int, **fields: Any) -> dict[str, Any]:
@@ -291,6 +292,7 @@ def test_rounds_make_no_difference(
     assert tables.digest() == before
 
 
+@of_the_file
 def test_who_else_has_the_database_open_is_named(tables: Tables, journal: FileJournal) -> None:
     """A program of somebody's own that has the file open is named, with its process; nothing is set aside."""
     put(journal, episode(1))
@@ -314,6 +316,7 @@ def test_several_questions_can_be_of_one_state(journal: FileJournal, tables: Tab
     assert tables.query("SELECT count(*) FROM episodes") == [(2,)]
 
 
+@of_the_file
 def test_a_rebuild_keeps_nobody_from_reading_and_writing(
     journal: FileJournal, tmp_path: Path, clock: ManualClock, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,6 +341,7 @@ def test_a_rebuild_keeps_nobody_from_reading_and_writing(
     assert [one.query("SELECT count(*) FROM episodes") for one in (tables, other)] == [[(2,)], [(2,)]]
 
 
+@of_the_file
 @pytest.mark.parametrize("over", [True, False])
 def test_what_was_purged_during_a_rebuild_is_not_in_its_tables(
     journal: FileJournal, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch, over: bool
@@ -375,10 +379,11 @@ def test_catching_up_again_does_nothing(
     before = tables.digest()
 
     assert tables.catch_up().entries == 0
-    assert Tables(tmp_path, {"project": journal}, clock).catch_up().entries == 0
+    assert open_tables(tmp_path, {"project": journal}, clock).catch_up().entries == 0
     assert tables.digest() == before
 
 
+@of_the_file
 def test_what_another_projected_is_read_beside_readers(
     journal: FileJournal, tmp_path: Path, clock: ManualClock, tables: Tables
 ) -> None:
@@ -395,6 +400,7 @@ def test_what_another_projected_is_read_beside_readers(
     assert other.query("SELECT session_id FROM episodes ORDER BY 1") == [("git:1",), ("git:2",)]
 
 
+@of_the_file
 def test_one_round_serves_who_waits_for_it(
     journal: FileJournal, tmp_path: Path, clock: ManualClock, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -534,7 +540,7 @@ def test_no_body_stops_the_projection(
 def test_rules_are_what_was_put_last(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
     """A rule has its newest form, a removed one is gone, and the user's own rules are told apart."""
     home = FileJournal(tmp_path / "home", clock)
-    tables = Tables(tmp_path, {"project": journal, "home": home}, clock)
+    tables = open_tables(tmp_path, {"project": journal, "home": home}, clock)
     rule = {
         "id": "a",
         "name": "n",
@@ -627,6 +633,7 @@ def test_artifacts_follow_the_index_file_by_file(tables: Tables) -> None:
     assert tables.query("SELECT count(*) FROM artifacts") == [(0,)]
 
 
+@of_the_file
 @pytest.mark.parametrize("damage", ["empty", "garbage", "part", "header", "directory"])
 def test_a_damaged_file_is_set_aside(
     journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock, damage: str
@@ -648,7 +655,7 @@ def test_a_damaged_file_is_set_aside(
     else:
         tables.path.write_bytes(broken[damage])
 
-    again = Tables(tmp_path, {"project": journal}, clock)
+    again = open_tables(tmp_path, {"project": journal}, clock)
     report = again.catch_up()
 
     assert "damaged" in report.rebuilt
@@ -660,6 +667,7 @@ def test_a_damaged_file_is_set_aside(
     assert again.digest() == before
 
 
+@of_the_file
 def test_damage_found_while_reading_is_repaired(
     journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock
 ) -> None:
@@ -675,6 +683,7 @@ def test_damage_found_while_reading_is_repaired(
     ]
 
 
+@of_the_file
 def test_a_deleted_file_is_made_again(journal: FileJournal, tables: Tables) -> None:
     """Deleting the database loses nothing."""
     put(journal, episode(1))
@@ -716,6 +725,7 @@ def test_a_journal_that_was_cut_and_has_grown_since_leads_to_a_rebuild(
     assert found == [("git:1",), ("git:33",), ("git:4",), ("git:5",)]
 
 
+@of_the_file
 def test_another_programs_schema_leads_to_a_rebuild(
     journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock
 ) -> None:
@@ -725,12 +735,13 @@ def test_another_programs_schema_leads_to_a_rebuild(
     with KeptConnection(tmp_path / "spill").attached(tables.path) as connection:
         connection.execute("INSERT INTO schema_migrations VALUES (99, 'future', 'x')")
 
-    again = Tables(tmp_path, {"project": journal}, clock)
+    again = open_tables(tmp_path, {"project": journal}, clock)
 
     assert "another version" in again.catch_up().rebuilt
     assert again.digest() == before
 
 
+@of_the_file
 def test_tables_are_looked_at_no_more_than_needed(
     journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -743,7 +754,7 @@ def test_tables_are_looked_at_no_more_than_needed(
         return attached(kept, path, how=how)
 
     monkeypatch.setattr(KeptConnection, "attached", noted)
-    other = Tables(tmp_path, {"project": journal}, clock)
+    other = open_tables(tmp_path, {"project": journal}, clock)
     count = "SELECT count(*) FROM episodes"
     put(journal, episode(1))
     assert tables.query(count) == [(1,)]
@@ -773,6 +784,7 @@ def test_questions_inside_a_question_are_of_its_state(journal: FileJournal, tabl
     assert tables.query(count) == [(2,)]
 
 
+@of_the_file
 def test_small_changes_are_logged_and_not_for_ever(journal: FileJournal, tables: Tables) -> None:
     """An entry is in the log alone; a longer log than readers should replay is written to the file."""
     put(journal, *(episode(number) for number in range(200)))
@@ -791,6 +803,7 @@ def test_small_changes_are_logged_and_not_for_ever(journal: FileJournal, tables:
     assert tables.query("SELECT count(*) FROM episodes") == [(220,)]
 
 
+@of_the_file
 def test_closed_tables_answer_and_keep_no_connection(
     journal: FileJournal, tables: Tables, connections: Connections
 ) -> None:
@@ -807,6 +820,7 @@ def test_closed_tables_answer_and_keep_no_connection(
     assert connections.alive == 0
 
 
+@of_the_file
 def test_an_impossible_query_is_an_error_and_no_damage(journal: FileJournal, tables: Tables) -> None:
     """A mistake in a statement does not cost the tables."""
     put(journal, episode(1))

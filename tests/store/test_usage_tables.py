@@ -10,6 +10,7 @@ import pytest
 from store.journal import FileJournal
 from store.table_queries import TableQueries
 from tests.adapters import ManualClock
+from tests.store.engines import open_tables
 from workbench.records.usage import FileTouch, UsageRecords
 
 START = 1_700_000_000
@@ -18,7 +19,7 @@ START = 1_700_000_000
 @pytest.fixture
 def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> TableQueries:
     """The tables of a journal."""
-    return TableQueries(tmp_path, {"project": journal}, clock)
+    return open_tables(tmp_path, {"project": journal}, clock)
 
 
 def give(journal: FileJournal, session: str, *files: str, **more: Any) -> None:

@@ -20,8 +20,8 @@ from store.journal import FileJournal
 from store.lists import patterns
 from store.lists.rules import rule_list
 from store.lists.sql_list import SqlList
-from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.store.engines import open_tables
 from workbench.errors import UsageError
 from workbench.lists.filters import parse
 from workbench.lists.rules import FIELDS, RULES
@@ -256,7 +256,7 @@ class Shelf:
     def __init__(self, root: Path) -> None:
         clock = ManualClock()
         self.journals = {"project": FileJournal(root, clock), "home": FileJournal(root / "home", clock)}
-        self.tables = Tables(root, self.journals, clock)
+        self.tables = open_tables(root, self.journals, clock)
         self.list: SqlList[Rule] = rule_list(self.tables, "p", home=True)
 
     def put(self, *found: Rule) -> None:

@@ -16,6 +16,7 @@ from store.journal import FileJournal
 from store.lists.sessions import SessionList, session_family
 from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.store.engines import open_tables
 from workbench.lists.filters import parse
 from workbench.lists.sessions import SESSIONS, moment, resolve_since
 from workbench.lists.tables import ListQuery
@@ -86,7 +87,7 @@ PAST = (
 def tables_of_the_past(journal: FileJournal, root: Path, clock: ManualClock) -> Iterator[Tables]:
     """Make the tables of four sessions: a live one, one of Codex, a commit, and one that nobody ended."""
     journal.append_all("sessions", PAST, by="cli")
-    found = Tables(root, {"project": journal}, clock)
+    found = open_tables(root, {"project": journal}, clock)
     yield found
     found.close()
 

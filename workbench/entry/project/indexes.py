@@ -27,11 +27,20 @@ if TYPE_CHECKING:
 class ProjectTables(ProjectJournals):
     """A project whose lists can be read."""
 
-    def open_tables(self) -> TableQueries:
-        """Return the tables of the project's and of the user's own journals."""
-        from store.table_queries import TableQueries
+    def open_tables(self, setting: str = "") -> TableQueries:
+        """Return the tables of the project's and of the user's own journals, where `store.tables` has them.
 
-        return TableQueries(self.state, self.journals, self.clock)
+        They are elsewhere if a `setting` is given.
+        """
+        from store.table_places import open_tables
+
+        return open_tables(setting or self.config.store.tables, self.state, self.journals, self.clock)
+
+    def remove_server_tables(self) -> str:
+        """Drop what the team's server has of the tables; return what kept that from being done, or ""."""
+        from store.table_places import remove_server_tables
+
+        return remove_server_tables(self.state, self.clock)
 
     def table_file(self) -> TableFile | None:
         """Return how the file of the tables is without opening it, None before the first. Raises: OSError."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -182,8 +182,10 @@ class OpenedProject(ProjectIndexes):
         """Open a copy of the tables for statements of a person's own. Raises: StoreError."""
         from store.sandbox import sandbox
 
-        with self.tables() as tables, sandbox(tables, seconds=seconds, output=output) as found:
-            yield found
+        with closing(self.open_tables("duckdb")) as tables:  # statements are DuckDB's, and read a copy
+            self._follow_index(tables)
+            with sandbox(tables, seconds=seconds, output=output) as found:
+                yield found
 
     def _follow_index(self, tables: TableQueries) -> None:
         """Bring the tables of the project index up to date with the index of the last plan."""

@@ -112,6 +112,8 @@ def rebuild_tables(project: OpenedProject) -> tuple[dict[str, str], dict[str, st
 
     Raises: StoreError, StoreBusy.
     """
+    if project.config.store.tables == "duckdb":
+        project.remove_server_tables()  # of former settings, if there are any
     tables = project.open_tables()
     try:
         before = tables.digest()

@@ -222,7 +222,7 @@ def _sessions(project: OpenedProject) -> Iterator[DoctorFinding]:
 
 def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     tables = project.open_tables()
-    if not tables.path.exists():
+    if tables.file() is None:
         return ok("tables", "none yet: `workbench stats` makes them")
     try:
         report = tables.catch_up()
@@ -239,10 +239,13 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
         where = f"{first.origin} {first.stream}.jsonl, byte {first.offset}, {visible_line(first.kind)}"
         text = f"{count:,} journal entries are left out, the first: {where}: {visible_line(first.reason)}"
         findings.append(DoctorFinding("tables", State.NOTE, text, "They are in the table `rejected`."))
-    size = f"{(file.bytes if file else 0) / 1e6:,.1f} MB"
+    if tables.degraded:
+        text = f"they are in a file, as the server of the team does not have them: {tables.degraded}"
+        findings.append(DoctorFinding("tables", State.NOTE, text, "Lists are as they would be there."))
+    size = "" if tables.on_server else f"{(file.bytes if file else 0) / 1e6:,.1f} MB, "
     were = f", {counted(report.entries, 'entry', 'entries')} behind until now" if report.entries else ""
     known = f"{counted(found.entries, 'entry', 'entries')} of {counted(found.streams, 'stream')}"
-    findings.append(DoctorFinding("tables", State.OK, f"{tables.path}: {size}, {known}{were}"))
+    findings.append(DoctorFinding("tables", State.OK, f"{tables.place}: {size}{known}{were}"))
     if found.unknown:
         text = f"{counted(found.unknown, 'entry', 'entries')} of kinds that this program does not know"
         step = "Update this program, which leaves them alone: a later version recorded them."

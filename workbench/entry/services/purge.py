@@ -150,6 +150,7 @@ def purge_project(project: OpenedProject, *, dry: bool) -> PurgeReport:
     purge = _Purge(f"project {project.project_id}", entry, lambda line: line, lambda copy, content: content)
     home = rewrite_journals(project.home, purge.entry, purge.other, dry=dry)
     size = sum(1 for path in project.state.rglob("*") if path.is_file())
+    kept = "" if dry else project.remove_server_tables()
     if not dry:
         try:
             for path in (path for place in state_places(project) for path in place.iterdir()):
@@ -161,7 +162,7 @@ def purge_project(project: OpenedProject, *, dry: bool) -> PurgeReport:
             raise StoreError(
                 f"removing {project.state} failed: {error}", hint="Run it again when that is mended."
             ) from error
-    return PurgeReport(purge.what, home, 0, 0, size)
+    return PurgeReport(purge.what, home, 0, 0, size, notes=(kept,) if kept else ())
 
 
 def _run(project: OpenedProject, purge: _Purge, *, dry: bool) -> PurgeReport:
@@ -185,8 +186,9 @@ def _run(project: OpenedProject, purge: _Purge, *, dry: bool) -> PurgeReport:
         remove_projections(root)
     if own_machine(project.state):
         ProjectTeam(project).forget_copies()
+    kept = project.remove_server_tables()
     left = remains(roots, purge.needles) if purge.needles else []
-    return replace(report, remaining=tuple(map(str, left)))
+    return replace(report, remaining=tuple(map(str, left)), notes=(*report.notes, *([kept] if kept else [])))
 
 
 def _peers_with(project: OpenedProject, needles: tuple[bytes, ...]) -> Iterator[str]:

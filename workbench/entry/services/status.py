@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any, Final
 
 from workbench.entry.project import OpenedProject
@@ -27,6 +28,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
     scanned: Mapping[str, Any] = workspace.scan_report
     unembedded = known_past(planner.embedder, stored.past.heads if stored.past else ()).missing
     segments, segment_models = _stash(project)
+    not_on_server = _why_not_on_server(project)
     return ProjectStatus(
         root=str(project.root),
         repository=repository is not None,
@@ -55,15 +57,25 @@ def project_status(project: OpenedProject) -> ProjectStatus:
         ranking_model=used_ranking(project),
         embedding_model=None if planner.embedder is None else planner.embedder.model,
         tokenizer=planner.counter.name,
-        degraded=missing_parts(workspace, planner),
+        degraded=(*missing_parts(workspace, planner), *(["tables"] if not_on_server else [])),
         notes=(
             *workspace.adapters.notes,
             *([planner.embedder_note] if planner.embedder_note else []),
             *([f"past tasks are not compared by meaning: {unembedded}"] if unembedded else []),
+            *([f"lists are read from a file: {not_on_server}"] if not_on_server else []),
             *scanned.get("notes", ()),
             *stored.notes,
         ),
     )
+
+
+def _why_not_on_server(project: OpenedProject) -> str:
+    """Return why the tables are in a file where the settings have them on a server, empty if they are not."""
+    if project.config.store.tables == "duckdb":
+        return ""
+    with closing(project.open_tables()) as tables:
+        tables.file()
+        return tables.degraded
 
 
 def used_ranking(project: OpenedProject) -> str:

@@ -1,0 +1,21 @@
+-- What questions look rows up by. The file of DuckDB is scanned instead, which takes it as little.
+CREATE INDEX ON rules (number);
+CREATE INDEX ON rules (id);
+CREATE INDEX ON learnings (number);
+CREATE INDEX ON segments (number);
+CREATE INDEX ON segments (segment_id);
+CREATE INDEX ON segments (session_id);
+CREATE INDEX ON segment_references (segment_id);
+CREATE INDEX ON segment_references (referenced_id);
+CREATE INDEX ON segment_uses (segment_id);
+CREATE INDEX ON episode_sources (number);
+CREATE INDEX ON session_counts (session_id);
+CREATE INDEX ON episode_events (file_path);
+CREATE INDEX ON causal_links (session_id);
+CREATE INDEX ON causal_links (change_path);
+CREATE INDEX ON rule_usage (rule_id);
+CREATE INDEX ON learning_events (learning_id);
+CREATE INDEX ON corrections ("key");
+CREATE INDEX ON corrections (learning_id);
+CREATE INDEX ON metrics ("at");
+CREATE INDEX ON symbols (path);
