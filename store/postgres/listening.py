@@ -23,6 +23,7 @@ NOTIFY: Final = "SELECT pg_notify(%s, %s)"
 
 _POLL: Final = 1.0  # seconds between looks where nothing is announced
 _REST: Final = 30.0  # where it is: a writer may end between its commit and the announcement
+_MOMENT: Final = 0.25
 _TRIAL: Final = "?"  # begins what is announced to find out whether it arrives
 
 
@@ -82,6 +83,7 @@ class Listener:
             while (left := until - time.monotonic()) > 0:
                 due = self._looked_at + self._interval - time.monotonic()
                 if self._hears(min(left, max(due, 0)), lambda text: text[:1] != _TRIAL and text != machine):
+                    self._gather()
                     return True
                 if due <= left and self._sees():
                     return True
@@ -131,6 +133,13 @@ class Listener:
                     return True
                 if not heard:
                     return False
+
+    def _gather(self) -> None:
+        """Take what is announced in the next moment, too: of many who write each look has the most."""
+        assert self._connection is not None
+        with self._connections.explained():
+            for _ in self._connection.notifies(timeout=_MOMENT):
+                pass
 
     def _sees(self) -> bool:
         former, self._seen = self._seen, self._look()

@@ -5,6 +5,7 @@ How lines are read and written is in `store.postgres.streams`; here is who may, 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,7 @@ AHEAD: Final = 600
 """Seconds that the id of an entry may be in the server's future: ids order what several machines wrote."""
 
 _WHOLE: Final = 600.0  # seconds that replacing a stream may take
+_SEEN: Final = 60.0  # seconds between two notes of when a machine was seen
 _NAME: Final = 100  # characters of a machine's name
 
 SELECT_MEMBER: Final = """
@@ -81,6 +83,7 @@ class PostgresServer:
         self._project = project
         self._member = member
         self._machine = ""
+        self._registered = ("", "", 0.0)
         self._listener = Listener(connections, project, self._changes)
 
     @property
@@ -89,9 +92,14 @@ class PostgresServer:
         return self._member
 
     def register(self, machine: str, name: str) -> None:
-        """Make a machine known as the member's, and be the one that appends to its streams from now on."""
+        """Make a machine known as the member's, and be the one that appends to its streams from now on.
+
+        When it was last seen is written down once a minute.
+        """
         if not is_id(machine):
             raise TeamError(f"{machine[:_NAME]!r} is not the id of a machine", hint="Remove .workbench/team.")
+        if (machine, name) == self._registered[:2] and time.monotonic() - self._registered[2] < _SEEN:
+            return
         with self._connections.use() as connection:
             try:
                 found = connection.execute(
@@ -106,6 +114,7 @@ class PostgresServer:
                     hint="In a copy of someone else's project directory, remove .workbench/team.",
                 )
         self._machine = machine
+        self._registered = (machine, name, time.monotonic())
 
     def machines(self) -> Sequence[TeamMachine]:
         """Return the machines of the project, sorted by id."""

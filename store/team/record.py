@@ -6,6 +6,7 @@ and the server say the same, in more time.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ from workbench.records.ids import is_id
 _FILE: Final = "replicas.json"
 _FORMER: Final = "former.json"
 _MACHINES: Final = "machines.json"
+_OLD: Final = 60.0  # seconds
 
 
 class ReplicaFile(msgspec.Struct, frozen=True):
@@ -93,6 +95,13 @@ def read_machines(root: Path) -> list[TeamMachine]:
         rows = decode_json(read_state(root / _MACHINES), list[tuple[str, str, str, str]])
         return [TeamMachine(*row) for row in rows if is_id(row[0])]
     return []
+
+
+def are_old(root: Path) -> bool:
+    """Whether the machines that a directory of replicas names were not asked for within a minute."""
+    with suppress(OSError):
+        return not 0 <= time.time() - (root / _MACHINES).stat().st_mtime < _OLD
+    return True
 
 
 def write_machines(root: Path, machines: Iterable[TeamMachine]) -> None:

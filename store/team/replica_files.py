@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -27,16 +28,17 @@ def check_file(path: Path, known: ReplicaFile) -> ReplicaFile | None:
 
     What a killed writer added is cut off; a file that was touched is read. Raises: JournalError.
     """
+    with suppress(OSError):
+        found = os.lstat(path)
+        if (found.st_size, found.st_mtime_ns, found.st_ino) == (known.size, known.written, known.inode):
+            return known
     with translated(f"reading {path}", JournalError):
         try:
             descriptor = open_state(path, os.O_RDWR | BINARY)
         except FileNotFoundError:
             return None if known.size else known
         with os.fdopen(descriptor, "r+b") as file:
-            found = os.fstat(file.fileno())
-            if (found.st_size, found.st_mtime_ns, found.st_ino) == (known.size, known.written, known.inode):
-                return known
-            if found.st_size > known.size:
+            if os.fstat(file.fileno()).st_size > known.size:
                 file.truncate(known.size)
             if prefix_crc(file, known.size) != known.crc:
                 return None

@@ -8,7 +8,7 @@ are. A process that ends anywhere leaves files that the next one goes on with.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import field
@@ -25,6 +25,7 @@ from store.team.record import (
     Outbox,
     ReplicaFile,
     ReplicaRecord,
+    are_old,
     read_former,
     read_machines,
     read_record,
@@ -42,7 +43,7 @@ from store.team.replicas import (
     raise_floor,
     replica_root,
 )
-from store.team.server import MOST, MachineTaken, StreamHead, StreamKey, TeamMachine, TeamServer
+from store.team.server import MOST, MachineTaken, StreamHead, StreamKey, TeamServer
 from workbench.errors import ServerUnreachable, TeamError
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import is_id
@@ -127,17 +128,22 @@ class TeamReplicas:
             raise
         except TeamError as error:
             refused = error  # what others wrote is received all the same
-        self._know(server.machines())
-        self._receive(server, heads, done)
-        self.save()
+        self._know(server, heads)
+        try:
+            self._receive(server, heads, done)
+        finally:
+            self.save()
         if refused is not None:
             raise refused
         return done
 
-    def _know(self, machines: Sequence[TeamMachine]) -> None:
-        if list(machines) != self.machines:
-            self.machines = list(machines)
-            write_machines(self._state / TEAM, machines)
+    def _know(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead]) -> None:
+        """Keep who the machines are: asked where one has joined, and now and then for when they were seen."""
+        known = {one.id for one in self.machines}
+        if known.issuperset(machine for machine, _ in heads) and not are_old(self._state / TEAM):
+            return
+        self.machines = list(server.machines())
+        write_machines(self._state / TEAM, self.machines)
 
     def _own_streams(self) -> OwnStreams:
         after: dict[str, str] = {}
@@ -258,7 +264,8 @@ class TeamReplicas:
         known, path = self._kept(key), stream_path(replica_root(self._state, machine), stream)
         kept = check_file(path, known)
         if kept is not None and kept.mark == head.mark:
-            self._keep(key, kept)
+            if kept is not known:
+                self._keep(key, kept)
             return
         if kept is not None and not kept.size:
             kept = ReplicaFile(head.generation)
@@ -276,6 +283,8 @@ class TeamReplicas:
                 kept = extend_file(path, kept, lines)
                 self._split_former(key, path)
                 self._keep(key, kept)
+                if kept.size < head.size:
+                    self.save()  # of a long one the next process goes on from here
                 done.received += lines.count(b"\n")
                 yield kept.size - start
             if kept.mark == head.mark:
@@ -304,7 +313,6 @@ class TeamReplicas:
             **self.record.peers,
             key[0]: {**self.record.peers.get(key[0], {}), key[1]: kept},
         }
-        self.save()
 
     def _split_former(self, key: StreamKey, path: Path) -> None:
         """Write what others wrote under an id that this machine had, without what is in its own journals."""

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 SWITCH: Final = "WORKBENCH_TEAM"
 _POLL: Final = 0.25
 """Seconds between two looks of a long-lived face at the own journals; their files are looked at."""
-_LISTEN: Final = 0.5
+_LISTEN: Final = 0.2
 """Seconds of waiting for others between them."""
 _RETRY: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds until a server that did not answer is asked again by a long-lived face."""
