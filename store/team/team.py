@@ -29,7 +29,7 @@ from store.team.settings import (
     write_settings,
 )
 from store.team.sync import Exchange, Progress, TeamReplicas, team_lock
-from workbench.errors import StoreError, UsageError
+from workbench.errors import StoreError, UsageError, WorkbenchError
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
 
@@ -60,7 +60,7 @@ def require_url(url: str) -> None:
     """Raise UsageError for what is not the address of a server."""
     if not is_url(url):
         raise UsageError(
-            f"{mask_url(url)} is not the address of a team's server",
+            f"{mask_url(url)!r} is not the address of a team's server",
             hint="It is a URL: postgresql://member@host/database.",
         )
 
@@ -138,7 +138,11 @@ class ProjectTeam:
             self._note_success(done)
         return done
 
-    def note_fault(self, error: StoreError) -> None:
+    def load(self) -> None:
+        """Import what asking the server takes, so that it does not count as waiting. Raises: ConfigError."""
+        import store.postgres.server as _server  # noqa: F401 - for its effect
+
+    def note_fault(self, error: WorkbenchError) -> None:
         """Keep that the server could not be asked, or refused."""
         look, now = self.look, self._clock.now()
         if look.fault != error.message or now - look.failed_at > _SAME:

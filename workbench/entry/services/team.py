@@ -30,7 +30,15 @@ from workbench.entry.project import (
     remove_team_member,
     team_members,
 )
-from workbench.errors import GitError, ServerUnreachable, StoreBusy, StoreError, TeamError, UsageError
+from workbench.errors import (
+    GitError,
+    ServerUnreachable,
+    StoreBusy,
+    StoreError,
+    TeamError,
+    UsageError,
+    WorkbenchError,
+)
 from workbench.records.answers.team import (
     MachineState,
     MemberState,
@@ -286,14 +294,16 @@ def exchange_briefly(root: Path) -> Sequence[str]:
                 found.extend(team.sync(0, server=server).notes)
         except StoreBusy:
             return  # another process of this machine sends and receives
-        except StoreError as error:
+        except WorkbenchError as error:
             _note_fault(team, error, found)
 
     try:
         if team.is_resting() or not team.has_news():
             return ()
-    except StoreError as error:
-        return (error.message,)
+        team.load()
+    except WorkbenchError as error:
+        _note_fault(team, error, found)
+        return tuple(found)
     thread = threading.Thread(target=exchange, name="team", daemon=True)
     thread.start()
     thread.join(_BRIEFLY)
@@ -303,10 +313,10 @@ def exchange_briefly(root: Path) -> Sequence[str]:
     return tuple(found)
 
 
-def _note_fault(team: ProjectTeam, error: StoreError, found: list[str]) -> None:
+def _note_fault(team: ProjectTeam, error: WorkbenchError, found: list[str]) -> None:
     """Keep what was wrong, and report it unless it was already."""
     if team.look.fault != error.message:
-        found.append(f"{error.message} {error.hint}" if error.hint else error.message)
+        found.append(". ".join(filter(None, (error.message, error.hint))))
     with suppress(StoreError):
         team.note_fault(error)
 
@@ -344,7 +354,7 @@ class TeamListener:
                         waits = iter(_RETRY)
                 return
             except UsageError:
-                return  # the team was left
+                return  # the team was left, or its server cannot be asked without what is to be installed
             except StoreBusy:
                 self._stop.wait(_POLL)
             except StoreError as error:
