@@ -32,6 +32,7 @@ class Team:
         self.execute(f"CREATE ROLE {owner} LOGIN CREATEROLE PASSWORD 'secret'", admin)
         self.execute(f"ALTER DATABASE {self.database} OWNER TO {owner}", admin)
         self.execute(f"REVOKE CONNECT ON DATABASE {self.database} FROM PUBLIC", admin)
+        self.execute("CREATE EXTENSION vector", admin)
         self.owner_url = server.url(self.database, owner, "secret")
         self.owner = Connections(self.owner_url)
         migrate(self.owner)

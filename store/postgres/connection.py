@@ -11,7 +11,6 @@ import contextlib
 import ipaddress
 import os
 import re
-import select
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -100,7 +99,7 @@ def parse_url(url: str) -> Parameters:
             hint="Write postgresql://user:password@host:5432/database; percent-encode other characters than "
             "letters and digits.",
         )
-    if not given.get("host") and not given.get("hostaddr") and not given.get("service"):
+    if not given.get("host") and not given.get("hostaddr"):
         raise ConfigError(
             "the URL names no host",
             hint="Write postgresql://user@host/database, or ?host=/directory/of/socket.",
@@ -112,13 +111,15 @@ def parse_url(url: str) -> Parameters:
                 f"sslmode={mode} sends everything in the clear where the server has no TLS",
                 hint=f"Write sslmode={', '.join(_SAFE_MODES)}, or disable if that is what you want.",
             )
-        given.setdefault("sslmode", "require")
+        given["sslmode"] = mode or next(
+            (one for one in _SAFE_MODES if one == os.environ.get("PGSSLMODE")), _SAFE_MODES[0]
+        )
     return {**_DEFAULTS, **given}
 
 
 def place(parameters: Parameters) -> str:
     """Return the server, the database and the user for people: `anna@db.example.org:5432/team`."""
-    host = parameters.get("host") or parameters.get("hostaddr") or parameters.get("service", "")
+    host = parameters.get("host") or parameters.get("hostaddr", "")
     port = f":{parameters['port']}" if "port" in parameters and not host.startswith("/") else ""
     user = f"{parameters['user']}@" if "user" in parameters else ""
     return f"{user}{host}{port}/{parameters.get('dbname', '')}"
@@ -211,8 +212,8 @@ class Connections:
         with self._lock:
             while self._idle:
                 one = self._idle.pop()
-                if not one.connection.closed and not select.select([one.line], [], [], 0)[0]:
-                    return one  # the other end would have something to say only if it had ended it
+                if _is_open(one):
+                    return one
                 _close(one)
         connection = self.connect()
         return _Open(connection, second_handle(connection))
@@ -243,9 +244,10 @@ class Connections:
 
     def _masked(self, error: psycopg.Error) -> str:
         text = " ".join((error.diag.message_primary or str(error)).split()) or type(error).__name__
-        password = self._parameters.get("password", "")
-        for secret in {password, quote(password, safe=""), quote(password)} - {""}:
-            text = text.replace(secret, "***")
+        for name in ("password", "sslpassword"):
+            password = self._parameters.get(name, "")
+            for secret in {password, quote(password, safe=""), quote(password)} - {""}:
+                text = text.replace(secret, "***")
         return text[:_REASON]
 
 
@@ -305,6 +307,18 @@ def cut(line: socket.socket) -> None:
     """End a connection for whoever waits for it."""
     with contextlib.suppress(OSError):
         line.shutdown(socket.SHUT_RDWR)
+
+
+def _is_open(one: _Open) -> bool:
+    """Whether the other end has not ended an idle connection, as far as is known here."""
+    try:
+        waiting = one.line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return not one.connection.closed
+    except OSError:
+        return False
+    # A server that ends a session says why. Over TLS what waits may be something else.
+    return bool(waiting) and one.connection.pgconn.ssl_in_use and not one.connection.closed
 
 
 def _close(one: _Open) -> None:

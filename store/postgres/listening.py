@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from store.postgres.connection import Connections, cut, errors, second_handle
@@ -33,11 +34,9 @@ def channel(project: str) -> str:
 
 
 def announce(connection: Connection[Any], project: str, machine: str) -> None:
-    """Announce that a machine has sent something; a server that cannot is asked by the others."""
-    try:
+    """Announce that a machine has sent something. Where that fails the others find it when they look."""
+    with suppress(errors.Error):  # what was sent is committed
         connection.execute(NOTIFY, [channel(project), machine])
-    except errors.FeatureNotSupported:
-        return
 
 
 class Listener:
