@@ -127,6 +127,16 @@ class ProjectState:
         """The journals of peers, None where no team is used: entries then say nothing of what others did."""
         return self.peer_journals or ({} if self.has_team else None)
 
+    @property
+    def machine_names(self) -> Mapping[str, str]:
+        """What people call the team's machines, by id: the machine and the member; empty without a team."""
+        if not (self.state / "team" / "machines").is_dir():
+            return {}
+        from store.team.record import read_machines  # where a team is used
+
+        machines = read_machines(self.state / "team")
+        return {one.id: f"{one.name} ({one.member})" if one.member else one.name for one in machines}
+
     @cached_property
     def _peers(self) -> PeerJournals:
         from store.team.replicas import PeerJournals  # where a team is used

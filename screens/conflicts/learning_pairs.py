@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from screens.conflicts.pair import PairSide, PairType
 from screens.conflicts.pair_source import PairSearch, PairSource
@@ -19,6 +19,7 @@ from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE
 
 if TYPE_CHECKING:
+    from workbench.curation.service import CurationService
     from workbench.entry.project import OpenedProject
     from workbench.memory.learnings.ledger import LearningLedger
     from workbench.memory.learnings.service import LearningService
@@ -66,6 +67,12 @@ class LearningPairs(PairSource[FeatureLearning]):
     def sides(self, lists: OpenedProject, numbers: Sequence[int]) -> Iterator[PairSide]:
         """Yield learnings as sides."""
         return (side_of(row.learning) for row in lists.learning_list.rows(numbers).values())
+
+    def edits(self, curated: CurationService[Any, FeatureLearning]) -> list[ConflictRow]:
+        """Return the concurrent edits of a team."""
+        from workbench.memory.learnings.review import conflict_rows, edits_of
+
+        return conflict_rows(edits_of(curated.store.ledger(), curated.store.names()))
 
     def conflict(
         self, ledger: LearningLedger, left: FeatureLearning, right: FeatureLearning

@@ -18,6 +18,7 @@ from screens.widgets.diff import ReadingPane, WordDiff
 from workbench.records.conflicts import Action, ConflictKind
 
 KINDS: Final[dict[ConflictKind, tuple[str, str]]] = {
+    ConflictKind.CONCURRENT: ("⇄", "bold $text-error"),
     ConflictKind.CONTRADICTORY: ("≠", "bold $text-error"),
     ConflictKind.SUBSUMED: ("⊂", "$text-warning"),
     ConflictKind.NEAR: ("≈", "$text-warning"),

@@ -18,6 +18,7 @@ from screens.engine import AppEngine
 from screens.jobs import Job
 from workbench.curation.records import Record
 from workbench.lists.conflicts import ConflictRow
+from workbench.records.conflicts import ConflictKind
 
 if TYPE_CHECKING:
     from workbench.curation.lazy import LazyDict
@@ -86,6 +87,10 @@ class PairSource(ABC, Generic[R]):
     def conflict(self, ledger: Any, left: R, right: R) -> ConflictRow | None:  # noqa: ANN401 - of its type
         """Return the conflict of two records, None if they are in none."""
 
+    @abstractmethod
+    def edits(self, curated: CurationService[Any, R]) -> list[ConflictRow]:
+        """Return the concurrent edits of a team that nobody settled."""
+
     def outdated(self, curated: CurationService[Any, R], records: Sequence[R]) -> tuple[str, ...]:
         """Return the files of records that are out of date after a step."""
         return ()
@@ -100,12 +105,13 @@ class PairSource(ABC, Generic[R]):
         """
         with self.held(engine, job) as curated:
             ledger = curated.store.ledger()
+            edits = {row.id: row for row in self.edits(curated)}
         found, gone, heirs = list[ConflictRow](), list[str](), dict[str, str]()
         for pair in pairs:
             job.check()
             if pair.id in ledger.settled:
                 continue
-            now = self._between(ledger, pair.left.id, pair.right.id)
+            now = edits.get(pair.id) or self._between(ledger, pair.left.id, pair.right.id)
             if now is None:
                 gone += [pair.id] if waiting else []
             elif now.id not in ledger.settled:
@@ -125,7 +131,7 @@ class PairSource(ABC, Generic[R]):
 
     def settle(self, engine: AppEngine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
         """Carry choices out as one step. A single one that others overtook raises UsageError."""
-        seen = {side.id: self.seen(side) for choice in choices for side in choice.pair.sides}
+        seen = {side.id: self.seen(side) for side in _records(choices)}
         done, skipped = tuple(choices), tuple[str, ...]()
         with self.held(engine, job, "curate") as curated:
             if len(choices) == 1:
@@ -134,7 +140,7 @@ class PairSource(ABC, Generic[R]):
                 kept, skipped = curated.resolve_all([decision_of(one) for one in choices], seen=seen)
                 ids = {decision.conflict for decision in kept}
                 done = tuple(choice for choice in choices if choice.pair.id in ids)
-            sides = [self.seen(side) for choice in done for side in choice.pair.sides]
+            sides = [self.seen(side) for side in _records(done)]
             return SettledPairs(done, skipped, self.outdated(curated, sides))
 
     def walk(self, engine: AppEngine, job: Job, *, back: bool) -> WalkedPairs:
@@ -144,7 +150,10 @@ class PairSource(ABC, Generic[R]):
             ledger = curated.store.ledger()
             steps: LazyDict[CurationStep[R]] = ledger.steps
             step = steps[next(reversed(steps))]
-            open_again = [self._between(ledger, item.left, item.right) for item in step.reopened]
+            edits = {row.id: row for row in self.edits(curated)}
+            open_again = [
+                edits.get(item.id) or self._between(ledger, item.left, item.right) for item in step.reopened
+            ]
         conflicts, there = engine.lists().conflicts, [one for one in open_again if one is not None]
         listed = conflicts.listed()
         missing = [one for one in there if listed.find(one.id) is None]
@@ -157,6 +166,13 @@ class PairSource(ABC, Generic[R]):
         with self.held(engine, job) as curated:
             ledger = curated.store.ledger()
         return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
+
+
+def _records(choices: Iterable[PairChoice]) -> Iterator[PairSide]:
+    """Yield the sides that are records; a version of a team's that does not hold is none."""
+    for choice in choices:
+        concurrent = choice.pair.kind is ConflictKind.CONCURRENT
+        yield from (side for side in choice.pair.sides if side.seen is not None or not concurrent)
 
 
 def walkable_at(

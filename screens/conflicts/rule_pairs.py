@@ -46,15 +46,16 @@ class RulePairs(PairSource[Rule]):
 
     def search(self, engine: AppEngine, job: Job) -> PairSearch:
         """Search among the rules in force, synced with their files."""
-        from workbench.rules.conflicts.queue import conflict_queue, conflict_rows
+        from workbench.rules.conflicts.queue import conflict_queue, conflict_rows, with_edits
 
         with engine.rules("conflicts", job.progress) as rules:
             self._many = len(rules.book.rules) > SMALL
             if not self._many:
                 enabled, ledger = [rule for rule in rules.book.rules if rule.enabled], rules.store.ledger()
                 queue = conflict_queue(rules.store, enabled, ledger, progress=job.progress)
-                found = conflict_rows(queue.open, {rule.id: rule for rule in enabled})
-                engine.lists().conflicts.keep(self.of.value, found)
+                known = {rule.id: rule for rule in enabled}
+                queue, known = with_edits(queue, known, ledger, rules.store.names())
+                engine.lists().conflicts.keep(self.of.value, conflict_rows(queue.open, known))
                 return PairSearch(len(enabled), notes=queue.notes)
         # With an order the command has the tables say what it found.
         command = ["rules", "conflicts", "list", "--sort", "surest", "--limit", "1", "--json"]
@@ -87,6 +88,14 @@ class RulePairs(PairSource[Rule]):
     def sides(self, lists: OpenedProject, numbers: Sequence[int]) -> Iterator[PairSide]:
         """Yield rules as sides."""
         return map(side_of, lists.rule_list.rows(numbers).values())
+
+    def edits(self, curated: CurationService[Any, Rule]) -> list[ConflictRow]:
+        """Return the concurrent edits of a team."""
+        from workbench.rules.conflicts.queue import Queue, conflict_rows, with_edits
+
+        ledger = curated.store.ledger()
+        queue, known = with_edits(Queue((), ()), {}, ledger, curated.store.names())
+        return conflict_rows(queue.open, known)
 
     def conflict(self, ledger: RuleLedger, left: Rule, right: Rule) -> ConflictRow | None:
         """Return the conflict of two rules in force, None if they are in none."""

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from store.duck import Connection
 
 OPEN: Final = """
-gone_at IS NULL AND CASE "of" WHEN 'rule' THEN id NOT IN (SELECT id FROM rule_conflicts)
+gone_at IS NULL AND CASE WHEN kind = 'concurrent' THEN id NOT IN (
+    SELECT id FROM rule_conflicts UNION ALL SELECT id FROM learning_conflicts WHERE settled)
+WHEN "of" = 'rule' THEN id NOT IN (SELECT id FROM rule_conflicts)
     AND left_id IN (SELECT id FROM rules WHERE enabled) AND right_id IN (SELECT id FROM rules WHERE enabled)
 ELSE id NOT IN (SELECT id FROM learning_conflicts WHERE settled)
     AND (left_id, left_text) IN (SELECT id, text FROM learnings WHERE state = 'live')

@@ -13,9 +13,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from workbench.curation import CURATION
-from workbench.curation.records import EntryDraft, R, RecordChange, StepDraft, StepMarks, new_marks
+from workbench.curation.records import (
+    EntryDraft,
+    R,
+    RecordChange,
+    RecordType,
+    StepDraft,
+    StepMarks,
+    new_marks,
+)
 from workbench.errors import UsageError
-from workbench.records.conflicts import Action, conflict_id
+from workbench.records.conflicts import Action, Evidence, Suggestion, conflict_id
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -24,6 +32,10 @@ if TYPE_CHECKING:
 
 SEEN: Final = "seen"
 SLOT: Final = "slot"
+REMOVED: Final = "(removed)"
+"""What a version says that was removed, where its words are shown."""
+
+ADVICE: Final = Suggestion(Action.KEEP_LEFT, "The version in force is the later one; read both.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,34 @@ def concurrent_edits(ledger: Ledger[R]) -> tuple[ConcurrentEdit[R], ...]:
             assert left is not None
             found.append(ConcurrentEdit(conflict_id(left.version, right.version), slot, left, right))
     return tuple(sorted(found, key=lambda one: (one.left.at, one.id), reverse=True))
+
+
+def edit_sides(kind: RecordType[R], edit: ConcurrentEdit[R]) -> tuple[R, R]:
+    """Return both versions to be shown; the one that holds has its id, others that of their version."""
+
+    def side(change: RecordChange[R], *, holds: bool) -> R:
+        if change.after is None:
+            return replace(edit.record, **{"id": change.version, kind.words: REMOVED})  # type: ignore[type-var]
+        return change.after if holds else replace(change.after, id=change.version)  # type: ignore[type-var]
+
+    return side(edit.left, holds=True), side(edit.right, holds=False)
+
+
+def machine_name(machine: str, names: Mapping[str, str]) -> str:
+    """Return what people call a machine of a team, "" being this one."""
+    return names.get(machine) or (f"machine {machine[-8:]}" if machine else "this machine")
+
+
+def edit_notes(edit: ConcurrentEdit[Any], names: Mapping[str, str]) -> tuple[str, tuple[Evidence, ...]]:
+    """Return in a sentence what clashes, and of each version who wrote it, on which machine, and when."""
+    notes = []
+    for name, change in (("in force", edit.left), ("not in force", edit.right)):
+        done = "removed" if change.after is None else "written"
+        where = machine_name(change.machine, names)
+        why = f": {change.reason}" if change.reason else ""
+        notes.append(Evidence(name, 1.0, f"{done} by {change.by} on {where}, {change.at[:16]}{why}"))
+    one, other = (machine_name(change.machine, names) for change in (edit.left, edit.right))
+    return f"Changed on {one} and on {other}, neither having seen the other's change.", tuple(notes)
 
 
 def mark_drafts(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> list[EntryDraft]:

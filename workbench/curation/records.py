@@ -64,7 +64,7 @@ class RecordChange(Generic[R]):
     @property
     def version(self) -> str:
         """What identifies the version of the record that the change made."""
-        return f"{self.step}/{self.record_id}"
+        return f"{self.record_id}@{self.step}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,6 +197,11 @@ class CurationService(Generic[L, R]):
         mine, now = self.prepared_decision(decision), self.store.moment()
         edit = find_edit(ledger, mine.conflict)
         if edit is None:
+            if "@" in mine.right:
+                raise UsageError(
+                    f"{mine.conflict[:CONFLICT_SHOWN]} is no longer there: a version was changed since",
+                    hint=f"`workbench {ledger.type.group} history` shows how.",
+                )
             count = self.store.count_tokens
             return draft_settlement(ledger, mine, now=now, by=self.by, count=count, step=step)
         text = mine.text.strip()

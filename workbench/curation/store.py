@@ -24,6 +24,7 @@ class CurationStore(Generic[L]):
     What was folded once is not folded again as long as the store lives, and of what is kept of it by `latest`
     and `publish`, the current generation of a kind and a new one, other processes only fold the rest.
     `peers` are the journals of a team's other machines, by the machines' ids; None where no team is used.
+    `names` are what people call these machines.
     """
 
     project_id: str
@@ -35,6 +36,7 @@ class CurationStore(Generic[L]):
     now: Callable[[], float]
     count_tokens: Callable[[str], int]
     peers: Callable[[], Mapping[str, Journal] | None] = lambda: None
+    names: Callable[[], Mapping[str, str]] = dict
     _reader: list[LedgerReader[L]] = field(init=False, default_factory=list, repr=False, compare=False)
 
     def empty_ledger(self) -> L:

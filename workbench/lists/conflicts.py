@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 SUBJECTS: Final = ("rule", "learning")
 """What the two sides of a conflict are."""
 
-KINDS: Final = (ConflictKind.CONTRADICTORY, ConflictKind.SUBSUMED, ConflictKind.NEAR, ConflictKind.EXACT)
+KINDS: Final = (
+    ConflictKind.CONCURRENT,
+    ConflictKind.CONTRADICTORY,
+    ConflictKind.SUBSUMED,
+    ConflictKind.NEAR,
+    ConflictKind.EXACT,
+)
 """The kinds, those that harm most first."""
 
 STATES: Final = ("open", "later", "changed", "elsewhere", "gone")

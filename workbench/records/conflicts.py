@@ -19,6 +19,7 @@ class ConflictKind(StrEnum):
     NEAR = "near"  # the same instruction in other words
     SUBSUMED = "subsumed"  # one says all the other says, and more
     CONTRADICTORY = "contradictory"  # both cannot be followed
+    CONCURRENT = "concurrent"  # two versions of one, written on two machines of a team apart
 
 
 class Action(StrEnum):

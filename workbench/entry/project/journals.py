@@ -74,6 +74,7 @@ class ProjectJournals(ProjectState):
             now=self.clock.now,
             count_tokens=lambda text: self.counter.count(text),
             peers=lambda: self.team_journals,
+            names=lambda: self.machine_names,
             **own,
         )
 

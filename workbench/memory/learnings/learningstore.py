@@ -66,6 +66,7 @@ def store_of(rules: RuleStore) -> LearningStore:
         now=rules.now,
         count_tokens=rules.count_tokens,
         peers=rules.peers,
+        names=rules.names,
         rules=lambda: rules,
         collisions=PairCache(rules.latest, rules.publish),
     )

@@ -10,13 +10,14 @@ long ago goes. It can be undone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
 from workbench.comparison.candidates import find_duplicates
 from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge
+from workbench.curation.concurrency import ADVICE, concurrent_edits, edit_notes, edit_sides
 from workbench.lists.conflicts import ConflictRow, ConflictSide
 from workbench.memory.learnings.corrections.tally import group_by_learning, tally
 from workbench.memory.learnings.echoes import Injections, is_echo
@@ -53,7 +54,8 @@ class Why(StrEnum):
 class ConflictFound:
     """Two learnings that contradict (or repeat) each other, with the evidence and a way out.
 
-    `left` was there first. Nothing acts on the suggestion by itself.
+    `left` was there first. Nothing acts on the suggestion by itself. With `concurrent` they are two versions
+    of one, written on two machines of a team apart, and the left one holds.
     """
 
     id: str
@@ -64,6 +66,7 @@ class ConflictFound:
     evidence: tuple[Evidence, ...]
     suggestion: Action
     why: str
+    concurrent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,9 @@ def queue_of(
     found: dict[str, ReviewItem] = {}
     for pair in collisions:
         why = Why.CONFLICT if pair.verdict is TextVerdict.CONFLICT else Why.DUPLICATE
-        if pair.right.id not in found or why is Why.CONFLICT:
-            item = ReviewItem(pair.right, why, pair.why, pair.evidence, conflict=pair, other=pair.left)
-            found[pair.right.id] = item
+        mine, other = (pair.left, pair.right) if pair.concurrent else (pair.right, pair.left)
+        if mine.id not in found or why is Why.CONFLICT:
+            found[mine.id] = ReviewItem(mine, why, pair.why, pair.evidence, conflict=pair, other=other)
     heard = group_by_learning(ledger.said)
     for one in live.values():
         reason = _waits(one, ledger, now, heard.get(one.id, ()))
@@ -121,6 +124,17 @@ def queue_of(
 def conflicts_of(ledger: LearningLedger, find: Finder = find_duplicates) -> tuple[ConflictFound, ...]:
     """Return pairs of live learnings that nobody settled, contradictions first, surest first."""
     return conflicts_among(ledger, ledger.live(), find)
+
+
+def edits_of(ledger: LearningLedger, names: Mapping[str, str]) -> tuple[ConflictFound, ...]:
+    """Return the concurrent edits of a team as conflicts, newest first."""
+    found = []
+    for edit in concurrent_edits(ledger):
+        why, evidence = edit_notes(edit, names)
+        left, right = edit_sides(ledger.type, edit)
+        about = (edit.id, TextVerdict.CONFLICT, left, right, 1.0, evidence, ADVICE.action, why)
+        found.append(ConflictFound(*about, concurrent=True))
+    return tuple(found)
 
 
 def conflicts_among(
@@ -146,6 +160,9 @@ def conflicts_among(
     return tuple(found)
 
 
+_KINDS: Final = (ConflictKind.CONTRADICTORY, ConflictKind.NEAR)
+
+
 def conflict_rows(pairs: Iterable[ConflictFound]) -> list[ConflictRow]:
     """Return conflicts of learnings as the rows of a list."""
     rows = []
@@ -158,7 +175,7 @@ def conflict_rows(pairs: Iterable[ConflictFound]) -> list[ConflictRow]:
             ConflictRow(
                 one.id,
                 "learning",
-                ConflictKind.NEAR if near else ConflictKind.CONTRADICTORY,
+                ConflictKind.CONCURRENT if one.concurrent else _KINDS[near],
                 one.score,
                 _side(one.left),
                 _side(one.right),

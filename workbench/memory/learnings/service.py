@@ -30,8 +30,9 @@ from workbench.memory.learnings.review import (
     ReviewItem,
     audit,
     conflicts_of,
+    edits_of,
     prunable,
-    review_queue,
+    queue_of,
 )
 from workbench.records.conflicts import Action, conflict_id
 from workbench.records.dataclass import dataclass
@@ -255,15 +256,17 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
 
     def review_queue(self) -> tuple[ReviewItem, ...]:
         """Return what waits for a person, most urgent first, with evidence. Raises: StoreError."""
-        found = review_queue(self.store.ledger(), self.store.now(), self.store.collisions.find)
+        ledger = self.store.ledger()
+        found = conflicts_of(ledger, self.store.collisions.find)
         self.store.collisions.keep()
-        return found
+        return queue_of(ledger, self.store.now(), (*edits_of(ledger, self.store.names()), *found))
 
     def conflicts(self) -> tuple[ConflictFound, ...]:
         """Return pairs that contradict or repeat each other and wait to be settled. Raises: StoreError."""
-        found = conflicts_of(self.store.ledger(), self.store.collisions.find)
+        ledger = self.store.ledger()
+        found = conflicts_of(ledger, self.store.collisions.find)
         self.store.collisions.keep()
-        return found
+        return (*edits_of(ledger, self.store.names()), *found)
 
     def audit(self) -> Audit:
         """Return the junk by kind and what pruning would take out. Raises: StoreError."""

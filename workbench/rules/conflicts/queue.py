@@ -7,13 +7,14 @@ A settled conflict stays settled while both of its rules keep their words: new w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from workbench.curation.concurrency import ADVICE, concurrent_edits, edit_notes, edit_sides
 from workbench.curation.records import SettledConflict
 from workbench.errors import StoreError, UsageError
 from workbench.lists.conflicts import ConflictRow, ConflictSide
-from workbench.records.conflicts import Conflict
+from workbench.records.conflicts import Conflict, ConflictKind
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.detection import find_conflicts
 from workbench.rules.conflicts.findings import Findings, Stamp, read_findings, stamp_of, write_findings
@@ -81,6 +82,23 @@ def conflict_queue(
     waiting = tuple(conflict for conflict in found if conflict.id not in ledger.settled)
     settled = sorted(ledger.settled.values(), key=lambda item: (item.at, item.id), reverse=True)
     return Queue(waiting, tuple(settled), tuple(notes))
+
+
+def with_edits(
+    queue: Queue, rules: Mapping[str, Rule], ledger: RuleLedger, names: Mapping[str, str]
+) -> tuple[Queue, dict[str, Rule]]:
+    """Return a queue that begins with the concurrent edits of a team, and the rules with their versions."""
+    found: list[Conflict] = []
+    known = dict(rules)
+    for edit in concurrent_edits(ledger):
+        left, right = edit_sides(ledger.type, edit)
+        why, evidence = edit_notes(edit, names)
+        known |= {left.id: rules.get(left.id, left), right.id: right}
+        words = (frozenset(left.rule.split()), frozenset(right.rule.split()))
+        mine, theirs = (tuple(sorted(one - other)) for one, other in (words, words[::-1]))
+        facts = (evidence, mine, theirs, why, replace(ADVICE, keep=left.id))
+        found.append(Conflict(edit.id, ConflictKind.CONCURRENT, left.id, right.id, 1.0, *facts))
+    return replace(queue, open=(*found, *queue.open)), known
 
 
 def conflict_rows(conflicts: Iterable[Conflict], rules: Mapping[str, Rule]) -> list[ConflictRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
 import click
@@ -18,10 +18,11 @@ from workbench.lists.conflicts import CONFLICTS
 from workbench.lists.tables import read_page
 from workbench.records.conflicts import Action, Conflict, ConflictKind
 from workbench.records.rules import Rule, rule_file
-from workbench.rules.conflicts.queue import Queue, conflict_queue, conflict_rows, find_in_queue
+from workbench.rules.conflicts.queue import Queue, conflict_queue, conflict_rows, find_in_queue, with_edits
 from workbench.rules.curation.curator import Curator
 from workbench.rules.descriptions import origin
 from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
 
 
 @click.group(
@@ -95,7 +96,7 @@ def list_(
             {
                 "total_count": total,
                 "next_cursor": following,
-                "rule_count": len(rules),
+                "rule_count": _count(rules),
                 "conflicts": shown,
                 "rules": [rules[one] for one in parts],
                 "notes": list(queue.notes),
@@ -112,8 +113,10 @@ def list_(
             f"    {out.style(origin(left), '36')}  {out.style(shorten(left.rule, 100), '0')}\n"
             f"    {out.style(origin(right), '36')}  {out.style(shorten(right.rule, 100), '0')}"
         )
+        for item in conflict.evidence if conflict.kind is ConflictKind.CONCURRENT else ():
+            out.data(f"    {item.test}: {visible_line(item.detail)}")
     if following is None:
-        out.say(_summary(found, limit, len(rules)))
+        out.say(_summary(found, limit, _count(rules)))
     else:
         out.say(f"{len(found):,} of {counted(total, 'conflict')}; go on with --cursor {following}")
     for note in queue.notes:
@@ -150,7 +153,8 @@ def show(identifier: str, meaning: bool) -> None:
     out.data(f"\nsuggested: {suggestion.action.value.replace('_', '-')}. {suggestion.why}")
     if suggestion.text:
         out.data(f"  {suggestion.text}")
-    out.say(f"workbench rules conflicts resolve {conflict.id[:CONFLICT_SHOWN]} --action {'|'.join(ACTIONS)}")
+    ways = ACTIONS if conflict.kind is not ConflictKind.CONCURRENT else ("keep-left", "keep-right", "merge")
+    out.say(f"workbench rules conflicts resolve {conflict.id[:CONFLICT_SHOWN]} --action {'|'.join(ways)}")
 
 
 @command(
@@ -228,8 +232,9 @@ def _queue(work: Session, *, meaning: bool) -> tuple[Queue, dict[str, Rule]]:
     if meaning and how is None:
         work.here.out.warn("there is no embedding model ready: run `workbench model prepare`")
     rules = [rule for rule in book.rules if rule.enabled]
-    queue = conflict_queue(store, rules, store.ledger(), how, progress=work.progress)
-    return queue, {rule.id: rule for rule in book.rules}
+    ledger = store.ledger()
+    queue = conflict_queue(store, rules, ledger, how, progress=work.progress)
+    return with_edits(queue, {rule.id: rule for rule in book.rules}, ledger, store.names())
 
 
 def _show_settled(work: Session, queue: Queue, limit: int) -> None:
@@ -243,6 +248,11 @@ def _show_settled(work: Session, queue: Queue, limit: int) -> None:
             f"  {item.action.replace('_', '-'):<12}  {out.style(item.reason, '0')}"
         )
     out.say(f"{counted(len(queue.settled), 'conflict')} settled")
+
+
+def _count(rules: Mapping[str, Rule]) -> int:
+    """Return how many rules there are, without versions that do not hold."""
+    return sum("@" not in key for key in rules)
 
 
 def _summary(found: list[Conflict], limit: int, rules: int) -> str:
@@ -260,7 +270,7 @@ def _state(rule: Rule) -> str:
 
 
 def _paint(conflict: Conflict) -> str:
-    return "31" if conflict.kind is ConflictKind.CONTRADICTORY else "33"
+    return "31" if conflict.kind in (ConflictKind.CONTRADICTORY, ConflictKind.CONCURRENT) else "33"
 
 
 def _mark_differences(left: str, right: str, out: Output) -> tuple[str, str]:
