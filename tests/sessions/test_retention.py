@@ -101,6 +101,7 @@ def test_a_session_is_as_old_as_its_newest_entry() -> None:
     assert found.due("2026-01-21") == {"old", "s/1", "s/2"}
     assert found.due("2026-02-01") == {"old", "s/1", "s/2", "new"}
     assert found.newest_tasks(2) == {"git:abc", "s/2"}
+    assert (found.lines, found.end_of({"s/1"}), found.end_of({"s/1", "s"}), found.end_of(())) == (7, 1, 3, 0)
 
 
 def test_lines_of_no_entry_have_no_head() -> None:

@@ -58,16 +58,22 @@ def read_head(line: bytes) -> EntryHead | None:
 class SessionAges:
     """The newest entry (ISO 8601) by session, the session of each prompt, and when each task began.
 
-    `tasks` holds commits as well: past tasks are counted with them.
+    `lines` counts the lines of all, `ends` has the number of the last line by session. `tasks` holds commits
+    as well: past tasks are counted with them.
     """
 
+    lines: int = 0
     last: dict[str, str] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
     tasks: dict[str, int] = field(default_factory=dict)
     commits: set[str] = field(default_factory=set)
 
-    def add(self, head: EntryHead) -> None:
-        """Count an entry of the stream of sessions."""
+    def add(self, head: EntryHead | None) -> None:
+        """Count a line of the stream of sessions, None for one of no entry."""
+        self.lines += 1
+        if head is None:
+            return
         session, began = head.body.session_id, head.body.started_at
         if not isinstance(session, str) or not session:
             return
@@ -79,6 +85,7 @@ class SessionAges:
         given = head.body.parent_session
         parent = given if isinstance(given, str) and given else self.parents.get(session, session)
         self.parents[session] = parent
+        self.ends[parent] = self.ends[session] = self.lines
         self.last[parent] = max(self.last.get(parent, ""), head.at, self.last.get(session, ""))
 
     def due(self, cutoff: str) -> frozenset[str]:
@@ -88,6 +95,10 @@ class SessionAges:
             for session, parent in self.parents.items()
             if session not in self.commits and self.last[parent] < cutoff
         )
+
+    def end_of(self, sessions: Iterable[str]) -> int:
+        """Return the number of the last line about some sessions, from 1; 0 without any."""
+        return max((self.ends.get(session, 0) for session in sessions), default=0)
 
     def newest_tasks(self, limit: int) -> frozenset[str]:
         """Return the newest tasks, commits among them: those that plans weigh."""

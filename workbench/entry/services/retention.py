@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -49,6 +50,7 @@ _MOST: Final = 64 << 20
 """Bytes of the stream of sessions up to which retention runs by itself: seconds, at a session's end."""
 _FILE: Final = "retention.json"
 _MEMORY: Final = "memory/"
+_FORGETS: Final = FORGOTTEN.encode()
 _PASSING: Final = frozenset({"iteration", "correction.said"})
 _DERIVED: Final = ("history", "memory")
 """Kinds of indexes that hold what was recorded of sessions."""
@@ -186,14 +188,14 @@ def _sessions_change(project: OpenedProject, root: Path, before: str) -> _Change
     """Return what becomes of the lines of sessions, None if all stay."""
     ages = SessionAges()
     for line in stream_lines(root, STREAM):
-        if (head := read_head(line)) is not None:
-            ages.add(head)
+        ages.add(read_head(line))
     due = ages.due(before)
     if not due:
         return None
+    end = ages.end_of(due)
     weighed = due & ages.newest_tasks(project.config.index.history_commits)
     found: defaultdict[str, list[Entry]] = defaultdict(list)
-    for line in stream_lines(root, STREAM) if weighed else ():
+    for line in islice(stream_lines(root, STREAM), end) if weighed else ():
         if (head := read_head(line)) is not None and (session := head.body.session_id) in weighed:
             entry = decode_line(line)
             if isinstance(entry, Entry):
@@ -201,8 +203,11 @@ def _sessions_change(project: OpenedProject, root: Path, before: str) -> _Change
     kept = {session: tasks for session, entries in found.items() if (tasks := past_task(entries))}
     stays = {one.id: Again(encode_line(one)) for tasks in kept.values() for one in tasks}
     gone = due - kept.keys()
+    numbers = count(1)
 
     def change(line: bytes) -> bytes | None:
+        if end < next(numbers) <= ages.lines and _FORGETS not in line:
+            return line
         head = read_head(line)
         if head is None:
             return line
