@@ -55,6 +55,7 @@ _DEFAULTS: Final = {
     "keepalives_count": "3",
     "tcp_user_timeout": str(int(ANSWERING * 1000)),
 }
+_PREAMBLE: Final = re.compile(r"connection failed: |connection to server (?:at|on) .*? failed: |FATAL: +")
 _REASON: Final = 300  # characters
 
 # What libpq and the server report while connecting has no code: (words, whether it passes, what, hint).
@@ -236,14 +237,18 @@ class Connections:
                 if any(word in reason for word in words):
                     return TeamError(f"{self.place} {what}: {reason}", hint=hint)
         if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-            return ServerUnreachable(f"{self.place} cannot be reached: {reason}", hint=NEXT)
+            return ServerUnreachable(
+                f"{self.place} cannot be reached: {reason}",
+                hint=f"If it never was, check the host and the port in the URL. {NEXT}",
+            )
         return TeamError(
             f"{self.place} does not do what the program asks for: {reason}",
             hint="Report this, with the version of the server.",
         )
 
     def _masked(self, error: psycopg.Error) -> str:
-        text = " ".join((error.diag.message_primary or str(error)).split()) or type(error).__name__
+        text = " ".join((error.diag.message_primary or str(error)).split())
+        text = _PREAMBLE.sub("", text) or type(error).__name__
         for name in ("password", "sslpassword"):
             password = self._parameters.get(name, "")
             for secret in {password, quote(password, safe=""), quote(password)} - {""}:
