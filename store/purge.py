@@ -25,6 +25,8 @@ from store.tables import FILE as TABLES
 
 KEPT_INDEX: Final = "transcripts"
 """What imports saw: without it the sessions that were taken out would be imported again."""
+SENT_INDEX: Final = "sent_"
+"""What the names of indexes begin with that say what a server of vectors has: without them it keeps it."""
 _MADE: Final = ("answers", "replay", "spill", ASIDE)
 _PATIENCE: Final = 60.0  # seconds
 _BLOCK: Final = 1 << 20
@@ -39,7 +41,7 @@ def remove_projections(root: Path) -> None:
                 path.unlink(missing_ok=True)
         for name in _MADE:
             _remove(root / name)
-    _remove_indexes(root, lambda kind: kind != KEPT_INDEX)
+    _remove_indexes(root, lambda kind: kind != KEPT_INDEX and not kind.startswith(SENT_INDEX))
 
 
 def remove_indexes(root: Path, kinds: Sequence[str]) -> None:

@@ -281,15 +281,14 @@ class VectorsConfig:
 
     `store` is local, postgres (the team's server) or qdrant (the one at `qdrant_url`, whose key is in the
     environment's QDRANT_API_KEY). A server gets the vectors of `kinds`: stash, and with Qdrant rules and
-    iterations, too. More than `exact` vectors of the stash are searched there; fewer are compared here, one
-    by one, and so are all while it does not answer in `timeout` seconds. It is asked again `retry` seconds
-    after it failed.
+    iterations, too. More than `here` vectors of the stash are searched there, up to so many on this machine,
+    and all while it does not answer in `timeout` seconds. It is asked again `retry` seconds after it failed.
     """
 
     store: Literal["local", "postgres", "qdrant"] = "local"
     qdrant_url: str = ""
     kinds: tuple[str, ...] = ("stash", "rules")
-    exact: Count = 200_000
+    here: Count = 2_000_000
     timeout: Seconds = 2.0
     retry: Weight = 60.0
 
@@ -389,7 +388,7 @@ USER_ONLY = frozenset(
     stash.models stash.summary_tokens stash.summary_timeout
     hooks.session_chars hooks.prompt_chars hooks.task_chars hooks.threshold hooks.deadline
     hooks.stash
-    vectors.store vectors.qdrant_url vectors.kinds vectors.exact vectors.timeout vectors.retry
+    vectors.store vectors.qdrant_url vectors.kinds vectors.here vectors.timeout vectors.retry
     """.split()
 )
 ADDING = frozenset({"privacy.exclude", "rules.tags"})

@@ -48,14 +48,14 @@ class Asked(MemoryCollection):
         return super().search(query, k, only)
 
 
-def serve(index: SegmentIndex, collection: MemoryCollection, exact: int = 0) -> SegmentServer:
+def serve(index: SegmentIndex, collection: MemoryCollection, here: int = 0) -> SegmentServer:
     """Send a generation to a collection, and let that search it."""
     part = index.generation
     assert part is not None
     assert part.matrix is not None
     keys, rows = point_keys(part), field_rows(part, index.columns)
     collection.put(keys, part.matrix, point_fields(rows))
-    index.server = SegmentServer(lambda: collection, np.diff(part.chunks.starts), exact)
+    index.server = SegmentServer(lambda: collection, np.diff(part.chunks.starts), here)
     return index.server
 
 
@@ -164,7 +164,7 @@ def test_few_are_compared_here(stash: StashService, places: IndexPlaces) -> None
     index, collection = served(stash, places)
     model = Meanings(*WORDS)
     assert index.server is not None
-    index.server._exact = 10_000
+    index.server._here = 10_000
     assert found(index, "which cache?", model)
     assert not collection.filters
 
@@ -250,12 +250,12 @@ def test_fields_tell_changes_apart(stash: StashService, places: IndexPlaces) -> 
     assert point_fields(rows)[-1]["expires"] == np.iinfo(np.int64).max
 
 
-@pytest.mark.parametrize("exact", [0, 10_000])
-def test_an_empty_answer_of_a_filter(stash: StashService, places: IndexPlaces, exact: int) -> None:
+@pytest.mark.parametrize("here", [0, 10_000])
+def test_an_empty_answer_of_a_filter(stash: StashService, places: IndexPlaces, here: int) -> None:
     """A filter that lets nothing through asks nobody."""
     index, collection = served(stash, places)
     assert index.server is not None
-    index.server._exact = exact
+    index.server._here = here
     nothing = np.zeros(len(index), np.bool_)
     query = np.array([1, 0, 0, 0], np.float32)
     assert not len(index.nearest(query, 5, nothing, PointFilter()))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,6 +20,9 @@ from tests.store.collections import MemoryCollection, key_numbers, numbered_keys
 from tests.teams import Team
 from workbench.errors import ConfigError, StoreError
 from workbench.ports import PointFilter, VectorCollection
+
+if TYPE_CHECKING:
+    from workbench.ports import Float32
 
 COUNT, DIMENSIONS = 600, 384
 HOSTILE = ("\0", "'); DROP TABLE vectors; --", '"}{', "\ud800", "[bold]x[/bold]", "‮abc", "x" * 100_000)
@@ -56,8 +59,8 @@ def team(postgres: DatabaseServer) -> Iterator[Team]:
 def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Open collections of a store by their models."""
     if request.param in ("exact", "hnswlib"):
-        monkeypatch.setattr(local, "CROSSOVER", 50)
-        build = local.CosineIndex if request.param == "exact" else local.build_index
+        monkeypatch.setattr(local, "BATCH_CROSSOVER", 50)
+        build = local.CosineIndex if request.param == "exact" else _graph
         kept: dict[str, MemoryCollection] = {}
         yield lambda model="m", dimensions=DIMENSIONS: kept.setdefault(
             model, MemoryCollection(dimensions, model, build)
@@ -66,6 +69,10 @@ def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         yield from _postgres(request.getfixturevalue("team"))
     else:
         yield from _qdrant(request.param)
+
+
+def _graph(vectors: Float32) -> local.CosineIndex:
+    return local.build_index(vectors, searches=len(vectors))
 
 
 def _postgres(team: Team) -> Iterator[Open]:

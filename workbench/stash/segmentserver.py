@@ -1,6 +1,6 @@
 """The vectors of a generation on a server: under which keys, with which fields, and how they are searched.
 
-The server says which chunks to compare, as a graph does here: similarities come from the vectors themselves,
+The server says which chunks to compare, as sketches do here: similarities come from the vectors themselves,
 which every generation has on disk. So a server that does not answer costs time and never an answer. A point's
 key is the key of its segment's id and eight bytes of the digest of what was embedded: the same on every
 machine, and another one where a chunk was cut otherwise.
@@ -76,13 +76,13 @@ class SegmentServer:
     """Searches the chunks of a generation on a server. `fault` says why that failed, empty if it did not.
 
     `open_collection` opens it for the first search; `sizes` int64 [n] are the chunks of each segment. Where
-    a filter leaves no more than `exact` chunks they are compared here, one by one.
+    a filter leaves no more than `here` chunks they are compared on this machine.
     """
 
-    def __init__(self, open_collection: Callable[[], VectorCollection], sizes: Int64, exact: int) -> None:
+    def __init__(self, open_collection: Callable[[], VectorCollection], sizes: Int64, here: int) -> None:
         self.fault = ""
         self._sizes = sizes
-        self._exact = exact
+        self._here = here
         self._open = open_collection
         self._collection: VectorCollection | None = None
 
@@ -115,7 +115,7 @@ class SegmentServer:
         the server finds are not allowed it is asked for more, and in the end for nothing.
         """
         there = int(self._sizes[allowed].sum())
-        if self.fault or there <= self._exact:
+        if self.fault or there <= self._here:
             return None
         asked = wanted = min(count, there)
         try:

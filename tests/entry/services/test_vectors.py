@@ -18,6 +18,7 @@ from tests.store.collections import MemoryCollection
 from workbench.config import Config, VectorsConfig
 from workbench.entry.project import OpenedProject, find_state
 from workbench.entry.services import stash_models, stash_search, vector_stash, vector_sync, vectors
+from workbench.entry.services.purge import purge_text
 from workbench.entry.services.stash import stash_service
 from workbench.errors import ConfigError, StoreError, UsageError
 from workbench.memory.schema import collection_name
@@ -77,7 +78,7 @@ def opened(tmp_path: Path) -> Open:
 
     def open_(embedder: Words | None = None, root: str = "project", **given: Any) -> OpenedProject:
         (tmp_path / root / ".workbench").mkdir(parents=True, exist_ok=True)
-        settings = {"store": "qdrant", "qdrant_url": "http://127.0.0.1:6333", "exact": 0, **given}
+        settings = {"store": "qdrant", "qdrant_url": "http://127.0.0.1:6333", "here": 0, **given}
         config = Config(vectors=VectorsConfig(**settings))
         found = find_state(tmp_path / root, config, {"WORKBENCH_HOME": str(tmp_path / f"home-{root}")})
         project = replace(found, clock=CLOCK)
@@ -190,6 +191,20 @@ def test_another_machine_need_not_embed(opened: Open, monkeypatch: pytest.Monkey
     assert len([one for one in embedder.texts if one in TEXTS]) <= 1
 
 
+def test_what_is_purged_goes_from_the_server(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A purge says that the server has it still; the next sync removes it, and nothing else."""
+    collection = MemoryCollection(384, "words")
+    monkeypatch.setattr(vector_stash, "segment_collection", lambda *_: collection)
+    project = opened(kinds=("stash",))
+    stash(project, *TEXTS)
+    find(project, "cache")
+    assert len(collection.points) == len(TEXTS)
+    report = purge_text(project, "redis cache", dry=False)
+    assert any("until `workbench vectors sync`" in note for note in report.notes)
+    [synced] = vectors.sync_vectors(opened(kinds=("stash",)))
+    assert (synced.removed, len(collection.points)) == (1, synced.points)
+
+
 def test_rules_are_what_the_schema_says(qdrant: Any, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """The project's own rules are in `_memory`, masked, found by meaning, words and both; pages follow."""
     project = opened()
@@ -260,6 +275,30 @@ def test_what_belongs_to_nothing_is_named_and_removed(qdrant: Any, opened: Open)
     assert kinds["stash"] in left
 
 
+def test_settings_that_lead_nowhere_cost_no_answer(opened: Open) -> None:
+    """A search answers from this machine, and says what is wrong; without a team there is nothing wrong."""
+    stash(opened(), *TEXTS)
+    expected = find(opened(store="local"), "which cache?")[0]
+    for given in ({"qdrant_url": ""}, {"qdrant_url": "http://example.org"}, {"kinds": ("cats",)}):
+        texts, searcher = find(opened(**given), "which cache?")
+        assert texts == expected
+        assert any("no server searches the stash" in note for note in searcher.notes)
+    texts, searcher = find(opened(store="postgres"), "which cache?")
+    assert (texts, searcher.notes) == (expected, [])
+
+
+def test_another_server_begins_with_nothing(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one server was sent is not taken to be on another one."""
+    one, two = MemoryCollection(384, "words"), MemoryCollection(384, "words")
+    monkeypatch.setattr(vector_stash, "segment_collection", lambda *_: one)
+    stash(opened(), *TEXTS)
+    find(opened(), "cache")
+    monkeypatch.setattr(vector_stash, "segment_collection", lambda *_: two)
+    _, searcher = find(opened(qdrant_url="https://elsewhere.example.org"), "cache")
+    assert one.points.keys() == two.points.keys()
+    assert not searcher.fault
+
+
 def test_settings_that_lead_nowhere_are_refused(opened: Open) -> None:
     """Each says what to set."""
     for given, match in (
@@ -267,6 +306,7 @@ def test_settings_that_lead_nowhere_are_refused(opened: Open) -> None:
         ({"qdrant_url": "http://example.org"}, "plain text"),
         ({"kinds": ("rules", "cats")}, "'cats' is no kind"),
         ({"store": "local"}, "no server keeps vectors"),
+        ({"store": "postgres"}, "has no team"),
     ):
         with pytest.raises(ConfigError, match=match) as caught:
             vectors.sync_vectors(opened(**given))

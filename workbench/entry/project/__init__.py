@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         rule_collection,
         segment_collection,
         segments_name,
+        server_identity,
     )
 
 _NAMES = {
@@ -133,7 +134,7 @@ _NAMES = {
     "workbench.entry.project.repository": "delta",
     "workbench.entry.project.vector_servers": (
         "MEMORY feature_collection postgres_vectors qdrant_server rule_collection segment_collection"
-        " segments_name"
+        " segments_name server_identity"
     ),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

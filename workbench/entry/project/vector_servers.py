@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -56,6 +57,17 @@ def qdrant_server(config: Config) -> QdrantServer:
     from store.qdrant import QdrantServer
 
     return QdrantServer(config.vectors.qdrant_url, timeout=config.vectors.timeout)
+
+
+def server_identity(project: OpenedProject) -> str:
+    """Return what tells the server and the project there from others, without what is secret in an address.
+
+    Raises: TeamError.
+    """
+    team, settings = read_settings(project.state), project.config.vectors
+    parts = (settings.store, settings.qdrant_url) if settings.store == "qdrant" else (settings.store,)
+    named = (*parts, *(("", "") if team is None else (team.url, team.project)))
+    return hashlib.sha256("\0".join(named).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def segment_collection(project: OpenedProject, model: str, dimensions: int) -> VectorCollection:

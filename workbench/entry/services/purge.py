@@ -147,6 +147,7 @@ def purge_project(project: OpenedProject, *, dry: bool) -> PurgeReport:
         del stream
         return None if found.body.get("project_id") == project.project_id else found
 
+    sends = project.config.vectors.store != "local"
     purge = _Purge(f"project {project.project_id}", entry, lambda line: line, lambda copy, content: content)
     home = rewrite_journals(project.home, purge.entry, purge.other, dry=dry)
     size = sum(1 for path in project.state.rglob("*") if path.is_file())
@@ -162,7 +163,8 @@ def purge_project(project: OpenedProject, *, dry: bool) -> PurgeReport:
             raise StoreError(
                 f"removing {project.state} failed: {error}", hint="Run it again when that is mended."
             ) from error
-    return PurgeReport(purge.what, home, 0, 0, size, notes=(kept,) if kept else ())
+    left = "the server of vectors has what it was sent: remove it there" if sends else ""
+    return PurgeReport(purge.what, home, 0, 0, size, notes=tuple(filter(None, (kept, left))))
 
 
 def _run(project: OpenedProject, purge: _Purge, *, dry: bool) -> PurgeReport:
@@ -179,6 +181,8 @@ def _run(project: OpenedProject, purge: _Purge, *, dry: bool) -> PurgeReport:
     homes = (place_file(project.root, project.environment), log, *log.parent.glob(f"{log.name}.*"))
     files = rewrite_files(homes, purge.file, dry=dry)
     notes = (*purge.notes, *_peers_with(project, purge.needles))
+    if project.config.vectors.store != "local":
+        notes += ("the server of vectors has what it was sent until `workbench vectors sync` is run",)
     report = PurgeReport(purge.what, journals, transcripts, replays, files, notes=notes)
     if dry or report.empty:
         return report

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.entry.services.stash_models import former_model, model_by, models_by_type, segment_model
-from workbench.errors import ModelError, StoreError, UsageError
+from workbench.errors import ConfigError, ModelError, StoreError, UsageError
 from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, StashQuery
 from workbench.stash.retrieval import retrieve
@@ -98,7 +98,7 @@ class StashSearcher:
         index, settings = self.index, self.project.config.vectors
         part, index.server = index.generation, None
         matrix = None if part is None else part.matrix
-        if self.model is None or part is None or matrix is None or len(matrix) <= settings.exact:
+        if self.model is None or part is None or matrix is None or len(matrix) <= settings.here:
             return
         if reason := away(self.project):
             self._without(reason)
@@ -133,9 +133,15 @@ def open_stash_search(
     """
     searcher = open_stash_index(project, progress=progress, write=write)
     if project.config.vectors.store != "local":
-        if write:
-            _send(searcher, progress)
-        searcher.serve()
+        from workbench.entry.services.vector_sync import wanted_kinds
+
+        try:
+            if "stash" in wanted_kinds(project):
+                if write:
+                    _send(searcher, progress)
+                searcher.serve()
+        except ConfigError as error:
+            searcher.notes.append(f"no server searches the stash: {error.message}")
     return searcher
 
 
@@ -224,13 +230,12 @@ def _bring_up(searcher: StashSearcher, progress: Progress | None, write: bool) -
 
 
 def _send(searcher: StashSearcher, progress: Progress | None) -> None:
-    """Send the server the vectors that it lacks, unless it failed a moment ago."""
+    """Send the server the vectors that it lacks, unless it failed a moment ago. Raises: ConfigError."""
     from workbench.entry.services.vector_stash import serves_segments, sync_segments
-    from workbench.entry.services.vector_sync import away, note_away, wanted_kinds
+    from workbench.entry.services.vector_sync import away, note_away
 
     project, index = searcher.project, searcher.index
-    wanted = "stash" in wanted_kinds(project) and searcher.model is not None
-    if not wanted or away(project) or serves_segments(project, index):
+    if searcher.model is None or away(project) or serves_segments(project, index):
         return
     try:
         sync_segments(project, index, None if progress is None else lambda _, at, of: progress(at, of))
@@ -241,13 +246,14 @@ def _send(searcher: StashSearcher, progress: Progress | None) -> None:
 def _fetch(project: OpenedProject) -> None:
     """Take vectors that the server has and this machine lacks, which takes less than embedding."""
     from workbench.entry.services.vector_stash import fetch_segments
-    from workbench.entry.services.vector_sync import away, note_away
+    from workbench.entry.services.vector_sync import away, note_away, wanted_kinds
 
     vectors, _ = project.text_vectors
-    if vectors is None or away(project):
-        return
     try:
-        fetch_segments(project, vectors, project.segment_index)
+        if vectors is not None and "stash" in wanted_kinds(project) and not away(project):
+            fetch_segments(project, vectors, project.segment_index)
+    except ConfigError:
+        return  # as is said once, by whoever searches
     except StoreError as error:
         note_away(project, error.message)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.entry.project import segment_collection
+from workbench.entry.project import segment_collection, server_identity
 from workbench.entry.services.vector_sync import Points, Progress, sent_state, sync_points
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def sync_segments(
 def serves_segments(project: OpenedProject, index: SegmentIndex) -> bool:
     """Whether the server has all vectors of the generation of the stash."""
     state = sent_state(project, "stash")
-    return state is not None and state.model == index.model and state.of == _generation(project) != ""
+    if state is None or state.server != server_identity(project):
+        return False
+    return state.model == index.model and state.of == _generation(project) != ""
 
 
 def segment_server(project: OpenedProject, model: str, dimensions: int, part: SegmentPart) -> SegmentServer:
@@ -54,7 +56,7 @@ def segment_server(project: OpenedProject, model: str, dimensions: int, part: Se
     from workbench.stash.segmentserver import SegmentServer
 
     opened = partial(segment_collection, project, model, dimensions)
-    return SegmentServer(opened, np.diff(part.chunks.starts), project.config.vectors.exact)
+    return SegmentServer(opened, np.diff(part.chunks.starts), project.config.vectors.here)
 
 
 def fetch_segments(project: OpenedProject, vectors: VectorStore, index: SegmentIndex) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import numpy as np
 
-from workbench.entry.project import write_atomic
+from workbench.entry.project import server_identity, write_atomic
 from workbench.errors import ConfigError, StoreError
 from workbench.project.arrays import open_arrays, write_arrays
 from workbench.records.answers.vectors import SyncedVectors
@@ -38,9 +38,9 @@ Progress = Callable[[str, int, int], None]
 
 
 class SentState(msgspec.Struct, frozen=True):
-    """The server and collection that were sent to, the model, and which generation is there whole."""
+    """The server that was sent to (`server_identity`), the model, and which generation is there whole."""
 
-    place: str
+    server: str
     model: str
     of: str
 
@@ -67,13 +67,18 @@ class Points:
 
 
 def wanted_kinds(project: OpenedProject) -> tuple[str, ...]:
-    """Return the kinds that the server of the settings gets, none without one. Raises: ConfigError."""
+    """Return the kinds that the server of the settings gets; none where there is none, or no team.
+
+    Raises: ConfigError.
+    """
     settings = project.config.vectors
     for kind in settings.kinds:
         if kind not in KINDS:
             raise ConfigError(
                 f"vectors.kinds: {kind!r} is no kind of vectors", hint=f"Kinds are {', '.join(KINDS)}."
             )
+    if settings.store == "postgres" and not project.has_team:
+        return ()
     there = {"local": (), "postgres": ("stash",), "qdrant": KINDS}[settings.store]
     return tuple(kind for kind in there if kind in settings.kinds)
 
@@ -159,7 +164,11 @@ def _read_sent(project: OpenedProject, name: str, collection: VectorCollection) 
     """Return what was sent to a collection, nothing where that is not known."""
     nothing = _Sent(np.empty((0, KEY_BYTES), np.uint8), np.empty(0, np.uint64))
     state, found = sent_state(project, name), project.usable(f"sent_{name}")
-    if found is None or state is None or (state.place, state.model) != (collection.place, collection.model):
+    if (
+        found is None
+        or state is None
+        or (state.server, state.model) != (server_identity(project), collection.model)
+    ):
         return nothing
     try:
         arrays = open_arrays(found / _ARRAYS)
@@ -172,7 +181,7 @@ def _read_sent(project: OpenedProject, name: str, collection: VectorCollection) 
 def _write_sent(
     project: OpenedProject, name: str, collection: VectorCollection, held: Mapping[bytes, int], of: str
 ) -> None:
-    state = SentState(collection.place, collection.model, of)
+    state = SentState(server_identity(project), collection.model, of)
 
     def write(directory: Path) -> None:
         arrays: dict[str, NDArray[Any] | bytes] = {

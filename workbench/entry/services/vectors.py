@@ -60,6 +60,11 @@ def sync_vectors(project: OpenedProject, progress: Progress | None = None) -> tu
 
     done: list[SyncedVectors] = []
     kinds = wanted_kinds(project)
+    if not kinds and project.config.vectors.store == "postgres":
+        raise ConfigError(
+            "vectors.store is postgres and this project has no team",
+            hint="`workbench store use URL` gives it one; until then its vectors are searched here.",
+        )
     if not kinds:
         raise ConfigError(
             "vectors.store is local: no server keeps vectors",
@@ -91,16 +96,16 @@ def vector_status(project: OpenedProject) -> VectorStatus:
             place, collections = _stored(project)
         except StoreError as error:
             fault = error.message
-    here, current = 0, False
+    segments, current = 0, False
     if project.has_stash:
         from workbench.entry.services.vector_stash import serves_segments
 
         index = project.segment_index
         index.refresh()
         matrix = None if index.generation is None else index.generation.matrix
-        here = 0 if matrix is None else len(matrix)
+        segments = 0 if matrix is None else len(matrix)
         current = bool(kinds) and serves_segments(project, index)
-    return VectorStatus(settings.store, place, kinds, collections, here, settings.exact, current, fault)
+    return VectorStatus(settings.store, place, kinds, collections, segments, settings.here, current, fault)
 
 
 def clean_vectors(project: OpenedProject) -> tuple[str, ...]:

@@ -45,8 +45,8 @@ class VectorStatus(Answer, frozen=True):
     place: Annotated[str, Meta(description="The server; empty for this machine.")]
     kinds: tuple[str, ...]
     collections: tuple[StoredCollection, ...]
-    here: Annotated[Count, Meta(description="Vectors of the stash on this machine.")]
-    exact: Annotated[Count, Meta(description="From how many on the server searches them.")]
+    segments: Annotated[Count, Meta(description="Vectors of the stash.")]
+    here: Annotated[Count, Meta(description="Up to how many of them are searched on this machine.")]
     current: Annotated[bool, Meta(description="Whether the server has all of them.")]
     fault: Annotated[str, Meta(description="Why the server is not asked at the moment.")] = ""
 

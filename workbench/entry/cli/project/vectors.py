@@ -59,12 +59,14 @@ def status() -> None:
     out.data(f"vectors: {found.place or 'on this machine'} (vectors.store is {found.store})")
     if found.fault:
         out.warn(visible_line(f"the server is not asked: {found.fault}"))
-    where = "here, one by one"
-    if found.store != "local" and found.here > found.exact:
+    where = "on this machine"
+    if found.store != "local" and found.segments > found.here:
         where = (
-            "by the server" if found.current else "here, until the server has all: `workbench vectors sync`"
+            "by the server"
+            if found.current
+            else "on this machine, until the server has all: `workbench vectors sync`"
         )
-    out.data(f"stash: {counted(found.here, 'vector')}, compared {where}")
+    out.data(f"stash: {counted(found.segments, 'vector')}, searched {where}")
     for one in found.collections:
         state = "" if one.serving else ", not serving"
         out.data(

@@ -1,0 +1,227 @@
+"""What does it cost to keep vectors elsewhere? `python -m bench.vectors [SIZE …] [--of NAME …]`: a table.
+
+Each way has a process of its own: vectors are written as a sync writes them, then searched for their ten
+nearest, a server for as many as a search of the stash asks it for. Times are of the clock, as a server's work
+is another process's; memory is what the process, or the server's table, grew by. `pgvector, at once` makes
+the graph after the rows, as a first fill of many should. Qdrant is its client's local mode: it compares all
+vectors in Python, which shows that the adapter works and nothing about a server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+import store.vectors
+from bench.search import NEAREST, recall
+from workbench.stash.retrieval import BREADTH
+
+if TYPE_CHECKING:
+    from workbench.ports import Float32, PointKeys
+
+DIMENSIONS: Final = 384
+QUERIES: Final = 100
+SIZES: Final = (10_000, 100_000)
+BATCH: Final = 2_000
+_FALL: Final = 154  # of a direction's share: the first 128 hold 81 % of a vector, as of real ones
+
+Search = Callable[["Float32"], "set[int]"]
+Values = Mapping[str, float]
+
+
+def measure(name: str, count: int) -> Values:
+    """Return seconds to `build`, `p50` and `p95` of a search in ms, `recall` of the ten nearest, and `memory`
+    in MB, of one of `WAYS` with so many vectors; empty where it is not installed."""
+    command = [sys.executable, "-m", "bench.vectors", "--one", name, str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.stderr.write(done.stderr)
+        return {}
+    values: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return values
+
+
+def drawn(count: int) -> tuple[Float32, Float32]:
+    """Return unit vectors that differ as unevenly over directions as real ones, and queries near some."""
+    random = np.random.default_rng(count)
+    spread = np.exp(-np.arange(DIMENSIONS) / _FALL).astype(np.float32)
+    vectors = random.standard_normal((count, DIMENSIONS), np.float32) * spread
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = vectors.astype(np.float16).astype(np.float32)
+    queries = vectors[random.integers(0, count, QUERIES)]
+    queries = queries + 0.03 * random.standard_normal(queries.shape, np.float32)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    return vectors, queries
+
+
+def _index(vectors: Float32, least: int = 1 << 60, searches: int = 1) -> Search:
+    """Return a search of this machine: exact, from `least` vectors on by sketches, or by a batch's graph."""
+    store.vectors.CROSSOVER = least  # type: ignore[misc]
+    store.vectors.BATCH_CROSSOVER = 1  # type: ignore[misc]
+    index = store.vectors.build_index(vectors, searches=searches)
+    return lambda query: set(index.search(query, NEAREST)[0].tolist())
+
+
+@contextmanager
+def _exact(vectors: Float32) -> Iterator[tuple[Search, Callable[[], float]]]:
+    yield _index(vectors), _grown()
+
+
+@contextmanager
+def _sketches(vectors: Float32) -> Iterator[tuple[Search, Callable[[], float]]]:
+    grown = _grown()
+    yield _index(vectors, least=1), grown
+
+
+@contextmanager
+def _graph(vectors: Float32) -> Iterator[tuple[Search, Callable[[], float]]]:
+    grown = _grown()
+    yield _index(vectors, searches=len(vectors)), grown
+
+
+@contextmanager
+def _pgvector(vectors: Float32, *, at_once: bool = False) -> Iterator[tuple[Search, Callable[[], float]]]:
+    from store.postgres.connection import Connections
+    from store.postgres.members import create_project
+    from store.postgres.migrations import migrate
+    from store.postgres.vectors import PostgresVectors
+    from tests.postgres_server import DatabaseServer
+
+    server = DatabaseServer("shared_buffers=1GB", "max_wal_size=4GB")
+    try:
+        connections = Connections(server.make_database())
+        migrate(connections)
+        create_project(connections, "bench", "bench")
+        kept = PostgresVectors(connections, "bench", "stash", "m", DIMENSIONS, seconds=30)
+        with connections.use() as connection:
+            [(made,)] = connection.execute(
+                "SELECT indexdef FROM pg_indexes WHERE indexname = 'vectors_384'"
+            ).fetchall()
+            if at_once:
+                connection.execute("DROP INDEX workbench.vectors_384")
+        _fill(kept, vectors)
+        with connections.use(3_600) as connection:
+            if at_once:
+                connection.execute("SET maintenance_work_mem = '1GB'")
+                connection.execute(made)
+            connection.execute("ANALYZE workbench.vectors")
+
+        def size() -> float:
+            with connections.use() as connection:
+                found = connection.execute("SELECT pg_total_relation_size('workbench.vectors')").fetchone()
+            return float(found[0]) / 1e6 if found else 0.0
+
+        yield lambda query: _nearest(kept, query), size
+        connections.close()
+    finally:
+        server.close()
+
+
+@contextmanager
+def _qdrant(vectors: Float32) -> Iterator[tuple[Search, Callable[[], float]]]:
+    import warnings
+
+    from qdrant_client import QdrantClient
+
+    from store.qdrant import QdrantServer
+    from store.qdrant_collection import QdrantCollection
+
+    warnings.simplefilter("ignore")
+    grown = _grown()
+    server = QdrantServer("", client=QdrantClient(":memory:"))
+    kept = QdrantCollection(server, "bench", "m", DIMENSIONS, {}, words=False)
+    _fill(kept, vectors)
+    yield lambda query: _nearest(kept, query), grown
+
+
+WAYS: Final[Mapping[str, Any]] = {
+    "exact": _exact,
+    "sketches": _sketches,
+    "hnswlib": _graph,
+    "pgvector": _pgvector,
+    "pgvector, at once": partial(_pgvector, at_once=True),
+    "qdrant, local mode": _qdrant,
+}
+
+
+def _fill(kept: Any, vectors: Float32) -> None:
+    for start in range(0, len(vectors), BATCH):
+        part = vectors[start : start + BATCH]
+        fields = [{"type": "message", "time": at} for at in range(start, start + len(part))]
+        kept.put(_keys(start, len(part)), part, fields)
+
+
+def _keys(start: int, count: int) -> PointKeys:
+    keys = np.zeros((count, 16), np.uint8)
+    keys[:, 8:] = np.arange(start, start + count).astype(">u8").view(np.uint8).reshape(-1, 8)
+    return keys
+
+
+def _nearest(kept: Any, query: Float32) -> set[int]:
+    """Return the best of as many as a search of the stash asks for, whose vectors it compares itself."""
+    keys, _ = kept.search(query, BREADTH)
+    return {int.from_bytes(key.tobytes(), "big") for key in keys[:NEAREST]}
+
+
+def _grown() -> Callable[[], float]:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return lambda: (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000
+
+
+def _one(name: str, count: int) -> Values:
+    vectors, queries = drawn(count)
+    exact = store.vectors.CosineIndex(vectors)
+    truth = [set(exact.search(query, NEAREST)[0].tolist()) for query in queries]
+    began = time.perf_counter()
+    with WAYS[name](vectors) as (search, memory):
+        build = time.perf_counter() - began
+        search(queries[0])
+        times, found = [], []
+        for query in queries:
+            began = time.perf_counter()
+            found.append(search(query))
+            times.append((time.perf_counter() - began) * 1000)
+        p50, p95 = np.percentile(times, [50, 95])
+        return {
+            "build": round(build, 2),
+            "p50": round(float(p50), 2),
+            "p95": round(float(p95), 2),
+            "recall": round(recall(truth, found), 4),
+            "memory": round(memory(), 1),
+        }
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sizes", type=int, nargs="*", default=list(SIZES))
+    parser.add_argument("--of", nargs="*", choices=list(WAYS), default=list(WAYS))
+    parser.add_argument("--one", nargs=2, metavar=("NAME", "SIZE"), help="measure one in this process")
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(_one(options.one[0], int(options.one[1]))))
+        return
+    print("| vectors | way | build | p50 / p95 | recall@10 | memory |\n|--:|---|--:|--:|--:|--:|")
+    for count in options.sizes:
+        for name in options.of:
+            found = measure(name, count)
+            if found:
+                times = f"{found['build']:.1f} s | {found['p50']:.1f} / {found['p95']:.1f} ms"
+                rest = f"{found['recall']:.3f} | {found['memory']:,.0f} MB"
+                print(f"| {count:,} | {name} | {times} | {rest} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
