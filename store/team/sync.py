@@ -249,8 +249,13 @@ class TeamReplicas:
         before = 0
         for key, head in theirs.items():
             behind = max(0, head.size - self._kept(key).size)
-            for received in self._receive_stream(server, key, head, done):
-                self._progress("Receiving", before + received, missing)
+            try:
+                for received in self._receive_stream(server, key, head, done):
+                    self._progress("Receiving", before + received, missing)
+            except ServerUnreachable:
+                raise
+            except TeamError as refusal:  # one stream that is not as it should be holds up no other
+                done.notes.append(f"{refusal.message}: {refusal.hint}")
             before += behind
 
     def _kept(self, key: StreamKey) -> ReplicaFile:

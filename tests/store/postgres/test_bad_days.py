@@ -192,3 +192,17 @@ def test_a_role_without_a_connection_left_waits(pair: tuple[Member, Member], tea
     assert raised.value.hint
     team.execute(f"ALTER ROLE {team.role('ann')} CONNECTION LIMIT -1")
     assert first.sync().sent == 1
+
+
+def test_a_stream_that_is_not_what_its_head_says_holds_up_no_other(team: Team, tmp_path: Path) -> None:
+    """What a machine says wrongly of its stream is noted; those of others are sent and received."""
+    project = team.project("ann", "bob", "kim")
+    ann, bob, kim = (Member(tmp_path / name, team, project, name) for name in ("ann", "bob", "kim"))
+    for one in (ann, bob):
+        one.write(one.root.name)
+        one.sync()
+    team.execute("UPDATE workbench.streams SET crc = 1, bytes = bytes + 5 WHERE bytes > 0", ann.url)
+    kim.write("kim")
+    assert "not what the server's checksum says" in str(kim.sync().notes)
+    assert "not what the server's checksum says" in str(bob.sync().notes)
+    assert {"bob", "kim"} <= set(bob.texts()) & set(kim.texts())
