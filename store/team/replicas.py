@@ -9,7 +9,7 @@ the own journals.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Final
 
 from store.files import read_state, write_atomic
 from store.journal import FileJournal, Quarantined
+from store.journal_files import SUFFIX
 from workbench.ports import Clock, Entry
 from workbench.records.ids import is_id, new_id
 
@@ -101,11 +102,34 @@ class PeerJournal(FileJournal):
         super().__init__(root, clock)
         self._machine = machine
         self._project_id = project_id
+        self._seen: dict[str, tuple[object, int, str]] = {}
+
+    def size(self, stream: str) -> int:
+        """Return how many bytes a reader may consume now, 0 for a stream that does not exist."""
+        return self._look(stream)[1]
+
+    def revision(self, stream: str) -> str:
+        """Return a short text that differs when what a reader may consume differs."""
+        return self._look(stream)[2]
+
+    def _look(self, stream: str) -> tuple[object, int, str]:
+        """Return how a stream is: read again only if its file is another, for a team has many machines."""
+        try:
+            found = os.stat(f"{self.root}/journal/{stream}{SUFFIX}")
+        except OSError:
+            return None, 0, "0"
+        stamp = (found.st_size, found.st_mtime_ns, found.st_ino)
+        known = self._seen.get(stream)
+        if known is None or known[0] != stamp:
+            known = self._seen[stream] = (stamp, super().size(stream), super().revision(stream))
+        return known
 
     def scan(
         self, stream: str, start: int = 0, end: int | None = None
     ) -> Iterator[tuple[int, int, Entry | Quarantined]]:
         """Yield (offset of the line, offset after it, entry or quarantined line) from `start` to `end`."""
+        if start and start == self.size(stream):
+            return  # most machines have written nothing since
         for offset, after, found in super().scan(stream, start, end):
             if isinstance(found, Entry):
                 owner = found.body.get("project_id")
@@ -121,22 +145,29 @@ class PeerJournals:
         self._state = state
         self._clock = clock
         self._project_id = project_id
+        self._places: object = None
         self._known: dict[str, FileJournal] = {}
 
     def journals(self) -> Mapping[str, FileJournal]:
         """Return them by the machines' ids, in the order of these."""
-        own = own_machine(self._state)
-        names: list[str] = []
-        with suppress(OSError):
-            names = sorted(os.listdir(self._state / TEAM / _MACHINES))
-        found = {name: self._journal(name) for name in names if is_id(name) and name != own}
-        self._known = found
-        return dict(found)
+        names, former = _names(self._state / TEAM / _MACHINES), _names(self._state / TEAM / _FORMER)
+        places = (own_machine(self._state), names, former)
+        if places != self._places:
+            self._known = {
+                name: self._journal(name, former) for name in names if is_id(name) and name != places[0]
+            }
+            self._places = places
+        return dict(self._known)
 
-    def _journal(self, name: str) -> FileJournal:
-        former = former_root(self._state, name)
-        root = former if former.is_dir() else replica_root(self._state, name)
+    def _journal(self, name: str, former: Sequence[str]) -> FileJournal:
+        root = (former_root if name in former else replica_root)(self._state, name)
         known = self._known.get(name)
         if known is not None and known.root == root:
             return known
         return PeerJournal(root, self._clock, name, self._project_id)
+
+
+def _names(directory: Path) -> list[str]:
+    with suppress(OSError):
+        return sorted(os.listdir(directory))
+    return []

@@ -53,3 +53,12 @@ def test_time_has_an_end() -> None:
     """A clock beyond the year 10889 is an error, not a shorter id."""
     with pytest.raises(OverflowError):
         IdSource(lambda: 1 << 48).new()
+
+
+def test_machines_behind_the_same_clock_share_no_id() -> None:
+    """All write after what they received of one that is ahead, each an id of its own."""
+    ahead = IdSource(lambda: 9_000).new()
+    behind = [IdSource(lambda: 1_000) for _ in range(3)]
+    found = [identifier for source in behind for identifier in (*source.several(2, ahead), source.new())]
+    assert len(set(found)) == 9
+    assert min(found) > ahead

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 
 from store.journal import FileJournal
-from tests.adapters import ManualClock
+from tests.adapters import ManualClock, MemoryJournal
 from tests.rules.strategies import books
 from workbench.errors import StoreError
 from workbench.records.rules import Rule
 from workbench.rules import rulebook
+from workbench.rules.curation.ledger import USAGE_STREAM, USED, read_usage
 from workbench.rules.curation.rulestore import RuleStore, note_use
 from workbench.rules.curation.ruletype import PUT, REMOVED, STREAM, SYNCED, to_body
 from workbench.rules.matching import lexical
@@ -154,7 +155,7 @@ def test_rules_are_read_back_as_they_were_kept(
         return directory
 
     kept = cast("RuleStore", SimpleNamespace(publish=publish, latest=lambda kind: directory))
-    head = {"signature": "s", "used_until": [3, 4]}
+    head = {"signature": "s", "used_until": {"project": 3, "home": 4}}
     held = keep_rules(kept, head, rule_set(rules), whole=False)
     assert tuple(held) == tuple(rules)
     opened = [open_rules(kept, lambda head: True) for _ in range(2)]
@@ -162,7 +163,7 @@ def test_rules_are_read_back_as_they_were_kept(
     first, second = (found[1] for found in opened if found is not None)
     assert [first.find(rule.id) for rule in rules] == list(rules)
     assert tuple(second) == tuple(rules)
-    assert first.base.used_until == (3, 4)
+    assert first.base.used_until == {"project": 3, "home": 4}
     open_arrays_of(kept, first)
     assert (first.words, first.base.columns is None) == (held.words, False)
 
@@ -269,3 +270,15 @@ def test_after_an_edit_only_what_changed_is_read(store: RuleStore, monkeypatch: 
     words = again.words
     assert (store.reader.folded - folded, read) == (1, ["r007"])
     assert words == lexical.index_words(again.rules)
+
+
+def test_uses_are_counted_of_machines_that_join_at_any_time() -> None:
+    """What was counted is said by machine: one that came since is counted from its beginning, or not yet."""
+    journals = {name: MemoryJournal() for name in ("project", "b")}
+    for journal in journals.values():
+        journal.append(USAGE_STREAM, USED, [{"rule_ids": ["one"]}], by="x")
+    until = {name: journal.size(USAGE_STREAM) for name, journal in journals.items()}
+    joined = {"project": journals["project"], "a": MemoryJournal(), "b": journals["b"]}
+    joined["a"].append(USAGE_STREAM, USED, [{"rule_ids": ["two"]}], by="x")
+    assert {rule: times for rule, (times, _) in read_usage(joined, ends=until).items()} == {"one": 2}
+    assert {rule: times for rule, (times, _) in read_usage(joined, until).items()} == {"two": 1}

@@ -45,8 +45,12 @@ class IdSource:
         with self._lock:
             if self._process != os.getpid():
                 self._process, self._last = os.getpid(), -1
-            drawn = max(self._milliseconds(), 0) << _RANDOM_BITS | int.from_bytes(self._entropy(10))
-            first = max(drawn, self._last + 1, _decode(after) + 1 if after else 0)
+            random = int.from_bytes(self._entropy(10))
+            drawn = max(self._milliseconds(), 0) << _RANDOM_BITS | random
+            if drawn <= (known := _decode(after) if after else -1):
+                # Not the very next id: that is what all machines would take that are behind the same clock.
+                drawn = (known >> _RANDOM_BITS) + 1 << _RANDOM_BITS | random
+            first = max(drawn, self._last + 1)
             self._last = first + count - 1
             if self._last > _LAST:
                 raise OverflowError("the clock is beyond what an id can hold")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.rules.files.sync import SyncResult
     from workbench.rules.matching.lexical import RuleWords
 
-_FORMAT = 7
+_FORMAT = 8
 _VERSION = f"{__version__} {_FORMAT}"
 _UNCOUNTED = 1 << 17  # bytes of uses, some 300 plans
 
@@ -56,7 +56,7 @@ class Rulebook:
     pending: int = 0
     conflicts: int = 0
     settled: tuple[str, ...] = ()
-    used_until: tuple[int, ...] = (0, 0)
+    used_until: Mapping[str, int] = field(default_factory=dict)
     named: tuple[RuleSource, ...] = ()
     mark: LedgerMark = (0, 0, "")
     changed: int = field(default=0, compare=False)
@@ -204,7 +204,7 @@ def _mark(store: RuleStore, ledger: RuleLedger, changes: int, files: int) -> Led
 
 
 def _changed_rules(
-    store: RuleStore, ledger: RuleLedger, before: Rulebook, until: tuple[int, ...]
+    store: RuleStore, ledger: RuleLedger, before: Rulebook, until: Mapping[str, int]
 ) -> RuleSet | None:
     """Return the rules of a ledger that goes on from that of a rulebook; None if it is another one.
 
@@ -225,11 +225,11 @@ def _changed_rules(
         ids |= {anchor.rule_id for state in states if state is not None for anchor in state.anchors}
     now = (ledger.current(identifier) for identifier in sorted(ids))
     ids |= {rule.id for rule in now if rule is not None}
-    journals = store.usage_journals
+    journals = store.usage_origins
     before = _with_usage(store, before, until)
     base, rules = before.rules.base, before.rules
     put = {rule.id: rule for rule in visible_rules(store, ledger.placed(sorted(ids)).values())}
-    if put and any(before.used_until):
+    if put and before.used_until:
         counts = read_usage(journals, ends=base.used_until)
         put = {key: used(rule, counts) for key, rule in put.items()}
     gone = ids - put.keys()
@@ -271,24 +271,25 @@ def _signature(store: RuleStore, sources: Sequence[RuleSource]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _usage_sizes(store: RuleStore) -> tuple[int, ...]:
-    return tuple(journal.size(USAGE_STREAM) for journal in store.usage_journals)
+def _usage_sizes(store: RuleStore) -> dict[str, int]:
+    sizes = {origin: journal.size(USAGE_STREAM) for origin, journal in store.usage_origins.items()}
+    return {origin: size for origin, size in sizes.items() if size}
 
 
-def _with_usage(store: RuleStore, book: Rulebook, until: tuple[int, ...] | None = None) -> Rulebook:
+def _with_usage(store: RuleStore, book: Rulebook, until: Mapping[str, int] | None = None) -> Rulebook:
     """Return a rulebook with what was used since it was made, up to the journals' ends."""
     until = _usage_sizes(store) if until is None else until
     if until == book.used_until:
         return book
-    counts = read_usage(store.usage_journals, book.used_until, ends=until)
+    counts = read_usage(store.usage_origins, book.used_until, ends=until)
     rules = ((key, book.rules.find(key)) for key in book.rules.heirs(counts))
     found = {key: used(rule, counts) for key, rule in rules if rule is not None}
     return replace(book, rules=book.rules.counted(found) if found else book.rules, used_until=until)
 
 
-def _kept_short(store: RuleStore, book: Rulebook, since: tuple[int, ...]) -> Rulebook:
+def _kept_short(store: RuleStore, book: Rulebook, since: Mapping[str, int]) -> Rulebook:
     """Keep a rulebook whose uses since the kept one take long to count: each plan adds some to them."""
-    if sum(book.used_until) - sum(since) > _UNCOUNTED:
+    if sum(book.used_until.values()) - sum(since.values()) > _UNCOUNTED:
         with suppress(StoreError):  # counted again by the next
             return _keep(store, book, whole=True)
     return book
@@ -319,7 +320,7 @@ def _read(store: RuleStore, is_wanted: Callable[[Head], bool]) -> Rulebook | Non
             pending=convert(head["pending"], int),
             conflicts=convert(head["conflicts"], int),
             settled=convert(head["settled"], tuple[str, ...]),
-            used_until=convert(head["used_until"], tuple[int, ...]),
+            used_until=convert(head["used_until"], dict[str, int]),
             named=convert(head["named"], tuple[RuleSource, ...]),
             mark=convert(head["mark"], tuple[int, int, str]),
         )
@@ -336,7 +337,7 @@ def _keep(store: RuleStore, book: Rulebook, *, whole: bool = False) -> Rulebook:
         "pending": book.pending,
         "conflicts": book.conflicts,
         "settled": list(book.settled),
-        "used_until": list(book.used_until),
+        "used_until": dict(book.used_until),
         "named": [msgspec.to_builtins(source) for source in book.named],
         "mark": list(book.mark),
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, overload
 
 from workbench.curation.lazy import StoredValues
@@ -40,7 +41,7 @@ class RuleBase:
     rules: Sequence[Rule] | StoredValues[Rule]
     lineage: Mapping[str, Sequence[str]]
     checked: Sequence[str]
-    used_until: tuple[int, ...] = (0, 0)
+    used_until: Mapping[str, int] = field(default_factory=dict)
     digest: str = ""
     words: RuleWords | None = None
     columns: RuleColumns | None = None
@@ -146,7 +147,7 @@ class RuleSet(Sequence[Rule]):
         ids += [key for key, rule in self.put.items() if rule.check is not None]
         return [rule for rule in map(self.find, sorted(ids)) if rule is not None]
 
-    def rebased(self, digest: str, used_until: tuple[int, ...]) -> RuleSet:
+    def rebased(self, digest: str, used_until: Mapping[str, int]) -> RuleSet:
         """Return the same rules as a base of their own, which is stored under a signature."""
         made = rule_set(self, used_until=used_until)
         base = made.base
@@ -241,7 +242,7 @@ class RuleSet(Sequence[Rule]):
 
 
 def rule_set(
-    rules: Iterable[Rule], before: RuleSet | None = None, used_until: tuple[int, ...] = (0, 0)
+    rules: Iterable[Rule], before: RuleSet | None = None, used_until: Mapping[str, int] = MappingProxyType({})
 ) -> RuleSet:
     """Return the set of rules that are sorted by id; most of them may be those of a set before.
 

@@ -69,12 +69,12 @@ def keep_rules(store: RuleStore, head: Head, rules: RuleSet, *, whole: bool) -> 
     base = rules.base
     few = len(rules.put) + len(rules.gone) <= FEW
     if base.digest and few and len(rules) >= MANY and not whole:
-        kept = {**head, "used_until": base.used_until}
+        kept = {**head, "used_until": dict(base.used_until)}
         patch = {"base": base.digest, "gone": sorted(rules.gone), "put": list(rules.put.values())}
         data = encode_lossless({"head": kept, **patch})
         store.publish(CHANGES, lambda directory: _write_sealed(directory / _PATCH, [data]))
         return rules
-    made = rules.rebased(str(head["signature"]), tuple(head["used_until"]))
+    made = rules.rebased(str(head["signature"]), head["used_until"])
     store.publish(BASE, lambda directory: _write_base(directory, head, made))
     return made
 
@@ -147,7 +147,7 @@ def _open_base(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Hea
     lines = content[len(first) + len(second) : len(content) - width]
     if (ends[-1] if ids else 0) != len(lines):
         raise ValueError("the rules are cut short")
-    until, digest = convert(head["used_until"], tuple[int, ...]), str(head["signature"])
+    until, digest = convert(head["used_until"], dict[str, int]), str(head["signature"])
     return head, RuleSet(
         RuleBase(ids, StoredRules(StoredLines(lines, ends)), names.lineage, names.checked, until, digest)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from workbench.curation import CURATION
@@ -315,19 +316,19 @@ def read_uses(journals: Sequence[Journal], until: str = "") -> Iterator[Use]:
 
 
 def read_usage(
-    journals: Sequence[Journal],
-    since: Sequence[int] = (),
+    journals: Mapping[str, Journal],
+    since: Mapping[str, int] = MappingProxyType({}),
     until: str = "",
-    ends: Sequence[int] | None = None,
+    ends: Mapping[str, int] | None = None,
 ) -> dict[str, tuple[int, str]]:
     """Return (times used, last time) of each rule used between the journals' offsets `since` and `ends`.
 
-    What came after the moment `until` does not count.
+    A journal that is not in those has the offset 0. What came after the moment `until` does not count.
     """
     counts: dict[str, tuple[int, str]] = {}
-    for number, (journal, start) in enumerate(zip(journals, since or (0,) * len(journals), strict=True)):
-        for after, entry in journal.read(USAGE_STREAM, start):
-            if ends is not None and after > ends[number]:
+    for origin, journal in journals.items():
+        for after, entry in journal.read(USAGE_STREAM, since.get(origin, 0)):
+            if ends is not None and after > ends.get(origin, 0):
                 break
             if entry.kind == USED and not (until and entry.at > until):
                 _count(counts, entry)

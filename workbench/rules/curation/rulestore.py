@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from workbench.curation.store import CurationStore
@@ -33,12 +33,17 @@ class RuleStore(CurationStore[RuleLedger]):
 
     def usage(self, until: str = "") -> dict[str, tuple[int, str]]:
         """Return how often each rule was used, and when last. Raises StoreError."""
-        return read_usage(self.usage_journals, until=until)
+        return read_usage(self.usage_origins, until=until)
+
+    @property
+    def usage_origins(self) -> Mapping[str, Journal]:
+        """The journals that say what rules were used, by origin: machines join at any time."""
+        return {"project": self.journal, "home": self.home_journal, **self.team}
 
     @property
     def usage_journals(self) -> tuple[Journal, ...]:
-        """The journals that say what rules were used, always in the same order."""
-        return tuple(journal for journal, _ in self.all_journals)
+        """The same, always in the same order."""
+        return tuple(self.usage_origins.values())
 
     @property
     def machines(self) -> tuple[str, ...]:
