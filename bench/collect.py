@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from bench.fit import Group
 from bench.shapes import Shapes, as_they_are
 from bench.timeline import Timeline
+from workbench.plan.explanation import HAND_MIXTURE
 from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
-from workbench.plan.mixture import HAND_MIXTURE
 from workbench.plan.semantics import head_texts, task_text
 from workbench.plan.signals import prepare_query
 from workbench.records.plan import Intent

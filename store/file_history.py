@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from store.duck import storable
 from workbench.records.dataclass import dataclass
+from workbench.records.project import Symbol
 
 if TYPE_CHECKING:
     from store.tables import Tables
@@ -73,19 +74,6 @@ FROM (
 
 
 @dataclass(frozen=True, slots=True)
-class FileSymbol:
-    """A function, class or the like of a file; lines count from 1."""
-
-    name: str
-    kind: str
-    line: int
-    end_line: int
-    signature: str
-    parent: str
-    exported: bool
-
-
-@dataclass(frozen=True, slots=True)
 class FileArtifact:
     """A file as the index of the last plan has it; `tokens` are estimated from its `size` in bytes."""
 
@@ -98,7 +86,7 @@ class FileArtifact:
     imported_by: tuple[str, ...]
     tests: tuple[str, ...]
     tested_by: tuple[str, ...]
-    symbols: tuple[FileSymbol, ...]
+    symbols: tuple[Symbol, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,5 +216,5 @@ def _facts(
         imported_by=others("import", outwards=False),
         tests=others("test", outwards=True),
         tested_by=others("test", outwards=False),
-        symbols=tuple(FileSymbol(*symbol) for symbol in symbols),
+        symbols=tuple(Symbol(*symbol) for symbol in symbols),
     )

@@ -8,8 +8,7 @@ import pytest
 
 from tests.plan.test_trees import trees
 from workbench.entry.services.explanation import sufficient_budget
-from workbench.plan.explanation import RankedPlaces, _lacking
-from workbench.plan.mixture import HAND_MIXTURE, mixture_parts
+from workbench.plan.explanation import HAND_MIXTURE, RankedPlaces, _lacking, mixture_parts
 from workbench.plan.ranking import FIRST, RankingModel
 from workbench.records.plan import RankedFile
 

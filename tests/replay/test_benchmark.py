@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workbench.records.replay import Gap
 from workbench.replay.benchmark import (
     BM25,
     HYBRID,
@@ -19,7 +20,6 @@ from workbench.replay.benchmark import (
     run_benchmark,
 )
 from workbench.replay.datasets import Message, RulesDataset, Split
-from workbench.replay.statistics import MeasuredDifference
 
 SCORES = {
     "force push": (("push", 0.8),),
@@ -71,7 +71,7 @@ def test_thresholds_are_chosen_on_one_half_and_reported_on_the_other(report: Ben
 
 def test_hybrid_is_compared_with_each_single_method(report: BenchmarkReport) -> None:
     """Each at its own threshold, on the test half; here both return nothing there."""
-    none = MeasuredDifference(0.0, 0.0, 0.0, 1.0)
+    none = Gap(0.0, 0.0, 0.0, 1.0)
     assert report.comparisons == (
         SystemComparison(HYBRID, VECTOR, none, none),
         SystemComparison(HYBRID, BM25, none, none),

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.records.replay import Gap
 from workbench.replay.answers import AtThreshold, RankingFigures
 from workbench.replay.benchmark import BenchmarkReport, Latency, SystemComparison, SystemReport
 from workbench.replay.benchmark_text import benchmark_json, benchmark_text
 from workbench.replay.run_report import table
-from workbench.replay.statistics import MeasuredDifference
 
 LOW = AtThreshold(0.3, 0.25, 0.5, 0.333, 0.4, 0.45, 0.6)
 HIGH = AtThreshold(0.4, 0.5, 0.4, 0.444, 0.5, 0.35, 0.8)
@@ -36,8 +36,8 @@ def system(name: str) -> SystemReport:
 def report() -> BenchmarkReport:
     """Return a report of two systems, hybrid better in F1 only."""
     clear, none = (
-        MeasuredDifference(0.066, 0.025, 0.109, 0.0034),
-        MeasuredDifference(0.005, -0.027, 0.035, 0.76),
+        Gap(0.066, 0.025, 0.109, 0.0034),
+        Gap(0.005, -0.027, 0.035, 0.76),
     )
     return BenchmarkReport(
         dataset="small",

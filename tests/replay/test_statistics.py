@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from workbench.records.replay import Gap
 from workbench.replay.metrics import Counts
 from workbench.replay.statistics import (
-    MeasuredDifference,
     bootstrap,
     mean_difference,
     micro_f1,
@@ -79,10 +79,10 @@ def test_a_difference_in_micro_f1_agrees_with_all_exchanges() -> None:
 def test_equal_systems_do_not_differ() -> None:
     """The difference of a system with itself is 0 with p = 1, and so is that of no messages."""
     counts = np.array([[1, 0, 0], [0, 1, 2]])
-    assert micro_f1_difference(counts, counts) == MeasuredDifference(0.0, 0.0, 0.0, 1.0)
-    assert micro_f1_difference(counts[:0], counts[:0]) == MeasuredDifference(0.0, 0.0, 0.0, 1.0)
-    assert mean_difference([0.5, 1.0], [0.5, 1.0]) == MeasuredDifference(0.0, 0.0, 0.0, 1.0)
-    assert mean_difference([], []) == MeasuredDifference(0.0, 0.0, 0.0, 1.0)
+    assert micro_f1_difference(counts, counts) == Gap(0.0, 0.0, 0.0, 1.0)
+    assert micro_f1_difference(counts[:0], counts[:0]) == Gap(0.0, 0.0, 0.0, 1.0)
+    assert mean_difference([0.5, 1.0], [0.5, 1.0]) == Gap(0.0, 0.0, 0.0, 1.0)
+    assert mean_difference([], []) == Gap(0.0, 0.0, 0.0, 1.0)
 
 
 def test_differences_are_repeatable_and_signed() -> None:

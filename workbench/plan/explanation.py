@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from workbench.plan.mixture import mixture_parts
 from workbench.plan.overrides import EXCLUDED, RECEIVED
 from workbench.plan.pipeline import Plan
 from workbench.plan.ranking import FIRST, RankingModel, needed_chances, weigh_first
@@ -38,6 +37,14 @@ _LEAST_WORDS: Final = 12
 _NUMBER: Final = 9
 _EPSILON: Final = 1e-9
 _NO_SOURCE: Final = "no source proposed it: nothing of the task points to it"
+HAND_MIXTURE: Final[Mapping[str, float]] = {
+    "bm25_body": 0.35,
+    "bm25_path": 0.2,
+    "affinity": 0.3,
+    "recency_50": 0.2,
+    "frequency": 0.1,
+}
+"""Weights chosen by hand, of shares of the best file's: what learned ones are compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +138,11 @@ def _reason(plan: Plan, path: str, ranked: bool, named: bool, unranked: str) -> 
 
 def _linear_score(found: RankedFile, weights: Mapping[str, float]) -> float:
     return sum(weights.get(name, 0.0) * value for name, value in found.features.items())
+
+
+def mixture_parts(features: Mapping[str, float]) -> dict[str, float]:
+    """Return what each signal of a ranked file gives in the hand mixture, without zeros."""
+    return {name: weight * features[name] for name, weight in HAND_MIXTURE.items() if features.get(name)}
 
 
 def _places(scores: Mapping[str, float]) -> dict[str, int]:

@@ -40,7 +40,7 @@ BASELINE: Final = "baseline"
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """How far a system's mean of a measure lies above the baseline's: 95 % interval and two-sided p.
+    """How far a system's mean of a measure lies above another's: 95 % interval and two-sided p.
 
     Of `context_tokens` it is the difference of medians. Both resample and exchange whole clusters of tasks.
     """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from workbench.records.replay import Gap
 from workbench.records.rules import Rule
 from workbench.replay.answers import (
     THRESHOLDS,
@@ -31,7 +32,6 @@ from workbench.replay.answers import (
 )
 from workbench.replay.datasets import Message, RulesDataset, Split
 from workbench.replay.statistics import (
-    MeasuredDifference,
     mean_difference,
     micro_f1_difference,
     micro_f1_interval,
@@ -93,8 +93,8 @@ class SystemComparison:
 
     first: str
     second: str
-    f1: MeasuredDifference
-    macro_f1: MeasuredDifference
+    f1: Gap
+    macro_f1: Gap
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,16 +37,6 @@ _CLOSE = 1e-12  # differences that rounding alone makes
 _CELLS = 2_000_000  # numbers drawn at once
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredDifference:
-    """How much the first system is above the second: 95 % interval and two-sided p."""
-
-    value: float
-    low: float
-    high: float
-    p: float
-
-
 def bootstrap(values: Sequence[float], *, rounds: int = ROUNDS, seed: int = 7) -> tuple[float, float]:
     """Return a 95 % percentile bootstrap interval of the mean."""
     data = np.asarray(values, dtype=np.float64)
@@ -70,28 +60,26 @@ def paired_permutation(
     return (extreme + 1) / (rounds + 1)
 
 
-def mean_difference(first: Sequence[float], second: Sequence[float], *, seed: int = 7) -> MeasuredDifference:
+def mean_difference(first: Sequence[float], second: Sequence[float], *, seed: int = 7) -> Gap:
     """Compare the means of paired values."""
     gaps = np.subtract(first, second, dtype=np.float64)
     low, high = bootstrap(gaps.tolist(), seed=seed)
     value = float(gaps.mean()) if len(gaps) else 0.0
-    return MeasuredDifference(value, low, high, paired_permutation(first, second, seed=seed))
+    return Gap(value, low, high, paired_permutation(first, second, seed=seed))
 
 
-def sample_difference(
-    first: Sequence[float], second: Sequence[float], *, seed: int = 7
-) -> MeasuredDifference:
+def sample_difference(first: Sequence[float], second: Sequence[float], *, seed: int = 7) -> Gap:
     """Compare the means of two samples that are not paired: each is resampled, labels are exchanged for p."""
     mine, theirs = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if not len(mine) or not len(theirs):
-        return MeasuredDifference(0.0, 0.0, 0.0, 1.0)
+        return Gap(0.0, 0.0, 0.0, 1.0)
     value = float(mine.mean() - theirs.mean())
     ours, others = _resampled_means(mine, seed), _resampled_means(theirs, seed + 1)
     low, high = _middle([ours - others])
     both, times = np.unique(np.concatenate([mine, theirs]), return_counts=True)
     drawn = np.random.default_rng(seed).multivariate_hypergeometric(times, len(mine), size=EXCHANGES)
     gaps = drawn @ both / len(mine) - (times - drawn) @ both / len(theirs)
-    return MeasuredDifference(value, low, high, (_extreme(gaps, value) + 1) / (EXCHANGES + 1))
+    return Gap(value, low, high, (_extreme(gaps, value) + 1) / (EXCHANGES + 1))
 
 
 def _resampled_means(values: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
@@ -114,7 +102,7 @@ def micro_f1_interval(counts: NDArray[Any], *, rounds: int = ROUNDS, seed: int =
     return _middle([micro_f1(counts[rows]) for rows in _samples(len(counts), rounds, seed)])
 
 
-def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int = 7) -> MeasuredDifference:
+def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int = 7) -> Gap:
     """Compare the micro F1 of two systems on the same messages; counts int [n, 3].
 
     The interval resamples messages, the same for both; p comes from exchanging the systems' counts message by
@@ -123,7 +111,7 @@ def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int 
     if first.shape != second.shape:
         raise ValueError(f"counts of {first.shape} cannot be paired with counts of {second.shape}")
     if not len(first):
-        return MeasuredDifference(0.0, 0.0, 0.0, 1.0)
+        return Gap(0.0, 0.0, 0.0, 1.0)
     value = float(micro_f1(first) - micro_f1(second))
     samples = _samples(len(first), ROUNDS, seed)
     low, high = _middle([micro_f1(first[rows]) - micro_f1(second[rows]) for rows in samples])
@@ -134,7 +122,7 @@ def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int 
         moved = exchange.astype(np.float64) @ (second - first)
         mine, theirs = first.sum(axis=0) + moved, second.sum(axis=0) - moved
         extreme += _extreme(micro_f1(mine[:, None]) - micro_f1(theirs[:, None]), value)
-    return MeasuredDifference(value, low, high, (extreme + 1) / (EXCHANGES + 1))
+    return Gap(value, low, high, (extreme + 1) / (EXCHANGES + 1))
 
 
 def _samples(count: int, rounds: int, seed: int) -> Iterator[NDArray[np.int64]]:
@@ -209,11 +197,11 @@ def clustered_p(gaps: NDArray[Any], clusters: Sequence[str], *, seed: int = 7) -
 
 def median_difference(
     first: Sequence[float], second: Sequence[float], clusters: Sequence[str], *, seed: int = 7
-) -> MeasuredDifference:
+) -> Gap:
     """Compare the medians of paired values; clusters are resampled and exchanged whole."""
     mine, theirs = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if not len(mine):
-        return MeasuredDifference(0.0, 0.0, 0.0, 1.0)
+        return Gap(0.0, 0.0, 0.0, 1.0)
     value = float(np.median(mine) - np.median(theirs))
     names, places = np.unique(np.asarray(clusters, dtype=object), return_inverse=True)
     members = [np.flatnonzero(places == number) for number in range(len(names))]
@@ -228,7 +216,7 @@ def median_difference(
         gap = np.median(np.where(exchange, theirs, mine)) - np.median(np.where(exchange, mine, theirs))
         extreme += int(abs(gap) >= abs(value) - _CLOSE)
     low, high = np.percentile(rounds, [2.5, 97.5])
-    return MeasuredDifference(value, float(low), float(high), (extreme + 1) / (_MEDIAN_ROUNDS + 1))
+    return Gap(value, float(low), float(high), (extreme + 1) / (_MEDIAN_ROUNDS + 1))
 
 
 def _by_cluster(

@@ -24,8 +24,8 @@ from workbench.sessions.usage import (
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
+    from workbench.records.replay import Gap
     from workbench.records.rules import Rule
-    from workbench.replay.statistics import MeasuredDifference
 
 PATIENCE: Final = 3_600.0
 """Seconds in which a session begins that takes up a pack which names none, such as a copied one."""
@@ -85,7 +85,7 @@ def _gap(
     variant: str,
     mine: Sequence[float],
     theirs: Sequence[float],
-    found: MeasuredDifference,
+    found: Gap,
     *,
     paired: bool = False,
 ) -> VariantGap:
