@@ -24,6 +24,9 @@ SEGMENTS: Final = ":stash"
 MEMORY: Final = "_memory"
 """The collection of rules, of all projects together [rules]."""
 
+_SEARCHES: Final = 4
+"""Connections of a process to the team's server for searches at the same time."""
+
 _SEGMENT_FIELDS: Final[Schema] = {
     "type": "keyword",
     "topic": "keyword",
@@ -104,7 +107,8 @@ def postgres_vectors(project: OpenedProject, model: str, dimensions: int) -> Pos
     from store.postgres.vectors import PostgresVectors
 
     seconds = project.config.vectors.timeout
-    return PostgresVectors(Connections(team.url), team.project, "stash", model, dimensions, seconds=seconds)
+    connections = Connections(team.url, most=_SEARCHES)
+    return PostgresVectors(connections, team.project, "stash", model, dimensions, seconds=seconds)
 
 
 def rule_collection(server: QdrantServer, model: str, dimensions: int) -> QdrantCollection:
