@@ -24,6 +24,7 @@ from store.postgres.tables import PATIENCE, ServerTables, schema_name
 from store.table_queries import TableQueries
 from store.team.replicas import name_machine
 from store.team.settings import TeamSettings, write_settings
+from store.team.team import ProjectTeam
 from tests.adapters import ManualClock
 from tests.store import test_learning_tables as learnings
 from tests.store import test_segment_tables as segments
@@ -32,6 +33,7 @@ from tests.store.lists.test_sessions import NOW, PAST
 from workbench.config import Config, StoreConfig
 from workbench.entry.project import find_state
 from workbench.entry.services.index import rebuild_tables
+from workbench.entry.services.purge import purge_project
 from workbench.lists.tables import ListQuery
 from workbench.records.ids import new_id
 from workbench.rules.curation.ruletype import to_body
@@ -219,4 +221,14 @@ def test_the_setting_says_where_the_tables_are(tmp_path: Path, database: str) ->
         assert looking.execute(SELECT_SCHEMAS).fetchall()
         rebuild_tables(find_state(tmp_path, Config()))  # with the usual settings
         assert looking.execute(SELECT_SCHEMAS).fetchall() == []
-    assert there.remove_server_tables() == ""
+        for remove in (
+            lambda: ProjectTeam(there).leave(forget=False),
+            lambda: purge_project(there, dry=False),
+        ):
+            write_settings(there.state, TeamSettings(database, "p", "laptop"))
+            assert there.rule_list.page(ListQuery()).total == 1  # the other is of another project
+            assert looking.execute(SELECT_SCHEMAS).fetchall()
+            remove()
+            assert looking.execute(SELECT_SCHEMAS).fetchall() == []
+            there.close()
+            del vars(there)["kept_tables"], vars(there)["rule_list"]

@@ -222,16 +222,16 @@ def _sessions(project: OpenedProject) -> Iterator[DoctorFinding]:
 
 def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     tables = project.open_tables()
-    if tables.file() is None:
-        return ok("tables", "none yet: `workbench stats` makes them")
+    findings = []
     try:
+        if tables.file() is None and not tables.degraded:
+            return ok("tables", "none yet: `workbench stats` makes them")
         report = tables.catch_up()
         count, first = tables.rejected()
         found = tables.report()
         file = project.table_file()
     finally:
         tables.close()
-    findings = []
     if report.rebuilt:
         aside = f"; the old file is {report.set_aside}" if report.set_aside else ""
         findings.append(DoctorFinding("tables", State.NOTE, f"rebuilt: {report.rebuilt}{aside}"))
