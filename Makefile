@@ -30,7 +30,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench dist docs stubs pictures lock clean fuzz chaos team-server test-tables sittings sbom audit
+.PHONY: help run test check coverage format bench bench-scale dist docs stubs pictures lock clean fuzz chaos team-server test-tables sittings sbom audit
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -125,6 +125,9 @@ format: $(VENV)/.dev ## format the code
 
 bench: $(VENV)/.dev ## measure ranking, packing and speed
 	@$(PYTHON_) -m bench
+
+bench-scale: $(VENV)/.dev ## measure how the product grows to a million records, and draw docs/scale.md (hours)
+	@$(PYTHON_) -m bench.scale
 
 dist: $(VENV)/.dev ## build the wheel and the sdist, and try them where there is neither lock nor repository
 	@rm -rf dist

@@ -84,6 +84,9 @@ def compile_filter(
         else:
             escape = "" if set(needle).isdisjoint("%_~\\") else " ESCAPE '~'"
             tests.append(f"haystack LIKE {parameters.add(patterns.like(needle))}{escape}")
+            # Most of a long text is like it; what is left is looked at far more closely.
+            near = parameters.add(patterns.in_one_word(needle, parameters.letters))
+            tests.append(f"regexp_matches(haystack, {near})")
             points.append(_exact_points(needle, _subsequence_points(needle, parameters), parameters))
     return Condition(tuple(tests), tuple(points))
 

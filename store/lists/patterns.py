@@ -95,8 +95,12 @@ def up_to(pattern: str) -> str:
 
 def after_first(separators: str, needle: str, letters: Alphabet) -> str:
     """Return a pattern, for lower-case text, of a needle's characters in order after the first separator."""
-    in_order = f"[^{letters.blanks}]*".join(map(_escaped, needle))
-    return rf"[{literal(separators)}](?s:.*){in_order}"
+    return rf"[{literal(separators)}](?s:.*){in_one_word(needle, letters)}"
+
+
+def in_one_word(needle: str, letters: Alphabet) -> str:
+    """Return a pattern, for lower-case text, of a needle's characters in order without a blank in between."""
+    return f"[^{letters.blanks}]*".join(map(_escaped, needle))
 
 
 def first_in_each_value(pattern: str) -> str:

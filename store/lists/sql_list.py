@@ -44,7 +44,7 @@ SELECT (SELECT count(*) FROM matched), number, {keys}
 FROM matched WHERE {after} ORDER BY {order} LIMIT {limit}
 """
 SELECT_NOT_ENGLISH: Final = """
-SELECT 1 {source} WHERE strlen(cased) <> length(cased) AND regexp_matches(cased, $letter) LIMIT 1
+SELECT 1 {source} WHERE strlen(haystack) <> length(haystack) AND regexp_matches(cased, $letter) LIMIT 1
 """
 SELECT_TOTAL: Final = "SELECT count(*) FROM ({matched})"
 SELECT_ROWS: Final = """

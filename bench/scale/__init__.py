@@ -1,0 +1,1 @@
+"""How what is kept and planned grows with size, beside plain alternatives: `python -m bench.scale`."""
