@@ -78,6 +78,15 @@ def test_what_is_old_goes_and_its_past_task_stays(project: OpenedProject) -> Non
     assert (stories.ended, malformed) == (2, 0)
 
 
+def test_a_servers_tables_go_with_what_they_hold(
+    project: OpenedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for a look; what kept that from being done is a note."""
+    monkeypatch.setattr(OpenedProject, "remove_server_tables", lambda self: "no answer")
+    assert purge_due(project, dry=True).notes == ()
+    assert purge_due(project, dry=False).notes == ("no answer",)
+
+
 def test_tasks_beyond_those_that_plans_weigh_go_whole(project: OpenedProject) -> None:
     """With one past task at most, the newest is that."""
     few = Config(index=IndexConfig(history_commits=1))

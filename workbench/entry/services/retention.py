@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
@@ -88,7 +88,7 @@ def purge_due(project: OpenedProject, *, dry: bool, cutoff: float | None = None)
         project.workspace.sync()  # so that what is known of sessions goes along
     for root in state_places(project):
         own = root == project.state
-        with project.journal_tables() as tables:
+        with closing(project.open_tables("duckdb")) as tables:
             done = rewrite_streams(
                 project.journal if own else FileJournal(root, project.clock),
                 sorted(list_streams(root), key=lambda one: one != STREAM),
@@ -109,9 +109,9 @@ def purge_due(project: OpenedProject, *, dry: bool, cutoff: float | None = None)
         if planned:
             project.workspace.sync()  # or the next command would read the past again
     copies, packed = project.archive().forget(moment.timestamp(), dry=dry)
-    report = PurgeReport(
-        f"what was recorded before {before[:10]}", +counts, copies, 0, 0, freed=freed + packed
-    )
+    kept = project.remove_server_tables() if counts.total() and not dry else ""
+    what, notes = f"what was recorded before {before[:10]}", (kept,) if kept else ()
+    report = PurgeReport(what, +counts, copies, 0, 0, freed=freed + packed, notes=notes)
     _note(project, report, took=0.0 if dry or report.empty else now)
     return report
 
