@@ -22,7 +22,7 @@ from store import duck, locks, projector
 from store.duck import ForeignSchema, Migration
 from store.files import translated, write_atomic
 from store.journal import FileJournal
-from store.postgres.connection import ANSWERING, Connections
+from store.postgres.connection import ANSWERING, Connections, errors
 from store.postgres.table_connection import BEGIN_READING, TableConnection
 from store.postgres.table_dialect import schema as schema_of
 from store.projector import CatchUp, Replaced, Round, caught_up
@@ -80,6 +80,7 @@ class ServerTables(TableQueries):
         self._held: Sizes | None = None
         self._again = 0.0
         self._root = root
+        self._is_damaged = self._was_mended = False
         look = read_look(root)
         if look.failed_at > look.synced_at and clock.now() < look.failed_at + PATIENCE:
             self.degraded, self._again = look.fault, look.failed_at + PATIENCE
@@ -178,8 +179,11 @@ class ServerTables(TableQueries):
             with self._connections.use(seconds) as self._server:
                 if self._server.info.server_version < OLDEST:
                     raise TeamError(f"the tables need PostgreSQL {OLDEST // 10_000} or newer")
-                found = work()
+                found = self._noticing(work)
         except TeamError as error:
+            if self._is_damaged and not self._was_mended:  # once: then the statement is at fault
+                self._was_mended = True
+                return self._asked(lambda: self._mended(work), REBUILD_PATIENCE)
             now, look = self._clock.now(), read_look(self._root)
             if isinstance(error, ServerUnreachable):  # other commands need not wait for it either
                 write_look(self._root, TeamLook(look.synced_at, now, error.message, error.hint, look.notes))
@@ -191,6 +195,18 @@ class ServerTables(TableQueries):
             self._server = None
         self.degraded = ""
         return (found,)
+
+    def _noticing(self, work: Callable[[], T]) -> T:
+        """Return what `work` does, and notice that somebody removed a table."""
+        try:
+            return work()
+        except (errors.UndefinedTable, errors.UndefinedColumn):
+            self._is_damaged = True
+            raise
+
+    def _mended(self, work: Callable[[], T]) -> T:
+        self._rebuild_server("a table was missing on the server")
+        return work()
 
     @contextlib.contextmanager
     def _transaction(self, begin: str, schema: str = "") -> Iterator[TableConnection]:
