@@ -143,13 +143,19 @@ class StreamRewrite:
         """Write what becomes of the lines that are there now, as `go_on` does."""
         self.go_on(readable_end(self._source), noted=noted)
 
+    def sync(self) -> None:
+        """Bring what is written so far to disk, so that nobody waits for that later. Raises: JournalError."""
+        assert self._target is not None
+        with translated(f"rewriting the journal {self._stream}", JournalError):
+            self._target.flush()
+            sync_data(self._target.fileno())
+
     def put(self, before: Callable[[], None] = lambda: None) -> None:
         """Write what was appended meanwhile and replace the journal, if anything changes; `before` that.
 
         Raises: JournalError, StoreError, StoreBusy.
         """
-        root, stream, target = self._root, self._stream, self._target
-        assert target is not None
+        root, stream = self._root, self._stream
         path, copy = stream_path(root, stream), copy_path(root, stream)
         with (
             translated(f"rewriting the journal {stream}", JournalError),
@@ -160,8 +166,7 @@ class StreamRewrite:
             self.go_on()
             if not self._lines:
                 return
-            target.flush()
-            sync_data(target.fileno())
+            self.sync()
             copied = copy.exists()
             if copied and not catch_up(root, stream):
                 raise StoreError(
@@ -231,6 +236,7 @@ def rewrite_stream(root: Path, stream: str, change: ChangeBytes, *, dry: bool) -
             one.go_on()
         else:
             one.go_on_to_readable()
+            one.sync()
             one.put()
         return one.done
 

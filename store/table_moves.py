@@ -104,6 +104,8 @@ def rewrite_streams(
                 one.go_on_to_readable(noted=True)
             ones[stream] = one
         if not dry and any(one.done.lines for one in ones.values()):
+            for one in ones.values():
+                one.sync()
             along = nullcontext(_nothing) if tables is None else _along(tables, journal, ones)
             with along as forget:
                 for one in ones.values():
