@@ -33,16 +33,21 @@ DIMENSIONS: Final = 384
 QUERIES: Final = 100
 SIZES: Final = (10_000, 100_000)
 BATCH: Final = 2_000
+_TOPIC: Final = 100  # vectors of one
+_WITHIN: Final = 0.7  # how far its vectors are from it, as a share of how far topics are apart
 _FALL: Final = 154  # of a direction's share: the first 128 hold 81 % of a vector, as of real ones
 
 Search = Callable[["Float32"], "set[int]"]
 Values = Mapping[str, float]
 
 
-def measure(name: str, count: int) -> Values:
+def measure(name: str, count: int, given: str = "") -> Values:
     """Return seconds to `build`, `p50` and `p95` of a search in ms, `recall` of the ten nearest, and `memory`
-    in MB, of one of `WAYS` with so many vectors; empty where it is not installed."""
-    command = [sys.executable, "-m", "bench.vectors", "--one", name, str(count)]
+    in MB, of one of `WAYS` with so many vectors; empty where it is not installed.
+
+    `given` is a file of unit vectors float32 [n, 384] (`numpy.save`), in any order: the last are asked for.
+    """
+    command = [sys.executable, "-m", "bench.vectors", "--one", name, str(count), "--given", given]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.stderr.write(done.stderr)
@@ -52,16 +57,15 @@ def measure(name: str, count: int) -> Values:
 
 
 def drawn(count: int) -> tuple[Float32, Float32]:
-    """Return unit vectors that differ as unevenly over directions as real ones, and queries near some."""
-    random = np.random.default_rng(count)
+    """Return unit vectors around topics, as unevenly spread over directions as real ones, and queries."""
+    random, total = np.random.default_rng(count), count + QUERIES
     spread = np.exp(-np.arange(DIMENSIONS) / _FALL).astype(np.float32)
-    vectors = random.standard_normal((count, DIMENSIONS), np.float32) * spread
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors = vectors.astype(np.float16).astype(np.float32)
-    queries = vectors[random.integers(0, count, QUERIES)]
-    queries = queries + 0.03 * random.standard_normal(queries.shape, np.float32)
-    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-    return vectors, queries
+    topics = random.standard_normal((max(count // _TOPIC, 1), DIMENSIONS), np.float32) * spread
+    found = topics[random.integers(0, len(topics), total)]
+    found += _WITHIN * random.standard_normal(found.shape, np.float32) * spread
+    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    found = found.astype(np.float16).astype(np.float32)
+    return found[:count], found[count:]
 
 
 def _index(vectors: Float32, least: int = 1 << 60, searches: int = 1) -> Search:
@@ -178,8 +182,12 @@ def _grown() -> Callable[[], float]:
     return lambda: (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000
 
 
-def _one(name: str, count: int) -> Values:
-    vectors, queries = drawn(count)
+def _one(name: str, count: int, given: str) -> Values:
+    if given:
+        every = np.load(given)
+        vectors, queries = every[:count], every[max(len(every) - QUERIES, count) :]
+    else:
+        vectors, queries = drawn(count)
     exact = store.vectors.CosineIndex(vectors)
     truth = [set(exact.search(query, NEAREST)[0].tolist()) for query in queries]
     began = time.perf_counter()
@@ -209,14 +217,17 @@ def main() -> None:
     parser.add_argument("sizes", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--of", nargs="*", choices=list(WAYS), default=list(WAYS))
     parser.add_argument("--one", nargs=2, metavar=("NAME", "SIZE"), help="measure one in this process")
+    parser.add_argument(
+        "--given", default="", metavar="FILE", help="unit vectors of your own, float32 [n, 384]"
+    )
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(_one(options.one[0], int(options.one[1]))))
+        print(json.dumps(_one(options.one[0], int(options.one[1]), options.given)))
         return
     print("| vectors | way | build | p50 / p95 | recall@10 | memory |\n|--:|---|--:|--:|--:|--:|")
     for count in options.sizes:
         for name in options.of:
-            found = measure(name, count)
+            found = measure(name, count, options.given)
             if found:
                 times = f"{found['build']:.1f} s | {found['p50']:.1f} / {found['p95']:.1f} ms"
                 rest = f"{found['recall']:.3f} | {found['memory']:,.0f} MB"

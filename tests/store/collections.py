@@ -51,7 +51,7 @@ class MemoryCollection:
         self.points: dict[bytes, tuple[Float32, Mapping[str, Any]]] = {}
         self.calls: list[str] = []
         self.fails_after = 1_000_000
-        self.served = False
+        self.served = self.closed = False
         self._build = build
         self._index: tuple[list[bytes], CosineIndex] | None = None
 
@@ -101,7 +101,8 @@ class MemoryCollection:
         self.served = True
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Note it."""
+        self.closed = True
 
     def _called(self, name: str, vectors: Float32 | None = None) -> None:
         self.calls.append(name)

@@ -16,7 +16,7 @@ from store.qdrant import QdrantServer
 from tests.adapters import ManualClock
 from tests.store.collections import MemoryCollection
 from workbench.config import Config, VectorsConfig
-from workbench.entry.project import OpenedProject, find_state
+from workbench.entry.project import OpenedProject, find_state, vector_servers
 from workbench.entry.services import stash_models, stash_search, vector_stash, vector_sync, vectors
 from workbench.entry.services.purge import purge_text
 from workbench.entry.services.stash import stash_service
@@ -273,6 +273,27 @@ def test_what_belongs_to_nothing_is_named_and_removed(qdrant: Any, opened: Open)
     left = {one.name for one in qdrant.get_collections().collections}
     assert f"{others}-00000000" in left
     assert kinds["stash"] in left
+
+
+def test_a_project_that_stays_open_connects_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search after search uses one connection, which is closed with the project."""
+    made: list[MemoryCollection] = []
+
+    def open_segments(*_: object) -> MemoryCollection:
+        made.append(MemoryCollection(384, "words"))
+        made[-1].points = made[0].points
+        return made[-1]
+
+    monkeypatch.setattr(vector_servers, "_open_segments", open_segments)
+    project = opened()
+    stash(project, *TEXTS)
+    for text in ("cache", "boat"):
+        assert not find(project, text)[1].fault
+    assert len(made) == 1
+    project.close()
+    assert made[0].closed
+    assert not find(project, "token")[1].fault
+    assert len(made) == 2
 
 
 def test_settings_that_lead_nowhere_cost_no_answer(opened: Open) -> None:

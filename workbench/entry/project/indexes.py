@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.lists.learnings import LearningRow
     from workbench.lists.segments import SegmentRow
     from workbench.lists.tables import ListTable, TableRebuild
-    from workbench.ports import Embedder, Entry
+    from workbench.ports import Embedder, Entry, VectorCollection
     from workbench.records.rules import Rule
     from workbench.stash.segmentindex import SegmentIndex
     from workbench.stash.stashstore import StashStore
@@ -128,6 +128,17 @@ class ProjectTables(ProjectJournals):
 
 class ProjectIndexes(ProjectTables):
     """A project whose vectors can be compared."""
+
+    @cached_property
+    def vector_collections(self) -> dict[tuple[str, str, int], VectorCollection]:
+        """What is open of a server that keeps vectors, by the server, the model and its dimensions."""
+        return {}
+
+    def close(self) -> None:
+        """Free what lists are read from, and what is open of a server of vectors; all else works on."""
+        ProjectTables.close(self)
+        for one in vars(self).pop("vector_collections", {}).values():
+            one.close()
 
     @cached_property
     def text_vectors(self) -> tuple[VectorStore | None, str]:

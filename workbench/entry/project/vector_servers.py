@@ -74,10 +74,18 @@ def server_identity(project: OpenedProject) -> str:
 
 
 def segment_collection(project: OpenedProject, model: str, dimensions: int) -> VectorCollection:
-    """Return where the server keeps the vectors of a project's segments by a model.
+    """Return where the server keeps vectors of a project's segments; it is open until the project closes.
 
     Raises: ConfigError, TeamError.
     """
+    kept = project.vector_collections
+    key = server_identity(project), model, dimensions
+    if key not in kept:
+        kept[key] = _open_segments(project, model, dimensions)
+    return kept[key]
+
+
+def _open_segments(project: OpenedProject, model: str, dimensions: int) -> VectorCollection:
     if project.config.vectors.store == "postgres":
         return postgres_vectors(project, model, dimensions)
     from store.qdrant_collection import QdrantCollection
