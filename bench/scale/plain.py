@@ -7,6 +7,7 @@ query is made by the packaged model inside the time measured, as it is for the p
 from __future__ import annotations
 
 import re
+import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -37,7 +38,8 @@ def measure(name: str, size: int, work: Path, texts: Path) -> Values:
         print("usearch is not installed and left out: `pip install usearch`", file=sys.stderr)
         return {}
     place, home = work / f"plain-{name}-{size}", work / "home"
-    place.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(place, ignore_errors=True)  # of a run that was ended
+    place.mkdir(parents=True)
     found: Values = {}
     for step in ("build", "ask"):
         print(f"{name} {size:,}: {step}", file=sys.stderr)

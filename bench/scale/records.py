@@ -6,6 +6,7 @@ of the drawn texts; a query is embedded by the packaged model, as it is for a us
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -40,8 +41,9 @@ WORDS: Final = "raise error"
 def measure(kind: str, size: int, work: Path, texts: Path) -> Values:
     """Return what so many records of a kind cost, from the first to the last step."""
     root, home = work / f"{kind}-{size}", work / f"{kind}-{size}-home"
-    if not (root / ".git").is_dir():
-        (root / ".git").mkdir(parents=True)  # where a project ends; nothing of git is asked
+    for left in (root, home):
+        shutil.rmtree(left, ignore_errors=True)  # of a run that was ended
+    (root / ".git").mkdir(parents=True)  # where a project ends; nothing of git is asked
     (root / "CLAUDE.md").write_text("- Never log a token.\n", encoding="utf-8")
     found: Values = {}
     for step in ("build", "index", "tables", "ask"):
