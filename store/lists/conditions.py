@@ -48,12 +48,8 @@ class Parameters:
     def add(self, value: object) -> str:
         """Return the placeholder of a value."""
         name = f"p{len(self.values)}"
-        self.values[name] = storable(value) if type(value) is str else value
+        self.values[name] = storable(value) if type(value) is str else value  # a pattern has escapes
         return f"${name}"
-
-    def pattern(self, text: str) -> str:
-        """Return the placeholder of a pattern."""
-        return self.add(patterns.Pattern(storable(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +97,7 @@ def _exact_points(needle: str, otherwise: str, parameters: Parameters) -> str:
     )
     found = []
     for level, text, pattern in levels:
-        found_first = parameters.pattern(patterns.up_to(pattern(needle, parameters.letters)))
+        found_first = parameters.add(patterns.up_to(pattern(needle, parameters.letters)))
         before = f"regexp_extract({text}, {found_first})"
         points = f"CASE WHEN before <> '' THEN {level * PLACES} - {_place('before')} END"
         # A name for what is needed twice: each use of a pattern is compiled, which takes milliseconds.
@@ -126,10 +122,10 @@ def _subsequence_points(needle: str, parameters: Parameters) -> str:
     letters = parameters.letters
     found = patterns.subsequence(needle, letters)
     first, each, every = map(
-        parameters.pattern, (found, patterns.first_in_each_value(found), patterns.first_in_every_field(found))
+        parameters.add, (found, patterns.first_in_each_value(found), patterns.first_in_every_field(found))
     )
     after_value, after_field = (
-        parameters.pattern(patterns.after_first(separators, needle, letters))
+        parameters.add(patterns.after_first(separators, needle, letters))
         for separators in (FIELD + VALUE, FIELD)
     )
     most = SUBSEQUENCE + len(needle) + 1
@@ -205,7 +201,7 @@ def _value_test(term: Facet, parameters: Parameters) -> Callable[[str], str]:
     """Return what makes a condition of an expression: that it is a value, or has one after its colon."""
     given = [value.lower() for value in term.values]
     equal = parameters.add([storable(value) for value in given if "*" not in value])
-    globs = [parameters.pattern(patterns.glob(value)) for value in given if "*" in value]
+    globs = [parameters.add(patterns.glob(value)) for value in given if "*" in value]
 
     def test(word: str) -> str:
         after = f"CASE WHEN contains({word}, ':') THEN substr({word}, strpos({word}, ':') + 1) ELSE '' END"

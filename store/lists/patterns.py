@@ -64,7 +64,7 @@ def part_start(needle: str, letters: Alphabet) -> str:
     return f"_{rest}|[{letters.word}]{_escaped(upper)}{tail}"
 
 
-def subsequence(needle: str, letters: Alphabet) -> str:
+def subsequence(needle: str, letters: Alphabet) -> Pattern:
     """Return a pattern of the needle's characters in order inside one word, and of the one before them.
 
     The first one is at the start of a part: after no letter or digit, or at a hump. No gap takes in the
@@ -80,7 +80,7 @@ def subsequence(needle: str, letters: Alphabet) -> str:
         others_lower = "".join(letter for letter in ascii_lowercase if letter != lower)
         then = rf"[{others_lower}]{gaps[0]}" + (f"|{lower}" if lower else "")
         starts += [f"[a-z0-9]{upper}{rest}", f"[A-Z]{upper}(?:{then}){tail}"]
-    return "|".join(starts)
+    return Pattern("|".join(starts))
 
 
 def like(needle: str) -> str:
@@ -88,35 +88,35 @@ def like(needle: str) -> str:
     return "%" + "%".join(f"~{one}" if one in "%_~" else one for one in needle) + "%"
 
 
-def up_to(pattern: str) -> str:
+def up_to(pattern: str) -> Pattern:
     """Return a pattern of everything from the beginning to the end of the first match of another."""
-    return f"{_ANYTHING}(?:{pattern})"
+    return Pattern(f"{_ANYTHING}(?:{pattern})")
 
 
-def after_first(separators: str, needle: str, letters: Alphabet) -> str:
+def after_first(separators: str, needle: str, letters: Alphabet) -> Pattern:
     """Return a pattern, for lower-case text, of a needle's characters in order after the first separator."""
-    return rf"[{literal(separators)}](?s:.*){in_one_word(needle, letters)}"
+    return Pattern(rf"[{literal(separators)}](?s:.*){in_one_word(needle, letters)}")
 
 
-def in_one_word(needle: str, letters: Alphabet) -> str:
+def in_one_word(needle: str, letters: Alphabet) -> Pattern:
     """Return a pattern, for lower-case text, of a needle's characters in order without a blank in between."""
-    return f"[^{letters.blanks}]*".join(map(_escaped, needle))
+    return Pattern(f"[^{letters.blanks}]*".join(map(_escaped, needle)))
 
 
-def first_in_each_value(pattern: str) -> str:
+def first_in_each_value(pattern: str) -> Pattern:
     """Return a pattern of the first match of another in a value, group 1, and of the value's rest.
 
     A match may take in the separator before its value.
     """
-    return rf"({pattern})[^\x1e\x1f]*"
+    return Pattern(rf"({pattern})[^\x1e\x1f]*")
 
 
-def first_in_every_field(pattern: str) -> str:
+def first_in_every_field(pattern: str) -> Pattern:
     """Return the pattern of `first_in_each_value`, or of the end of a field, which has no group 1."""
-    return rf"{first_in_each_value(pattern)}|\x1e"
+    return Pattern(rf"{first_in_each_value(pattern)}|\x1e")
 
 
-def glob(text: str) -> str:
+def glob(text: str) -> Pattern:
     """Return a pattern of what a shell glob matches: `*`, `?` and sets of characters."""
     found, position = "", 0
     while position < len(text):
@@ -131,7 +131,7 @@ def glob(text: str) -> str:
             position = end + 1
         else:
             found += _escaped(character)
-    return f"^(?:{found})$"
+    return Pattern(f"^(?:{found})$")
 
 
 def _end_of_set(text: str, start: int) -> int:
