@@ -34,8 +34,10 @@ _LEARNED: Final = "learning."
 """How the kinds of entries about learnings begin; iterations and corrections beside them are a member's."""
 _OF_FILES: Final = "import:rule-files"
 """Who writes what rule files say (`workbench.rules.curation.ledger.AUTOMATIC`): git carries it."""
-_OF_INDEX: Final = "segment.embedded"
-"""By which model this machine's index was written (`workbench.stash.segmenttype.EMBEDDED`)."""
+_OF_MACHINE: Final = frozenset({"segment.embedded", "segment.collected"})
+"""By which model this machine's index was written, and when its retention ran (`workbench.stash`)."""
+ADOPTED: Final = "auto:team:"
+"""How `by` begins of what is in the own journals and came from others (`store.team.adoption`)."""
 
 
 def replica_root(state: Path, machine: str) -> Path:
@@ -88,7 +90,7 @@ def is_for_team(stream: str, entry: Entry) -> bool:
         return entry.kind.startswith(_LEARNED)
     if stream == "rules":
         return not (entry.kind.startswith("file.") or entry.by == _OF_FILES)
-    return entry.kind != _OF_INDEX
+    return not (entry.kind in _OF_MACHINE or entry.by.startswith(ADOPTED))
 
 
 class PeerJournal(FileJournal):

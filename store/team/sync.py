@@ -43,7 +43,7 @@ from store.team.replicas import (
     raise_floor,
     replica_root,
 )
-from store.team.server import MOST, MachineTaken, StreamHead, StreamKey, TeamServer
+from store.team.server import MOST, MachineTaken, Mark, StreamHead, StreamKey, TeamServer
 from workbench.errors import ServerUnreachable, TeamError
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import is_id
@@ -257,6 +257,11 @@ class TeamReplicas:
             except TeamError as refusal:  # one stream that is not as it should be holds up no other
                 done.notes.append(f"{refusal.message}: {refusal.hint}")
             before += behind
+
+    def received(self, stream: str) -> dict[str, Mark]:
+        """Return how far a stream of each other machine was received."""
+        found = {one: streams.get(stream) for one, streams in self.record.peers.items()}
+        return {one: kept.mark for one, kept in found.items() if kept is not None and kept.mark[1:] != (0, 0)}
 
     def _kept(self, key: StreamKey) -> ReplicaFile:
         return self.record.peers.get(key[0], {}).get(key[1], ReplicaFile())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from store.files import STATE, translated
 from store.table_places import remove_server_tables
+from store.team.adoption import STASH, adopt_segments, give_up_segments
 from store.team.copying import TeamComparison, compare_teams, copy_team
 from store.team.directory import DirectoryTeam
 from store.team.record import read_machines, read_record, write_record
@@ -91,6 +92,7 @@ class ProjectTeam:
     """The team of a project's state directory. `connect` opens its server."""
 
     def __init__(self, project: ProjectState, connect: Connect | None = None) -> None:
+        self._project = project
         self._state = project.state
         self._journal = project.journal
         self._clock = project.clock
@@ -132,6 +134,7 @@ class ProjectTeam:
                     replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
                     with closing(self.connect()) if server is None else nullcontext(server) as opened:
                         done = replicas.exchange(opened)
+                    self._adopt(replicas)
             except StoreError as error:
                 self.note_fault(error)
                 raise
@@ -199,6 +202,7 @@ class ProjectTeam:
                 remove_server_tables(self._state, self._clock)
             write_settings(self._state, settings)
             done = replicas.exchange(server)
+            self._adopt(replicas)
             self._note_success(done)
         return TeamJoining(str(export) if copied else "", copied, done)
 
@@ -208,6 +212,7 @@ class ProjectTeam:
             remove_server_tables(self._state, self._clock)
             forget_settings(self._state)
             if forget:
+                give_up_segments(self._state)
                 own = replica_root(self._state, self.machine)
                 for place in (own.parent, own.parent.with_name("former")):
                     for path in place.iterdir() if place.is_dir() else ():
@@ -241,6 +246,12 @@ class ProjectTeam:
                 if found.differences:
                     write_record(self._state, record)
         return done, found
+
+    def _adopt(self, replicas: TeamReplicas) -> None:
+        """Take others' segments into the own stash. Raises: StoreError, StoreBusy."""
+        if marks := replicas.received(STASH):
+            names = {one.id: one.name for one in replicas.machines}
+            adopt_segments(self._state, self._journal, self._project.peer_journals, marks, names)
 
     def _required(self) -> TeamSettings:
         settings = self.settings

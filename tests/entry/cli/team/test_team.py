@@ -95,6 +95,12 @@ def test_a_command_exchanges_after_its_answer(
     status = anna("store", "status")
     assert "to receive" in status.out
     assert "bob, seen 20" in status.out
+    anna("store", "sync")
+    assert "Sessions are kept in Redis" in anna("stash", "list").out
+    assert "auto:team:" in anna("stash", "history").out
+    assert anna("stash", "undo").code == 2
+    anna("store", "leave", "--forget")
+    assert "the stash is empty" in anna("stash", "list").err
 
 
 def test_without_the_server_work_goes_on(
