@@ -53,12 +53,8 @@ class DatabaseServer:
         self._port = port
         self._host = host
         if directory is None:
-            self.directory = Path(
-                tempfile.mkdtemp(prefix="wb-pg-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT"))
-            )
-            self._start([*OPTIONS, f"listen_addresses={host}", f"port={port}", *settings])
-        else:
-            self.directory = directory
+            directory = self._start([*OPTIONS, f"listen_addresses={host}", f"port={port}", *settings])
+        self.directory = directory
         self._control = socket.socket(socket.AF_UNIX)
         try:
             self._control.connect(str(self.directory / "keeper"))
@@ -100,11 +96,12 @@ class DatabaseServer:
             self.keeper.stdin.close()
             self.keeper.wait()
 
-    def _start(self, settings: list[str]) -> None:
+    def _start(self, settings: list[str]) -> Path:
         binaries = find_binaries()
         options = [part for setting in settings for part in ("-c", setting)]
+        directory = Path(tempfile.mkdtemp(prefix="wb-pg-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
         self.keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", postgres_keeper.__file__, self.directory, binaries, *options],
+            [sys.executable, "-I", "-S", postgres_keeper.__file__, directory, binaries, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -114,8 +111,10 @@ class DatabaseServer:
         with self.keeper.stdout as stdout:
             answer = stdout.readline().strip()
         if answer != "ready":
+            self.keeper.wait()  # it removes the directory
             end(self.keeper)
             raise NoServer(answer)
+        return directory
 
     def _send(self, command: str) -> None:
         self._control.send(command.encode("ascii"))

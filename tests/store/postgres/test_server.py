@@ -136,6 +136,11 @@ def test_whoever_waits_hears_of_others(team: Team, open_member: Callable[..., Po
         pass
     ben.append("rules", 0, lines({}))
     assert not ben.wait(0.01)
+    size = 0
+    for _ in range(3):
+        size = anna.append("stash", size, lines({})).size
+    assert ben.wait(LONG)
+    assert not ben.wait(0.01)
     heard: list[bool] = []
     waiting = threading.Thread(target=lambda: heard.append(ben.wait(LONG)))
     waiting.start()
