@@ -63,6 +63,8 @@ SELECT origin, id, name, rule, category, authority, scope::JSON::VARCHAR[], sour
     "when"::JSON::VARCHAR[], meta::JSON::VARCHAR[]
 FROM staged
 """
+# The moments of the versions of a slot, of which the latest one holds; `staged` has kinds.
+SELECT_SLOTS: Final = "SELECT kind, id, moment FROM rule_moments JOIN staged USING (kind)"
 DELETE_CONFLICTS: Final = "DELETE FROM rule_conflicts USING staged WHERE rule_conflicts.id = staged.id"
 INSERT_CONFLICTS: Final = """
 INSERT INTO rule_conflicts SELECT id, origin, left_id, right_id, action, reason, "at", "by" FROM staged
@@ -115,6 +117,7 @@ class RuleProjector:
         self._clock: str = found[0][0] if found else ""
         self._put_clock = UPDATE_CLOCK if found else INSERT_CLOCK
         self._latest: dict[str, dict[str, tuple[str, Row | None]]] = {name: {} for name in _KINDS}
+        self._slots: dict[tuple[str, str], str] = {}  # by slot and rule, in a team
         self._versions: list[Row] = []
         self._written: set[str] = set()
         self._synced: set[str] = set()
@@ -144,12 +147,14 @@ class RuleProjector:
         for old in rule.replaces:
             self._record("rule", old, None)
         self._record("rule", rule.id, _rule_row(rule, self._origin, offset))
+        self._note_slot(entry, rule.id)
         self._versions.append(_version_row(entry, self._origin, offset, rule.id, rule, ""))
 
     def remove(self, offset: int, entry: Entry) -> None:
         """A rule holds no longer."""
         body = convert(entry.body, RuleRemoved)
         self._record("rule", body.id, None)
+        self._note_slot(entry, body.id)
         row = _version_row(entry, self._origin, offset, body.id, None, body.successor or "")
         self._versions.append(row)
 
@@ -200,6 +205,8 @@ class RuleProjector:
             if latest:
                 self._write(_KINDS[name], latest)
                 latest.clear()
+        if self._slots:
+            self._settle_slots()
         insert_rows(self._connection, INSERT_VERSIONS, self._versions, _TYPES)
         self._versions.clear()
         if self._clock:
@@ -210,6 +217,31 @@ class RuleProjector:
         """Write what is held back, and where their files have the rules."""
         self.flush()
         place_rules(self._connection, sorted(self._written), sorted(self._synced))
+
+    def _note_slot(self, entry: Entry, identifier: str) -> None:
+        """Note of which slot an entry of a team makes a version (`workbench.curation.concurrency`)."""
+        marks = entry.body.get(CURATION)
+        if isinstance(marks, Mapping) and isinstance(marks.get("seen"), list):
+            slot = storable(str(marks.get("slot") or identifier)) or ""
+            self._slots[f"slot {slot}", storable(identifier) or ""] = f"{self._clock}{self._rank}"
+
+    def _settle_slots(self) -> None:
+        """Let the last version of each slot hold alone, also of those that other machines wrote."""
+        asked = {"kind": ("str", sorted({kind for kind, _ in self._slots}))}
+        known = {(kind, one): at for kind, one, at in select(self._connection, SELECT_SLOTS, asked)}
+        newer = {key: at for key, at in self._slots.items() if known.get(key, "") < at}
+        moments = [{"kind": kind, "id": one, "moment": at} for (kind, one), at in newer.items()]
+        insert_rows(self._connection, PUT_MOMENTS, moments, _TYPES)
+        self._slots.clear()
+        last: dict[str, str] = {}
+        for (kind, _), at in (known := {**known, **newer}).items():
+            last[kind] = max(last.get(kind, ""), at)
+        before = {one: last[kind] for (kind, one), at in known.items() if at < last[kind]}
+        if before:
+            asked = {"kind": ("str", ["rule"] * len(before)), "id": ("str", sorted(before))}
+            put = dict(select(self._connection, SELECT_MOMENTS, asked))
+            gone = sorted(one for one, at in before.items() if put.get(one, "") < at)
+            insert(self._connection, DELETE_RULES, {"id": ("str", gone)})
 
     def _record(self, kind: str, identifier: str, row: Row | None) -> None:
         stored = storable(identifier) or ""

@@ -64,6 +64,7 @@ class ProjectJournals(ProjectState):
 
     def curated(self, store: Callable[..., S], **own: Any) -> S:
         """Return a store of curated records over these journals, with what is its own."""
+        team = {"peers": lambda: self.team_journals, "names": lambda: self.machine_names}
         return store(
             project_id=self.project_id,
             journal=self.journal,
@@ -73,9 +74,7 @@ class ProjectJournals(ProjectState):
             lock=self.lock,
             now=self.clock.now,
             count_tokens=lambda text: self.counter.count(text),
-            peers=lambda: self.team_journals,
-            names=lambda: self.machine_names,
-            **own,
+            **{**team, **own},
         )
 
     @property
