@@ -22,6 +22,8 @@ from workbench.entry.services.retention import (
     retention_state,
 )
 from workbench.errors import UsageError
+from workbench.sessions import past
+from workbench.sessions.episode_ledger import moved
 from workbench.sessions.episodes_fold import ENDED, EVENT, STARTED
 
 NOW = 1_800_000_000.0
@@ -36,17 +38,17 @@ def project(work: Any) -> OpenedProject:
     opened = open_project(work.root, Config())
     for session, days in (("old", 100), ("new", 0)):
         clock = ManualClock(NOW - days * DAY)
-        past = replace(opened, clock=clock)
+        then = replace(opened, clock=clock)
         at = int(clock.now())
         body = {"session_id": f"{session}/1", "parent_session": session, "project_id": opened.project_id}
         task = {"task_text": PROMPT, "task_fingerprint": "f", "query_type": "bugfix", "started_at": at}
         edit = {"event_type": "edit", "file_path": "auth.py", "timestamp": at}
         end = {"session_id": f"{session}/1", "ended_at": at, "outcome": "success"}
-        past.journal.append("sessions", STARTED, [{**body, **task}], by="hook")
-        past.journal.append("sessions", EVENT, [{"session_id": f"{session}/1", **edit}], by="hook")
-        past.journal.append("sessions", ENDED, [end], by="hook")
-        past.journal.append("handovers", GIVEN, [{"session_id": session, "seen": 9}], by="hook")
-        past.journal.append("memory/auth", "iteration", [{"record": {"task_title": session}}], by="cli")
+        then.journal.append("sessions", STARTED, [{**body, **task}], by="hook")
+        then.journal.append("sessions", EVENT, [{"session_id": f"{session}/1", **edit}], by="hook")
+        then.journal.append("sessions", ENDED, [end], by="hook")
+        then.journal.append("handovers", GIVEN, [{"session_id": session, "seen": 9}], by="hook")
+        then.journal.append("memory/auth", "iteration", [{"record": {"task_title": session}}], by="cli")
     return at_day(opened, 0)
 
 
@@ -95,11 +97,14 @@ def test_tasks_beyond_those_that_plans_weigh_go_whole(project: OpenedProject) ->
     assert b'"new/1"' in text_of(project)
 
 
-def test_a_process_that_stays_open_notices(project: OpenedProject) -> None:
-    """What a server folded of the former journal is folded again, and a late verdict counts."""
+def test_a_process_that_stays_open_notices(project: OpenedProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a server folded of the former journal goes along, and a late verdict counts."""
     workspace = project.workspace
     workspace.sync()
+    along: list[bool] = []
+    monkeypatch.setattr(past, "moved", lambda *given: along.append(moved(*given)) or along[-1])
     purge_due(project, dry=False)
+    assert along == [True]
     recorder = episode_service(project.root, project.config, "cli", project.environment)
     recorder.feedback("old/1", "failed")
     workspace.sync()

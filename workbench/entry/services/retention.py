@@ -84,15 +84,13 @@ def purge_due(project: OpenedProject, *, dry: bool, cutoff: float | None = None)
     counts: Counter[str] = Counter()
     freed = 0
     planned = project.latest("project") is not None
-    if planned and not dry:
-        project.workspace.sync()  # so that what is known of sessions goes along
     for root in state_places(project):
         own = root == project.state
         with closing(project.open_tables("duckdb")) as tables:
             done = rewrite_streams(
                 project.journal if own else FileJournal(root, project.clock),
                 sorted(list_streams(root), key=lambda one: one != STREAM),
-                partial(_change, project, root, before),
+                partial(_change, project, root, before, own and planned and not dry),
                 tables if own else None,
                 dry=dry,
             )
@@ -167,11 +165,22 @@ _Change = Callable[[bytes], "bytes | None"]
 
 
 def _change(
-    project: OpenedProject, root: Path, before: str, stream: str, done: Mapping[str, StreamRewrite]
+    project: OpenedProject,
+    root: Path,
+    before: str,
+    along: bool,
+    stream: str,
+    done: Mapping[str, StreamRewrite],
 ) -> _Change | None:
-    """Return what becomes of the lines of a stream, None where all stay; `done` is what changed before."""
+    """Return what becomes of the lines of a stream, None where all stay; `done` is what changed before.
+
+    What plans know of sessions is brought up to date where it can go `along`.
+    """
     if stream == STREAM:
-        return _sessions_change(project, root, before)
+        change = _sessions_change(project, root, before)
+        if along and change is not None:
+            project.workspace.sync()
+        return change
     if stream == HANDOVERS:
         return _handover_change(before, moved=STREAM in done and done[STREAM].done.lines > 0)
     if not stream.startswith(_MEMORY):
