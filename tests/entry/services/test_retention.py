@@ -23,7 +23,7 @@ from workbench.entry.services.retention import (
 )
 from workbench.errors import UsageError
 from workbench.sessions import past
-from workbench.sessions.episode_ledger import moved
+from workbench.sessions.episode_ledger import EpisodeLedger, Moves, moved
 from workbench.sessions.episodes_fold import ENDED, EVENT, STARTED
 
 NOW = 1_800_000_000.0
@@ -102,7 +102,12 @@ def test_a_process_that_stays_open_notices(project: OpenedProject, monkeypatch: 
     workspace = project.workspace
     workspace.sync()
     along: list[bool] = []
-    monkeypatch.setattr(past, "moved", lambda *given: along.append(moved(*given)) or along[-1])
+
+    def moved_along(ledger: EpisodeLedger, moves: Moves) -> bool:
+        along.append(moved(ledger, moves))
+        return along[-1]
+
+    monkeypatch.setattr(past, "moved", moved_along)
     purge_due(project, dry=False)
     assert along == [True]
     recorder = episode_service(project.root, project.config, "cli", project.environment)
