@@ -118,9 +118,13 @@ def sync_team(project: ProjectState, progress: Progress) -> TeamExchange:
 def leave_team(project: ProjectState, *, forget: bool, progress: Progress) -> int:
     """Have no team any more, after a last look; return how many records the server was not sent.
 
-    What others wrote stays here, unless it is to be forgotten. Raises: UsageError without a team; StoreError.
+    What others wrote stays here, unless it is to be forgotten, then or later.
+    Raises: UsageError without a team; StoreError.
     """
     team = ProjectTeam(project)
+    if forget and team.machine and team.settings is None:
+        team.leave(forget=True)
+        return 0
     with suppress(TeamError):
         team.sync(progress=progress)
     unsent = team.lag().unsent

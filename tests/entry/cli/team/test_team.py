@@ -192,7 +192,9 @@ def test_a_team_is_left_with_or_without_what_others_wrote(
     assert anna("store", "use", URL.format("anna")).code == 0
     server.fail = cut("connect")
     anna("rules", "add", "Never fetch.")
-    assert anna("store", "leave", "--forget", "--json").json() == {"unsent": 1, "forgotten": True}
+    assert anna("store", "leave", "--json").json() == {"unsent": 1, "forgotten": False}
+    assert len(state.peer_journals) == 1
+    assert anna("store", "leave", "--forget", "--json").json() == {"unsent": 0, "forgotten": True}
     assert state.peer_journals == {}
     server.fail = cut()
     anna("store", "use", URL.format("anna"))
