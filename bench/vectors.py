@@ -10,6 +10,7 @@ vectors in Python, which shows that the adapter works and nothing about a server
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import resource
 import subprocess
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -78,7 +80,8 @@ def _index(vectors: Float32, least: int = 1 << 60, searches: int = 1) -> Search:
 
 @contextmanager
 def _exact(vectors: Float32) -> Iterator[tuple[Search, Callable[[], float]]]:
-    yield _index(vectors), _grown()
+    grown = _grown()
+    yield _index(vectors), grown
 
 
 @contextmanager
@@ -178,8 +181,14 @@ def _nearest(kept: Any, query: Float32) -> set[int]:
 
 
 def _grown() -> Callable[[], float]:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return lambda: (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000
+    gc.collect()
+    before = _resident()
+    return lambda: _resident() - before
+
+
+def _resident() -> float:
+    """Return the megabytes of this process that are in memory (Linux)."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
 
 
 def _one(name: str, count: int, given: str) -> Values:

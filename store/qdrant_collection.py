@@ -203,6 +203,19 @@ class QdrantCollection:
                 known[rows[str(point.id)]] = True
         return vectors, known
 
+    def known(self, keys: PointKeys) -> NDArray[np.bool_]:
+        """Return bool [n]: which keys have points. Raises: StoreError."""
+        if not len(keys) or not self._exists():
+            return np.zeros(len(keys), np.bool_)
+        ids, there = point_ids(keys), set[str]()
+        for start in range(0, len(ids), ASK):
+            with self.server.translated():
+                found = self.server.client.retrieve(
+                    self.own, ids[start : start + ASK], with_payload=False, with_vectors=False
+                )
+            there |= {str(point.id) for point in found}
+        return np.array([one in there for one in ids], np.bool_)
+
     def count(self) -> int:
         """Return how many points there are. Raises: StoreError."""
         if not self._exists():

@@ -202,6 +202,10 @@ class VectorCollection(Protocol):
         """Return (float32 [n, d], known bool [n]); rows not known are 0."""
         ...
 
+    def known(self, keys: PointKeys) -> NDArray[np.bool_]:
+        """Return bool [n]: which keys have points."""
+        ...
+
     def count(self) -> int:
         """Return how many points there are, 0 without a collection."""
         ...

@@ -53,6 +53,7 @@ SET embedding = excluded.embedding, fields = excluded.fields
 """
 _DELETE: Final = f"DELETE FROM workbench.vectors WHERE {_MINE} AND key = ANY(%s)"
 _GET: Final = f"SELECT key, embedding::text FROM workbench.vectors WHERE {_MINE} AND key = ANY(%s)"
+_KNOWN: Final = f"SELECT key FROM workbench.vectors WHERE {_MINE} AND key = ANY(%s)"
 _COUNT: Final = f"SELECT count(*) FROM workbench.vectors WHERE {_MINE}"
 _MODELS: Final = """
 SELECT kind, model, count(*) FROM workbench.vectors WHERE project = %s GROUP BY kind, model ORDER BY 1, 2
@@ -134,6 +135,15 @@ class PostgresVectors:
                     vectors[rows[bytes(key)]] = np.array(text[1:-1].split(","), np.float32)
                     known[rows[bytes(key)]] = True
         return vectors, known
+
+    def known(self, keys: PointKeys) -> NDArray[np.bool_]:
+        """Return bool [n]: which keys have points. Raises: StoreError."""
+        there: set[bytes] = set()
+        for batch in _batches(keys):
+            with self._cursor() as cursor:
+                cursor.execute(_KNOWN, (*self._key, batch))
+                there |= {bytes(key) for (key,) in cursor}
+        return np.array([key.tobytes() in there for key in keys], np.bool_)
 
     def count(self) -> int:
         """Return how many points there are. Raises: StoreError."""

@@ -169,6 +169,13 @@ def test_without_a_server_everything_works_and_catches_up(
     assert collection.served
     assert all(collection.points[key] is point for key, point in written.items())  # none is sent twice
 
+    lost = next(iter(collection.points))
+    del collection.points[lost]
+    kept = collection.points.copy()
+    [synced] = vectors.sync_vectors(opened(kinds=("stash",)))
+    assert (synced.written, len(collection.points)) == (1, synced.points)
+    assert all(collection.points[key] is point for key, point in kept.items())
+
     collection.fails_after = len(collection.calls)
     texts, searcher = find(opened(), "which cache?")
     assert (texts, searcher.fault != "") == (expected, True)

@@ -91,8 +91,9 @@ def sync_points(
     Raises: StoreError.
     """
     sent = _read_sent(project, points.name, collection)
-    if collection.count() < len(sent.keys):
-        sent = _Sent(points.keys[:0], points.digests[:0])  # it lost some, and cannot say which
+    if collection.count() < len(sent.keys):  # it lost some, or another machine removed them
+        there = collection.known(sent.keys)
+        sent = _Sent(sent.keys[there], sent.digests[there])
     before = dict(zip(_key_bytes(sent.keys), sent.digests.tolist(), strict=True))
     now = {key: row for row, key in enumerate(_key_bytes(points.keys))}
     digests = points.digests.tolist()
