@@ -79,7 +79,7 @@ def pair(tmp_path: Path, team: Team, network: Proxy) -> tuple[Member, Member]:
 
 
 CUTS = 8
-"""Of one exchange; `python -m bench.chaos --only team` cuts at every byte."""
+"""Places in an exchange, from its first bytes to its last."""
 
 
 def test_a_connection_may_be_lost_anywhere(pair: tuple[Member, Member], network: Proxy) -> None:

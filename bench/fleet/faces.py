@@ -1,0 +1,217 @@
+"""How an agent reaches its machine: Python in this process, `workbench serve`, or a command for each call.
+
+All of them do the same few things by the services that every face uses. A text is written once in the whole
+fleet, so that it can be looked for afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, Final, Protocol
+from urllib.parse import urlencode
+
+from workbench.api.project import Project
+from workbench.config import load
+from workbench.entry.project import open_workspace
+from workbench.entry.services.opening import ProjectHost
+
+PATIENCE: Final = 120.0
+"""Seconds in which a call has to return."""
+SCOPES: Final = (("git",), ("shell",), ("path:src/billing/invoice.py",), ())
+
+
+class Face(Protocol):
+    """What an agent does on its machine. All raise what the face raises."""
+
+    def fetch(self, turn: int) -> None:
+        """Fetch the rules that hold in one of some contexts, by turns."""
+        ...
+
+    def add_rule(self, text: str) -> str:
+        """Add a rule and return its id."""
+        ...
+
+    def edit_rule(self, identifier: str, text: str) -> str:
+        """Give a rule other words and return the id of the version."""
+        ...
+
+    def add_learning(self, text: str) -> None:
+        """Add a learning."""
+        ...
+
+    def stash(self, text: str) -> None:
+        """Put a text aside."""
+        ...
+
+    def use(self, session: str) -> None:
+        """Match rules with a task of a session, which records their use."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the machine."""
+        ...
+
+
+def machine_environment(home: Path) -> dict[str, str]:
+    """Return the environment of a machine's programs."""
+    return {**os.environ, "HOME": str(home), "WORKBENCH_HOME": str(home / "state")}
+
+
+class LibraryFace:
+    """A project that is open in this process, as MCP and Python keep it."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        environment = machine_environment(home)
+        config = load(project=root, env=environment).config
+        self.host = ProjectHost(open_workspace(root, config, environment), "fleet")
+        self.project = Project(self.host)
+
+    def fetch(self, turn: int) -> None:
+        """Fetch the rules that hold in one of some contexts, by turns."""
+        self.project.rules.fetch(tool_targets=("claude",), scope=SCOPES[turn % len(SCOPES)])
+
+    def add_rule(self, text: str) -> str:
+        """Add a rule and return its id."""
+        return self.project.rules.add(text).id
+
+    def edit_rule(self, identifier: str, text: str) -> str:
+        """Give a rule other words and return the id of the version."""
+        return self.project.rules.edit(identifier, text=text).id
+
+    def add_learning(self, text: str) -> None:
+        """Add a learning."""
+        self.project.learnings.add(text, feature="billing", reason="A test failed.")
+
+    def stash(self, text: str) -> None:
+        """Put a text aside."""
+        self.project.stash.add(text)
+
+    def use(self, session: str) -> None:
+        """Match rules with a task of a session, which records their use."""
+        self.project.rules.match("round invoices to cents", session=session)
+
+    def close(self) -> None:
+        """Close the project."""
+        self.project.close()
+
+
+class _UnixConnection(HTTPConnection):
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=PATIENCE)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+
+class HttpFace:
+    """`workbench serve` in a process of its own, asked over its socket, a connection for each call."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        command = [sys.executable, "-P", "-m", "workbench", "--project", str(root), "serve"]
+        self.server = subprocess.Popen(
+            command, env=machine_environment(home), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        assert self.server.stdout is not None
+        self._socket = Path(self.server.stdout.readline().decode().strip())
+
+    def fetch(self, turn: int) -> None:
+        """Fetch the rules that hold in one of some contexts, by turns."""
+        scope = SCOPES[turn % len(SCOPES)]
+        self._ask("GET", f"/v1/rules?{urlencode({'filter': f'scope:{scope[0]}' if scope else ''})}")
+
+    def add_rule(self, text: str) -> str:
+        """Add a rule and return its id."""
+        return str(self._ask("POST", "/v1/rules", {"rule": text})["id"])
+
+    def edit_rule(self, identifier: str, text: str) -> str:
+        """Give a rule other words and return the id of the version."""
+        return str(self._ask("PATCH", f"/v1/rules/{identifier}", {"rule": text})["id"])
+
+    def add_learning(self, text: str) -> None:
+        """Add a learning."""
+        self._ask("POST", "/v1/learnings", {"text": text, "feature": "billing", "reason": "A test failed."})
+
+    def stash(self, text: str) -> None:
+        """Put a text aside."""
+        self._ask("POST", "/v1/stash", {"segments": [{"text": text}]})
+
+    def use(self, session: str) -> None:
+        """Match rules with a task of a session, which records their use."""
+        self._ask("POST", "/v1/rules/match", {"task": "round invoices to cents", "session_id": session})
+
+    def close(self) -> None:
+        """End the server."""
+        self.server.terminate()
+        self.server.wait(PATIENCE)
+
+    def _ask(self, method: str, address: str, body: Mapping[str, Any] | None = None) -> Any:
+        data = None if body is None else json.dumps(body)
+        connection = _UnixConnection(self._socket)
+        with closing(connection):
+            connection.request(method, address, data, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            found = answer.read()
+        if answer.status >= 300:
+            raise OSError(f"{method} {address}: {answer.status} {found[:300]!r}")
+        return json.loads(found)
+
+
+class CommandFace:
+    """A process for every call, as a person or a hook runs commands."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self._command = [sys.executable, "-P", "-m", "workbench", "--project", str(root)]
+        self._environment = machine_environment(home)
+
+    def fetch(self, turn: int) -> None:
+        """Fetch the rules that hold in one of some contexts, by turns."""
+        scope = SCOPES[turn % len(SCOPES)]
+        self.run("rules", "list", *(f"scope:{one}" for one in scope))
+
+    def add_rule(self, text: str) -> str:
+        """Add a rule and return its id."""
+        return str(json.loads(self.run("rules", "add", text, "--json"))["rules"][0]["id"])
+
+    def edit_rule(self, identifier: str, text: str) -> str:
+        """Give a rule other words and return the id of the version."""
+        return str(json.loads(self.run("rules", "edit", identifier, "--text", text, "--json"))["rule"]["id"])
+
+    def add_learning(self, text: str) -> None:
+        """Add a learning."""
+        self.run("memory", "add", text, "--reason", "A test failed.")
+
+    def stash(self, text: str) -> None:
+        """Put a text aside."""
+        self.run("stash", "add", text)
+
+    def use(self, session: str) -> None:
+        """Match rules with a task of a session, which records their use."""
+        self.run("rules", "match", "round invoices to cents", "--session", session)
+
+    def close(self) -> None:
+        """Nothing runs between calls."""
+
+    def run(self, *arguments: str) -> str:
+        """Run a command and return what it prints. Raises: OSError with what it says if it fails."""
+        done = subprocess.run(
+            [*self._command, *arguments],
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        if done.returncode:
+            raise OSError(f"{arguments[0]} {arguments[1]}: {done.stderr.strip()[-300:]}")
+        return done.stdout
