@@ -115,8 +115,12 @@ class EmbeddingCache:
         except OSError:  # another process has made the next generation just now, or the files are unreadable
             return False
         self._keys, self._vectors = keys, vectors
-        self._prefixes = np.concatenate([self._prefixes, key_prefixes(self._keys[known:])])
-        self._order = np.argsort(self._prefixes, kind="stable")
+        fresh = key_prefixes(self._keys[known:])
+        rows = np.argsort(fresh, kind="stable")
+        # What is there is sorted: a few records are put between, which takes no sorting of all again.
+        places = np.searchsorted(self._prefixes[self._order], fresh[rows], side="right")
+        self._order = np.insert(self._order, places, rows + known)
+        self._prefixes = np.concatenate([self._prefixes, fresh])
         return True
 
     def get(self, keys: Sequence[bytes]) -> tuple[Float32, NDArray[np.bool_]]:
