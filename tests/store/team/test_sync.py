@@ -15,10 +15,13 @@ from store.rewriting import rewrite_stream
 from store.team import outbox, record, replica_files, sync
 from store.team.replicas import PeerJournals, own_machine, replica_root
 from store.team.server import TeamServer
-from store.team.sync import Exchange, TeamReplicas
+from store.team.settings import TeamSettings
+from store.team.sync import Exchange, TeamReplicas, team_lock
+from store.team.team import ProjectTeam
 from tests.adapters import ManualClock
 from tests.store.team.memory_server import MemoryTeam, cut
-from workbench.errors import ServerUnreachable, StoreError
+from workbench.entry.project import find_state
+from workbench.errors import ServerUnreachable, StoreBusy, StoreError, UsageError
 from workbench.memory.journal import KIND as ITERATION
 from workbench.memory.learnings import kinds
 from workbench.rules.curation.ledger import AUTOMATIC
@@ -415,3 +418,15 @@ def test_a_record_of_former_ids_that_cannot_be_read_is_an_error(pair: tuple[Mach
     (first.state / "team" / "former.json").write_bytes(b"[")
     with pytest.raises(StoreError, match="former"):
         first.sync()
+
+
+def test_one_process_of_a_machine_exchanges_at_once(tmp_path: Path, team: MemoryTeam) -> None:
+    """Another one waits, or leaves it to that one; without a team there is nothing to exchange."""
+    project = ProjectTeam(find_state(tmp_path), lambda url, name: team.connect())
+    with pytest.raises(UsageError, match="no team"):
+        project.sync()
+    settings = TeamSettings("postgresql://anna@localhost/x", "shop", "here")
+    assert project.join(settings, lambda *_: None).exchange == Exchange()
+    with team_lock(find_state(tmp_path).state, 1), pytest.raises(StoreBusy):
+        project.sync(0)
+    assert project.sync() == Exchange()
