@@ -36,6 +36,8 @@ _OF_FILES: Final = "import:rule-files"
 """Who writes what rule files say (`workbench.rules.curation.ledger.AUTOMATIC`): git carries it."""
 _OF_MACHINE: Final = frozenset({"segment.embedded", "segment.collected"})
 """By which model this machine's index was written, and when its retention ran (`workbench.stash`)."""
+_COLLECTING: Final = "collect "
+"""How the titles of retention's steps begin: each machine keeps segments as its own settings say."""
 ADOPTED: Final = "auto:team:"
 """How `by` begins of what is in the own journals and came from others (`store.team.adoption`)."""
 
@@ -90,7 +92,10 @@ def is_for_team(stream: str, entry: Entry) -> bool:
         return entry.kind.startswith(_LEARNED)
     if stream == "rules":
         return not (entry.kind.startswith("file.") or entry.by == _OF_FILES)
-    return not (entry.kind in _OF_MACHINE or entry.by.startswith(ADOPTED))
+    marks = entry.body.get("curation")
+    title = marks.get("title") if isinstance(marks, Mapping) else ""
+    collected = entry.kind == "segment.removed" and str(title).startswith(_COLLECTING)
+    return not (collected or entry.kind in _OF_MACHINE or entry.by.startswith(ADOPTED))
 
 
 class PeerJournal(FileJournal):

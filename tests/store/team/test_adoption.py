@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from store.journal import FileJournal
@@ -15,6 +16,10 @@ from store.team.replicas import is_for_team
 from store.team.server import Mark
 from tests.adapters import ManualClock
 from workbench.curation.records import AUTOMATIC
+from workbench.entry.project import find_state
+from workbench.entry.services.stash import stash_service
+from workbench.records.segments import ContextSegment
+from workbench.stash.lifecycle import RetentionPolicy
 from workbench.stash.stashstore import StashLedger
 
 MACHINES = ("01J0000000000000000000000A", "01J0000000000000000000000B")
@@ -50,8 +55,6 @@ class Stash:
         ]
         path = replica.root / "journal" / "stash.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        import msgspec
-
         path.write_bytes(
             b"".join(
                 msgspec.json.encode({"v": 1, "id": i, "at": "x", "kind": k, "by": "cli", "body": b}) + b"\n"
@@ -139,6 +142,19 @@ def test_what_its_writer_took_out_goes_here_too(
     give_up_segments(bob.root)
     assert list(bob.known()) == ["seg-4"]
     assert bob.take(anna) == 2
+
+
+def test_retention_is_each_machines_own(tmp_path: Path) -> None:
+    """What one gives up by its settings stays with the others; what a person removes goes everywhere."""
+    project = find_state(tmp_path)
+    service = stash_service(project, "cli")
+    for number in range(3):
+        service.add(ContextSegment(segment_id=f"seg-{number}", text=f"Segment number {number}"))
+    assert len(service.collect(RetentionPolicy(max_segments=2)).disposals) == 1
+    service.remove([service.store.reader.read(lambda ledger: next(iter(ledger.records)))])
+    project.close()
+    gone = [entry for _, entry in project.journal.read(STASH) if entry.kind == "segment.removed"]
+    assert [is_for_team(STASH, entry) for entry in gone] == [False, True]
 
 
 def _killed(*_: object) -> None:
