@@ -6,11 +6,13 @@ A type says how its changes are shown (`ChangeView`); rules and learnings do it 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import click
 
+from workbench.curation.concurrency import machine_name
 from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import CurationStep, RecordChange
@@ -59,11 +61,18 @@ def at_text(at: str) -> str:
 
 def step_document(step: CurationStep[Any]) -> dict[str, str]:
     """Return what names a step as JSON has it."""
-    return {"id": step.id, "at": step.at, "by": step.by, "title": step.title}
+    machine = {"machine": step.machine} if step.machine else {}
+    return {"id": step.id, "at": step.at, "by": step.by, "title": step.title, **machine}
 
 
-def show_steps(here: Invocation, ledger: Ledger[Any], view: ChangeView, limit: int) -> None:
-    """Show what was done to all records of a type, newest first."""
+def show_steps(
+    here: Invocation,
+    ledger: Ledger[Any],
+    view: ChangeView,
+    limit: int,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Show what was done to all records of a type, newest first; `names` are those of a team's machines."""
     steps = list(reversed(ledger.steps.values()))
     out, undone = here.out, set(ledger.undone)
     if here.flags.json:
@@ -74,7 +83,8 @@ def show_steps(here: Invocation, ledger: Ledger[Any], view: ChangeView, limit: i
         rows = [view.row(one) for one in view.describe(ledger, step.changes)]
         mark = out.style("  undone", "33") if step.id in undone else ""
         title = out.style(visible_line(step.title) or "recorded without a title", "1")
-        out.painted(f"{at_text(step.at)}  {visible_line(step.by):<17}  {title}{mark}  {_summary(rows, step)}")
+        by = f"{step.by} on {machine_name(step.machine, names)}" if step.machine else step.by
+        out.painted(f"{at_text(step.at)}  {visible_line(by):<17}  {title}{mark}  {_summary(rows, step)}")
         for row in rows[:_SHOWN_CHANGES]:
             identifier, text = out.style(row.identifier, "2"), out.style(shorten(row.text), "0")
             out.painted(f"    {row.what:<9} {identifier}  {text}")

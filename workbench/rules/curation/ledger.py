@@ -27,6 +27,9 @@ EXPORT: Final = "export:rule-files"
 USAGE_STREAM: Final = "rule-usage"
 USED: Final = "rule.used"
 
+SLOT_MARK: Final = "#"
+"""What is between a file and a digest of words in the slot of a rule that was read from it."""
+
 MOST_PASSAGE: Final = 4_000
 """Characters of a file that are kept with what was written over them."""
 
@@ -228,7 +231,7 @@ def file_slot(rule: Rule) -> str:
     from workbench.rules.curation.lineage import text_digest  # for those who write
 
     file = "" if rule.provenance is None else rule.provenance.file
-    return f"{file}#{text_digest(rule.rule)}"
+    return f"{file}{SLOT_MARK}{text_digest(rule.rule)}"
 
 
 def synced_draft(state: FileState, marks: StepMarks) -> EntryDraft:

@@ -11,7 +11,15 @@ from workbench.curation.records import EntryDraft, StepMarks, new_marks
 from workbench.curation.store import preview
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import AUTOMATIC, FileState, RuleLedger, forgotten_draft, synced_draft
+from workbench.rules.curation.ledger import (
+    AUTOMATIC,
+    SLOT_MARK,
+    FileState,
+    RuleLedger,
+    file_slot,
+    forgotten_draft,
+    synced_draft,
+)
 from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.curation.ruletype import RULES
@@ -79,6 +87,7 @@ def sync_files(
         files=imported.files,
     )
     marks = new_marks(title or f"import {_several(imported.files)}")
+    _draft(found, store, ledger, _adoptions(ledger, marks))
     merging = _Merging(store, ledger, imported, _by_file(imported), marks, named)
     rounds = [_merge_all(found, merging, complete=False)]
     if any(merge.unknown for merge in rounds[0]):
@@ -91,6 +100,28 @@ def sync_files(
         for merge in found.merges:
             merge.incoming = [*incoming.get(merge.state.file, ()), *merge.incoming]
     return found
+
+
+def _adoptions(ledger: RuleLedger, marks: StepMarks) -> list[EntryDraft]:
+    """Draft that rules of files are what other machines of the team made of them.
+
+    Each machine reads files for itself, so that the same rule has an id on each; what was decided of one is
+    of all. A removal is of what was read before it: whoever writes the words again later means them.
+    """
+    drafts: list[EntryDraft] = []
+    mine = replace(marks, reason="edited on another machine")
+    for slot in [one for one in ledger.heads if SLOT_MARK in one]:
+        winner = ledger.changes[ledger.heads[slot][-1]]
+        heir = ledger.current(winner.record_id)
+        slots = (slot,) if heir is None else (slot, file_slot(heir))  # git may have been faster
+        for identifier in ledger.by_file.get(slot.rpartition(SLOT_MARK)[0], ()):
+            rule = ledger.live[identifier]
+            if (heir is not None and heir.id == identifier) or file_slot(rule) not in slots:
+                continue
+            last = ledger.last_change(identifier)
+            if last is not None and last.by == AUTOMATIC and (heir is not None or last.at <= winner.at):
+                drafts.append(RULES.removed_draft(rule, mine, "" if heir is None else heir.id))
+    return drafts
 
 
 @dataclass(frozen=True, slots=True)

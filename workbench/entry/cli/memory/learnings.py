@@ -218,7 +218,7 @@ def history(identifier: str | None, limit: int) -> None:
             if change.reason:
                 out.data(f"    {visible_line(change.reason)}")
         return
-    show_steps(work.here, ledger, LEARNING_CHANGES, limit)
+    show_steps(work.here, ledger, LEARNING_CHANGES, limit, work.store.names())
 
 
 _change = partial(change_document, "learning")

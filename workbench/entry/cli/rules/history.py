@@ -45,7 +45,7 @@ def history(identifier: str | None, limit: int | None) -> None:
     with rule_session("rules") as work:
         ledger = work.store.ledger()
     if identifier is None:
-        show_steps(work.here, ledger, RULE_CHANGES, limit or SHOWN_STEPS)
+        show_steps(work.here, ledger, RULE_CHANGES, limit or SHOWN_STEPS, work.store.names())
     else:
         _story(work, ledger, find_any(ledger, identifier), limit)
 
