@@ -14,6 +14,7 @@ from store.postgres.connection import Connections, errors
 from store.postgres.listening import Listener, announce
 from store.postgres.migrations import check_schema
 from store.postgres.streams import Key, Row, StreamState, column_text, read_lines, read_state, write_lines
+from store.team.replicas import USES
 from store.team.server import MOST, MachineTaken, StreamHead, StreamKey, StreamMoved, TeamMachine
 from workbench.errors import JournalError, TeamError
 from workbench.ports import Entry
@@ -168,7 +169,7 @@ class PostgresServer:
             if after is None:
                 _require_membership(connection, self._project, self._connections.place)
                 raise _moved(stream, start)
-            if rows:
+            if rows and stream != USES:
                 announce(connection, self._project, self._machine)
         return after.head
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from store.files import open_state, private_dir, sync_data, sync_dir, translated
-from store.journal_files import BINARY, write_lines
+from store.journal_files import BINARY, readable_end, write_lines
 from store.journal_lines import decode_line
 from store.team.record import ReplicaFile
 from workbench.errors import JournalError
@@ -23,10 +23,12 @@ from workbench.ports import Entry
 _BLOCK: Final = 1 << 20
 
 
-def check_file(path: Path, known: ReplicaFile) -> ReplicaFile | None:
+def check_file(path: Path, known: ReplicaFile, *, received: bool = False) -> ReplicaFile | None:
     """Return what is known of a replica's file if it still is so, None if its bytes are others.
 
-    What a killed writer added is cut off; a file that was touched is read. Raises: JournalError.
+    What a killed writer added is cut off. Of a stream that is `received` whole lines stay: readers may have
+    them, and the server's checksum says whether they are right. A file that was touched is read.
+    Raises: JournalError.
     """
     with suppress(OSError):
         found = os.lstat(path)
@@ -38,11 +40,15 @@ def check_file(path: Path, known: ReplicaFile) -> ReplicaFile | None:
         except FileNotFoundError:
             return None if known.size else known
         with os.fdopen(descriptor, "r+b") as file:
-            if os.fstat(file.fileno()).st_size > known.size:
-                file.truncate(known.size)
+            size = os.fstat(file.fileno()).st_size
+            end = max(readable_end(file), known.size) if received and size > known.size else known.size
+            if size > end:
+                file.truncate(end)
             if prefix_crc(file, known.size) != known.crc:
                 return None
-            return _kept(file, known.generation, known.size, known.crc, known.last)
+            added = file.read(end - known.size)
+            last = last_id(added) or known.last
+            return _kept(file, known.generation, end, zlib.crc32(added, known.crc), last)
 
 
 def extend_file(path: Path, known: ReplicaFile, lines: bytes) -> ReplicaFile:

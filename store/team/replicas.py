@@ -27,7 +27,11 @@ FLOOR: Final = "floor"
 _MACHINES: Final = "machines"
 _FORMER: Final = "former"
 _OWN: Final = "machine"
-_STREAMS: Final = frozenset({"rules", "rule-usage", "stash"})
+USES: Final = "rule-usage"
+"""The stream of what rules were used for. It has most entries and nobody waits for them: nothing announces
+them, a long-lived face sends them with all else or after a while."""
+
+_STREAMS: Final = frozenset({"rules", USES, "stash"})
 _MEMORY: Final = "memory/"
 """How the streams of features begin (`workbench.memory.learnings.kinds.STREAMS`)."""
 _LEARNED: Final = "learning."

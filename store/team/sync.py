@@ -272,7 +272,7 @@ class TeamReplicas:
         """Receive the rest of a stream, or all of it where the replica cannot be gone on with."""
         machine, stream = key
         known, path = self._kept(key), stream_path(replica_root(self._state, machine), stream)
-        kept = check_file(path, known)
+        kept = check_file(path, known, received=True)
         if kept is not None and kept.mark == head.mark:
             if kept is not known:
                 self._keep(key, kept)

@@ -152,16 +152,16 @@ class ProjectTeam:
             new = TeamLook(look.synced_at, now, error.message, error.hint, look.notes)
             write_look(self._state, new)
 
-    def written(self) -> list[tuple[str, int]]:
+    def written(self) -> dict[str, int]:
         """Return how large the journals are that are for the team: it differs when something was written."""
-        return [(name, self._journal.size(name)) for name in self._journal.streams() if is_shared(name)]
+        return {name: self._journal.size(name) for name in self._journal.streams() if is_shared(name)}
 
     def has_news(self) -> bool:
         """Whether anything was written here since the last look, or that was a while ago."""
         record = read_record(self._state, self.machine)
         known = {name: outbox.source.end for name, outbox in record.own.items()}
         recent = self._clock.now() - self.look.synced_at < _SAME
-        return not recent or any(size != known.get(name, 0) for name, size in self.written())
+        return not recent or any(size != known.get(name, 0) for name, size in self.written().items())
 
     def is_resting(self) -> bool:
         """Whether the server did not answer so lately that commands do not ask it again."""
@@ -187,7 +187,7 @@ class ProjectTeam:
         if before is not None and before.project != settings.project:
             raise UsageError(
                 f"this project is in the team of {before.project} already",
-                hint="`workbench store leave --forget` leaves it, here alone.",
+                hint="Leave it first: `workbench store leave --forget` keeps only what was written here.",
             )
         with (
             closing(self._connect(settings.url, settings.project)) as server,

@@ -12,7 +12,7 @@ import msgspec
 
 from workbench import __version__
 from workbench.curation.store import record
-from workbench.errors import ParseError, StoreError
+from workbench.errors import JournalError, ParseError, StoreError
 from workbench.records.conversion import convert
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
@@ -81,8 +81,19 @@ def load_rulebook(
     """Return the rules in force, importing rule files that changed since the last time.
 
     Files that cannot be read keep the rules known of them and are named in `warnings`. With `rebuild`
-    what was kept of earlier runs is rebuilt.
+    what was kept of earlier runs is rebuilt, as it is where a journal is another one than was counted.
     """
+    try:
+        return _load(store, candidates, previous, rebuild=rebuild)
+    except JournalError:
+        if rebuild:
+            raise
+        return _load(store, candidates, None, rebuild=True)
+
+
+def _load(
+    store: RuleStore, candidates: Sequence[str], previous: Rulebook | None, *, rebuild: bool
+) -> Rulebook:
     sources = find_sources(store, candidates)
     if not rebuild:
         if previous is not None and not previous.notes and _is_current(store, sources, previous):

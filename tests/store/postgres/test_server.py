@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from store.journal_lines import encode_line
 from store.postgres import listening
 from store.postgres.server import PostgresServer
+from store.team.replicas import USES
 from store.team.server import MachineTaken, StreamHead, StreamMoved, TeamServer
 from tests.processes import LONG
 from tests.store.team.memory_server import MemoryTeam
@@ -129,7 +130,7 @@ def test_a_machine_is_one_members(open_team: Open) -> None:
 
 
 def test_whoever_waits_hears_of_others(team: Team, open_member: Callable[..., PostgresServer]) -> None:
-    """Waiting ends with what another machine sends, not with one's own, and with the connection."""
+    """Waiting ends with what another machine sends, but uses, not with one's own, and with the connection."""
     project = team.project("anna", "ben")
     anna, ben = open_member(project, "anna", new_id()), open_member(project, "ben", new_id())
     while ben.wait(0):
@@ -140,6 +141,7 @@ def test_whoever_waits_hears_of_others(team: Team, open_member: Callable[..., Po
     for _ in range(3):
         size = anna.append("stash", size, lines({})).size
     assert ben.wait(LONG)
+    anna.append(USES, 0, lines({}))
     assert not ben.wait(0.01)
     heard: list[bool] = []
     waiting = threading.Thread(target=lambda: heard.append(ben.wait(LONG)))

@@ -250,6 +250,25 @@ def test_a_damaged_replica_is_fetched_again(pair: tuple[Machine, Machine]) -> No
     assert second.peers() == {"first": ["one", "two"]}
 
 
+def test_what_readers_have_of_a_replica_stays(pair: tuple[Machine, Machine]) -> None:
+    """Lines that a killed process received and did not write down are not cut off, nor received again."""
+    first, second = pair
+    first.write("one")
+    first.sync()
+    second.sync()
+    written = second.state / "team" / "replicas.json"
+    before = written.read_bytes()
+    first.write("two")
+    first.sync()
+    second.sync()
+    [journal] = PeerJournals(second.state, ManualClock()).journals().values()
+    place = journal.size(RULES)
+    written.write_bytes(before)
+    second.team.fail = cut("read")
+    assert second.sync().notes == []
+    assert (list(journal.read(RULES, place)), second.peers()) == ([], {"first": ["one", "two"]})
+
+
 def test_a_diverged_replica_is_fetched_again(pair: tuple[Machine, Machine]) -> None:
     """What a server has of others counts, also one that was brought back and went on otherwise."""
     first, second = pair

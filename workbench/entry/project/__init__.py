@@ -56,8 +56,8 @@ if TYPE_CHECKING:
         remove_team_member,
         team_members,
     )
-    from store.team.replicas import own_machine
-    from store.team.server import TeamServer
+    from store.team.replicas import USES, own_machine
+    from store.team.server import TeamMachine, TeamServer
     from store.team.settings import TeamSettings, mask_url
     from store.team.sync import Exchange
     from store.team.team import ProjectTeam, is_url, open_place
@@ -122,7 +122,7 @@ _NAMES = {
     "store.qdrant_collection": "own_name",
     "store.team.copying": "compare_teams copy_team",
     "store.team.members": "add_team_member prepare_team_project remove_team_member team_members",
-    "store.team.replicas": "own_machine",
+    "store.team.replicas": "USES own_machine",
     "store.team.settings": "TeamSettings mask_url",
     "store.team.team": "ProjectTeam is_url open_place",
     "store.vectors": "build_index",

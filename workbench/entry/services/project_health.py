@@ -331,6 +331,20 @@ def _files(outcome: SyncOutcome) -> Iterator[DoctorFinding]:
         yield DoctorFinding("rules", State.NOTE, warning, "Mend the file; the rest of it was read.")
 
 
+def _team(project: OpenedProject) -> Iterator[DoctorFinding]:
+    """Say how far this machine and its team are apart, as of the last look at the server."""
+    if not project.has_team:
+        return
+    from workbench.entry.services.team import local_status  # where a team is used
+
+    found = local_status(project)
+    text = f"{found.project} at {found.server}, {counted(found.unsent, 'record')} to send"
+    if found.fault:
+        yield DoctorFinding("team", State.NOTE, f"{text}: {found.fault}", found.hint)
+    else:
+        yield DoctorFinding("team", State.OK, text)
+
+
 def project_questions(project: OpenedProject) -> list[tuple[str, Callable[[], Iterator[DoctorFinding]]]]:
     """Return the questions about a project by name, in the order in which they are asked."""
     return [(name, partial(question, project)) for name, question in _QUESTIONS.items()]
@@ -346,6 +360,7 @@ _QUESTIONS: Mapping[str, Callable[[OpenedProject], Iterator[DoctorFinding]]] = {
     "indexes": _indexes,
     "sessions": _sessions,
     "retention": retention_findings,
+    "team": _team,
     "rules": rule_findings,
     "tables": _tables,
     "locks": _locks,

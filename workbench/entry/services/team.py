@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -15,7 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit
 
+import msgspec
+
 from workbench.entry.project import (
+    USES,
     ProjectTeam,
     TeamSettings,
     add_team_member,
@@ -50,7 +54,7 @@ from workbench.records.answers.team import (
 )
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Exchange, ProjectState, TeamComparison, TeamServer
+    from workbench.entry.project import Exchange, ProjectState, TeamComparison, TeamMachine, TeamServer
     from workbench.entry.services.opening import Progress
 
 SWITCH: Final = "WORKBENCH_TEAM"
@@ -58,6 +62,8 @@ _POLL: Final = 0.25
 """Seconds between two looks of a long-lived face at the own journals; their files are looked at."""
 _LISTEN: Final = 0.2
 """Seconds of waiting for others between them."""
+_REST: Final = 30.0
+"""Seconds after which what rules were used for is sent without anything else."""
 _RETRY: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds until a server that did not answer is asked again by a long-lived face."""
 _BRIEFLY: Final = 1.0
@@ -137,34 +143,51 @@ def team_status(project: ProjectState) -> TeamStatus:
 
     Raises: StoreError for what is wrong here.
     """
-    team = ProjectTeam(project)
-    settings = team.settings
-    if settings is None:
-        return TeamStatus("", "", "", team.machine, False, 0, 0, "", "", "", (), ())
-    member, fault, hint, machines, lag = "", "", "", team.machines, team.lag()
+    team, known = ProjectTeam(project), local_status(project)
+    if not known.project:
+        return known
     try:
         with closing(team.connect()) as server:
-            member, machines = server.member, list(server.machines())
             lag = team.lag(server)
+            return msgspec.structs.replace(
+                known,
+                member=server.member,
+                machines=_machine_states(list(server.machines()), known.machine),
+                unsent=lag.unsent,
+                unreceived=lag.unreceived,
+                answers=True,
+            )
     except TeamError as error:
-        fault, hint = error.message, error.hint
-    look, own = team.look, team.machine
+        answers = not isinstance(error, ServerUnreachable)
+        return msgspec.structs.replace(known, fault=error.message, hint=error.hint, answers=answers)
+
+
+def local_status(project: ProjectState) -> TeamStatus:
+    """Return what is known of the team here, as of the last look at its server. Raises: StoreError."""
+    team = ProjectTeam(project)
+    settings, look, own = team.settings, team.look, team.machine
+    if settings is None:
+        return TeamStatus("", "", "", own, False, 0, 0, "", "", "", (), ())
     return TeamStatus(
         server=mask_url(settings.url),
         project=settings.project,
-        member=member,
+        member="",
         machine=own,
-        answers=not fault,
-        unsent=lag.unsent,
-        unreceived=lag.unreceived,
+        answers=False,
+        unsent=team.lag().unsent,
+        unreceived=0,
         synced_at=_moment(look.synced_at),
-        fault=fault or look.fault,
-        hint=hint or look.hint,
+        fault=look.fault,
+        hint=look.hint,
         notes=look.notes,
-        machines=tuple(
-            MachineState(one.id, one.name, one.member, one.seen_at, one.id == own)
-            for one in sorted(machines, key=lambda one: (one.name, one.id))
-        ),
+        machines=_machine_states(team.machines, own),
+    )
+
+
+def _machine_states(machines: Sequence[TeamMachine], own: str) -> tuple[MachineState, ...]:
+    return tuple(
+        MachineState(one.id, one.name, one.member, one.seen_at, one.id == own)
+        for one in sorted(machines, key=lambda one: (one.name, one.id))
     )
 
 
@@ -368,12 +391,13 @@ class TeamListener:
 
     def _exchanges(self, server: TeamServer) -> Iterator[None]:
         seen: object = None
-        news = True
+        news, looked = True, 0.0
         while not self._stop.is_set():
-            now = self._team.written()
-            if news or now != seen:
+            now = {name: size for name, size in self._team.written().items() if name != USES}
+            rested = time.monotonic() - looked > _REST and self._team.has_news()
+            if news or now != seen or rested:
                 self._team.sync(server=server)
-                seen = now
+                seen, looked = now, time.monotonic()
                 yield
             if self._team.settings is None:
                 return

@@ -16,6 +16,7 @@ from tests.store.team.memory_server import MemoryServer, MemoryTeam, cut
 from workbench.entry.project import find_state
 from workbench.entry.services import team as service
 from workbench.entry.services.opening import host_project, listen_to_team
+from workbench.errors import TeamError
 
 URL = "postgresql://{}:secret@localhost/team"
 
@@ -119,6 +120,15 @@ def test_without_the_server_work_goes_on(
     assert (status.code, "2 records to send, the server does not answer" in status.out) == (0, True)
     refused = anna("store", "sync")
     assert (refused.code, "connection was lost" in refused.err) == (1, True)
+    assert "2 records to send: the connection was lost" in anna("doctor").out
+
+    def remove(call: str) -> None:
+        raise TeamError("anna is not a member of any project", hint="Ask the owner.")
+
+    server.fail = remove
+    status = anna("store", "status")
+    assert "2 records to send, the server refuses" in status.out
+    assert "does not answer" not in status.out + status.err
     server.fail = cut()
     assert "sent 2 records" in anna("store", "sync").out
     assert "received 2 records" in bob("store", "sync").out

@@ -215,6 +215,6 @@ def _state(found: TeamStatus) -> str:
     if found.unreceived:
         parts.append(f"{shown_bytes(found.unreceived)} to receive")
     if found.fault:
-        parts.append("the server does not answer" if not found.answers else "the server refused something")
+        parts.append("the server does not answer" if not found.answers else "the server refuses")
     last = f"last in sync {found.synced_at}" if found.synced_at else "never in sync"
     return f"{', '.join(parts) or 'in sync'}; {last}"
