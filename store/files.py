@@ -102,15 +102,15 @@ def odd_below(root: Path, *, but: str = "") -> tuple[str, str]:
     return min((found for found in odd if found[0] != but), default=("", ""))
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Replace the file's content: readers see the old bytes or the new ones, also after a power cut.
+def write_atomic(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Replace the content: readers see the old bytes or the new ones, with `sync` also after a power cut.
 
     Raises: StoreError; then the old content stays.
     """
     private_dir(path.parent)
     root, below = _split(path)
     with translated(f"writing {path}"), resolve_beneath(root, below, links=False, last=False) as place:
-        _replace(place, data, PRIVATE_FILE)
+        _replace(place, data, PRIVATE_FILE, sync=sync)
 
 
 def replace_file(
@@ -154,7 +154,9 @@ def _content(place: PathBeneath) -> tuple[bytes | None, int | None]:
         return None, None
 
 
-def _replace(place: PathBeneath, data: bytes, permissions: int, mode: int | None = None) -> None:
+def _replace(
+    place: PathBeneath, data: bytes, permissions: int, mode: int | None = None, *, sync: bool = True
+) -> None:
     """Write beside a file and put it in its place. `mode` is what the file had, if it should keep that."""
     temporary = f".{place.name}.{new_id()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
@@ -164,13 +166,15 @@ def _replace(place: PathBeneath, data: bytes, permissions: int, mode: int | None
             file.flush()
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
-            sync_data(file.fileno())
+            if sync:
+                sync_data(file.fileno())
         os.replace(temporary, place.name, src_dir_fd=place.handle, dst_dir_fd=place.handle)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=place.handle)
         raise
-    os.fsync(place.handle)
+    if sync:
+        os.fsync(place.handle)
 
 
 def _split(path: Path) -> tuple[str, str]:

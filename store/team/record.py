@@ -85,8 +85,8 @@ def read_record(state: Path, machine: str) -> ReplicaRecord:
 
 
 def write_record(state: Path, record: ReplicaRecord) -> None:
-    """Write down what is known. Raises: StoreError."""
-    write_atomic(state / TEAM / _FILE, msgspec.json.encode(record))
+    """Write down what is known; what a power cut takes of it, files and server say. Raises: StoreError."""
+    write_atomic(state / TEAM / _FILE, msgspec.json.encode(record), sync=False)
 
 
 def read_machines(root: Path) -> list[TeamMachine]:

@@ -1,7 +1,7 @@
 """The files of replicas: how one is checked against what is remembered of it, extended, and put whole.
 
-What was added is on disk before it is written down how far the file is; what a killed writer added beyond
-that is cut off again.
+What was added is written before it is written down how far the file is; what a killed writer added beyond
+that is cut off again. What was received is not waited for: the server has it, should a power cut take it.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def check_file(path: Path, known: ReplicaFile, *, received: bool = False) -> Rep
             return _kept(file, known.generation, end, zlib.crc32(added, known.crc), last)
 
 
-def extend_file(path: Path, known: ReplicaFile, lines: bytes) -> ReplicaFile:
-    """Append lines to a replica's file that was checked. Raises: JournalError."""
+def extend_file(path: Path, known: ReplicaFile, lines: bytes, *, sync: bool = True) -> ReplicaFile:
+    """Append lines to a replica's file that was checked, to the disk with `sync`. Raises: JournalError."""
     private_dir(path.parent)
-    write_lines(path, lines, sync=True)
+    write_lines(path, lines, sync=sync)
     crc, last = zlib.crc32(lines, known.crc), last_id(lines) or known.last
     with translated(f"reading {path}", JournalError), os.fdopen(open_state(path), "rb") as file:
         return _kept(file, known.generation, known.size + len(lines), crc, last)

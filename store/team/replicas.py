@@ -80,7 +80,7 @@ def raise_floor(state: Path, identifier: str) -> None:
     except OSError:
         known = ""
     if is_id(identifier) and identifier > known:
-        write_atomic(path, identifier.encode())
+        write_atomic(path, identifier.encode(), sync=False)
 
 
 def is_shared(stream: str) -> bool:

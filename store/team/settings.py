@@ -80,7 +80,7 @@ def read_look(state: Path) -> TeamLook:
 
 def write_look(state: Path, look: TeamLook) -> None:
     """Keep how it went. Raises: StoreError."""
-    write_atomic(state / TEAM / _LOOK, msgspec.json.encode(look))
+    write_atomic(state / TEAM / _LOOK, msgspec.json.encode(look), sync=False)
 
 
 def mask_url(url: str) -> str:

@@ -290,7 +290,7 @@ class TeamReplicas:
                 lines = server.read(machine, stream, kept.size, MOST)[: head.size - kept.size]
                 if not lines.endswith(b"\n"):
                     break
-                kept = extend_file(path, kept, lines)
+                kept = extend_file(path, kept, lines, sync=False)
                 self._split_former(key, path)
                 self._keep(key, kept)
                 if kept.size < head.size:
