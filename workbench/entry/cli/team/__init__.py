@@ -17,4 +17,4 @@ from workbench.entry.cli.frame import LazyGroup, lazy_commands
     ),
 )
 def store() -> None:
-    """Share rules, learnings and the stash of this project with a team, over a PostgreSQL server."""
+    """Share rules, learnings and the stash with a team, over a PostgreSQL server."""
