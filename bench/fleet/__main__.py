@@ -211,6 +211,9 @@ def busy_seconds() -> float:
     return (sum(numbers[:8]) - numbers[3] - numbers[4]) / os.sysconf("SC_CLK_TCK")
 
 
+LEAST: Final = 8
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a fleet and print what came of it; 1 if a write was lost or doubled, or machines differ."""
     parser = argparse.ArgumentParser(prog="python -m bench.fleet", description=__doc__)
@@ -220,6 +223,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pace", type=float, default=1.0, help="multiplies what agents do (default: 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     asked = parser.parse_args(arguments)
+    if asked.machines < LEAST:
+        parser.error(f"--machines takes {LEAST} or more: of fewer not every kind is on both sides of a split")
     with tempfile.TemporaryDirectory() as scratch:
         plan = FleetPlan(asked.machines, asked.agents, asked.minutes, asked.pace)
         found, faults = run(plan, Path(scratch))
