@@ -197,10 +197,11 @@ class WorkbenchApp(TerminalApp):
         self.log_of_actions.add(shlex.join(("workbench", *arguments)), outcome, failed=failed)
 
     def show_jobs(self) -> None:
-        """Show what runs, else whether the mouse is the terminal's."""
+        """Show what runs, else whether the mouse is the terminal's, once the section has its widgets."""
         if self.section is not None:
             released = "mouse released, f6 takes it back" if self.mouse_released else ""
-            self.section.query_one(StatusLine).jobs = jobs_text(self.jobs.running) or released
+            for line in self.section.query(StatusLine):
+                line.jobs = jobs_text(self.jobs.running) or released
 
     def show_failure(self, job: Job, failure: Failure) -> None:
         """Show why a job did not end; the app goes on. The log has the details."""
@@ -403,7 +404,7 @@ class WorkbenchApp(TerminalApp):
 
     def _look_at_place(self) -> AppPlace:
         for screen in self._sections():
-            if screen.is_mounted:
+            if screen.is_mounted and screen.is_running:  # one that failed has lost its widgets
                 self.place.sections[screen.section] = dict(screen.remember())
         return self.place
 

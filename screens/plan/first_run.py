@@ -26,6 +26,9 @@ _COUNT = 7
 _WIDTH = 70
 _BARS = 3  # the sections above, the status and the footer below
 _BAR = 40
+_LOCAL = "Nothing leaves this machine."
+_SHARED = "What is read stays on this machine."
+_TEAM = "Rules, learnings and the stash are shared with the project's team."
 _STATE = "This project cannot hold its state, which goes to "
 
 
@@ -121,12 +124,13 @@ def counts(project: str, found: FirstLook, width: int = _WIDTH, *, brief: bool =
         *gap,
         Content.assemble(
             ("● ", "$text-success"),
-            shown("Nothing leaves this machine."),
+            shown(_SHARED if found.shared else _LOCAL),
             shown("" if found.state else " State: .workbench/", "$text-muted"),
         ),
         *(
             shown(line, "$text-muted")
-            for line in wrap(visible_line(_STATE + found.state if found.state else ""), max(width, 12))
+            for text in (_TEAM if found.shared else "", _STATE + found.state if found.state else "")
+            for line in wrap(visible_line(text), max(width, 12))
         ),
         *gap,
         _key("enter", "index this project and go"),

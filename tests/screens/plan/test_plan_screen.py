@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import ScreenSuspend
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input
 
 from screens.app import WorkbenchApp
+from screens.base import SectionScreen
 from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.plan import candidates
@@ -516,6 +518,33 @@ async def test_a_first_run_says_what_it_reads_and_begins_with_one_key(roastery: 
         await press(pilot, *"coupon", "enter")
         assert here.plan is not None
         assert here.plan.response.cache_status == "hit"
+
+
+async def test_a_first_run_can_be_left_for_another_section(tmp_path: Path) -> None:
+    """The section before shows again for a moment while the next one has no widgets yet."""
+    app = WorkbenchApp(tmp_path, watch=False, section="plan")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+g", "3")
+        await settle(pilot)
+        assert app.section is not None
+        assert app.section.section == "conflicts"
+
+
+async def test_a_fault_is_what_the_app_ends_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A section that failed has no widgets left whose place could be kept, and keeping it hides no fault."""
+    app = WorkbenchApp(tmp_path, watch=False, section="plan", place_file=tmp_path / "place.json")
+
+    async def sit() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await pilot.press("a")
+            monkeypatch.setattr(SectionScreen, "on_screen_suspend", lambda self: 1 // 0)
+            plan_of(app).post_message(ScreenSuspend())
+            await pilot.pause()
+
+    with pytest.raises(ZeroDivisionError):
+        await sit()
 
 
 async def test_what_is_typed_before_a_first_run_is_known_waits_for_the_index(roastery: Path) -> None:

@@ -343,6 +343,9 @@ def test_the_counts_of_a_first_run_fit_and_say_what_is_read() -> None:
     assert ".workbench/" not in told
     assert bare.state in told.replace("\n", "")
     assert max(map(len, told.split("\n"))) <= 50
+    shared = counts("shop", replace(look, shared=True), 50).plain
+    assert "Nothing leaves" not in shared
+    assert "shared with the project's team" in " ".join(shared.split())
     assert ("rule files", "0", "none yet") in facts(bare)
     assert ("commits", "–", "not a git repository") in facts(bare)
 

@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.entry.project import OpenedProject
+from workbench.entry.project import OpenedProject, ProjectTeam
 from workbench.entry.services.sessions import project_places
-from workbench.errors import GitError, StoreError
+from workbench.errors import GitError, StoreError, TeamError
 from workbench.plan.matching import LEARNINGS, RULES
 from workbench.plan.semantics import TASKS, head_texts
 from workbench.plan.workspace import Progress, Synced, Workspace
@@ -40,7 +40,8 @@ class FirstLook:
 
     `transcripts` are (agent, files, whether all of them are this project's): Codex keeps those of all
     projects together, and which are this one's is in the files. `notes` say what could not be counted.
-    `state` is where what is read will be kept if it cannot be in the project.
+    `state` is where what is read will be kept if it cannot be in the project. `shared` says
+    whether there is a team, with which rules, learnings and the stash are.
     """
 
     files: int
@@ -50,6 +51,7 @@ class FirstLook:
     transcripts: tuple[tuple[str, int, bool], ...]
     notes: tuple[str, ...] = ()
     state: str = ""
+    shared: bool = False
 
 
 def first_look(
@@ -70,6 +72,11 @@ def first_look(
     )
     sources = find_sources(workspace.rule_store(), workspace.rule_files())
     notes = list(found.notes)
+    try:
+        shared = ProjectTeam(project).settings is not None
+    except TeamError as error:
+        notes.append(error.message)
+        shared = True
     commits: int | None = None
     if adapters.control is not None:
         try:
@@ -84,6 +91,7 @@ def first_look(
         transcripts=_transcripts(project, environment, notes),
         notes=tuple(notes),
         state=str(project.state) if project.location.fallback_reason else "",
+        shared=shared,
     )
 
 
