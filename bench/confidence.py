@@ -20,7 +20,7 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 from bench.collect import Row
 from bench.fit import Float64
 from bench.ranking import order_row
-from workbench.plan.confidence import FIRST_FILES, confidence_inputs
+from workbench.plan.planner import FIRST_FILES, confidence_inputs
 from workbench.plan.ranking import RankingModel, log_odds
 
 SIZES: Final = (1, 3, 5, 10, 20)  # first files that may hold all right ones
@@ -61,7 +61,7 @@ def inputs_of(tasks: Sequence[RankedTask], size: int) -> Float64:
 
 
 def fit_confidence(tasks: Sequence[RankedTask]) -> tuple[float, float, float]:
-    """Return slopes and offset of the logistic of `workbench/plan/confidence.py`, over all sizes."""
+    """Return slopes and offset of the logistic of `workbench/plan/planner.py`, over all sizes."""
     rows = np.concatenate([inputs_of(tasks, size) for size in SIZES])
     rows = np.column_stack([rows, np.ones(len(rows))])
     labels = np.asarray([float(one.holds(size)) for size in SIZES for one in tasks])

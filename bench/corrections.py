@@ -26,8 +26,8 @@ from workbench.comparison.verdicts import TextVerdict
 from workbench.memory.learnings.corrections.extract import MOST_PROMPT, corrections_of
 from workbench.memory.learnings.corrections.tally import tally, template_of
 from workbench.memory.transcripts import TranscriptReading, read_iterations
-from workbench.records.corrections import Correction
 from workbench.records.iterations import RawIterationOutput
+from workbench.records.learnings import Correction
 
 FIT = frozenset({"entireio+cli"})
 _TELLING = re.compile(

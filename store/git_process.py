@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from store.git_traps import refuse_traps, search_traps
+from workbench.beneath import find_program, safe_path
 from workbench.errors import GitError
-from workbench.programs import find_program, safe_path
 
 if TYPE_CHECKING:
     import subprocess

@@ -17,8 +17,8 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import Final
 
 from store.http_exchange import Deadline
+from workbench.beneath import find_program, safe_path
 from workbench.errors import ModelError
-from workbench.programs import find_program, safe_path
 from workbench.text.sanitize import visible_line
 
 NAME: Final = "grepai"

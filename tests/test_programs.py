@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.programs import find_program, safe_path
+from workbench.beneath import find_program, safe_path
 
 
 def make(directory: Path, name: str = "tool") -> Path:

@@ -4,15 +4,20 @@ A repository can hold a symbolic link of any name to any place. A path is walked
 opened relative to the handle of the directory before and never followed by the system: a link that is made
 meanwhile counts like one that was there. Links that stay below the directory are resolved where the caller
 allows links; every other one is refused by its name.
+
+Other programs are found so that the directory one works in is no place to find them: an empty entry of PATH,
+or a relative one such as `.`, means whatever directory a program happens to run in, where a repository of
+strangers may hold a `git` of its own.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -20,6 +25,7 @@ from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 MOST_LINKS: Final = 40  # as many as Linux follows in one path
 PRIVATE: Final = frozenset({".git", ".workbench"})
@@ -219,3 +225,18 @@ def open_private(path: Path, mode: str) -> IO[Any]:
     for directory in reversed([one for one in path.parents if not one.exists()]):
         directory.mkdir(mode=0o700, exist_ok=True)
     return open(path, mode, opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+def safe_path(environment: Mapping[str, str] = os.environ) -> str:
+    """Return PATH without the entries that depend on the current directory."""
+    entries = environment.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
+
+
+def find_program(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the path of a program by its name, None where no directory of PATH has it.
+
+    A name with a directory in it is the caller's own choice and taken as it is.
+    """
+    path = safe_path(environment)
+    return shutil.which(name, path=path) if path or os.path.dirname(name) else None

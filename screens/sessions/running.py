@@ -18,7 +18,7 @@ from workbench.sessions.running import BROKEN, KEPT, QUIET, WAITING, WORKING, wa
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
-    from workbench.records.answers.running import RunningFile, RunningRule, RunningSession
+    from workbench.records.answers.usage import RunningFile, RunningRule, RunningSession
 
 STATES: Final = {
     WORKING: ("▶", "bold $text-accent"),

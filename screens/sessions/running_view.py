@@ -27,7 +27,7 @@ from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.engine import AppEngine
-    from workbench.records.answers.running import RunningSession
+    from workbench.records.answers.usage import RunningSession
     from workbench.records.episodes import SessionRow
 
 _PAST_ONLY: Final = frozenset(f"sessions.{name}" for name in "filter sort reverse commits".split())

@@ -10,16 +10,18 @@ from store.lists.conditions import FieldColumn, Parameters, compile_filter
 from store.lists.patterns import ENGLISH, NOT_ENGLISH, UNICODE, Alphabet
 from store.tables import Tables
 from workbench.errors import UsageError
-from workbench.lists.cursors import Key, decode_cursor, encode_cursor
 from workbench.lists.tables import (
     MOST_ROWS,
     MOST_VALUES,
+    Key,
     ListQuery,
     ListType,
     Order,
     Page,
     ValueCount,
     ValueCounts,
+    decode_cursor,
+    encode_cursor,
     row_number,
 )
 from workbench.records.dataclass import dataclass

@@ -20,13 +20,14 @@ from store.projections.rows import Row, insert_rows
 from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert, decode_json
-from workbench.records.corrections import Correction, correction_body
 from workbench.records.learnings import (
     SAID_SESSIONS,
     SAID_TIMES,
+    Correction,
     FeatureLearning,
     LearningKind,
     confidence_of,
+    correction_body,
 )
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from workbench.records.learnings import (
     LearningState,
     Unique,
 )
-from workbench.text.frames import CLOSING, OPENING
+from workbench.text.sanitize import CLOSING, OPENING
 
 Make = Callable[..., Iteration]
 DAY = 86_400.0

@@ -23,7 +23,7 @@ from workbench.plan.pipeline import Plan
 from workbench.records.answers.plan import DroppedCandidate
 from workbench.records.plan import PlanRequest
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentType, StashQuery
-from workbench.text.frames import QUOTED
+from workbench.text.sanitize import QUOTED
 
 TASK = "the jwt token is not refreshed after a 401 in the session"
 DECIDED = "Sessions keep their jwt token in Redis, and `Session.refresh` writes it there"

@@ -12,8 +12,7 @@ from tests.rules.test_precedence import tree_of
 from workbench.records.conflicts import Action, Conflict, ConflictKind, Evidence, Suggestion
 from workbench.records.rules import Provenance, Rule
 from workbench.rules.lint.checks import lint_rules
-from workbench.rules.lint.findings import KINDS, LintFinding, LintKind, LintProject, Severity
-from workbench.rules.lint.sarif import sarif_log
+from workbench.rules.lint.findings import KINDS, LintFinding, LintKind, LintProject, Severity, sarif_log
 
 PATHS = {
     "src/app.py": "",

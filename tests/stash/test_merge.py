@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.records.segments import ContextSegment, SegmentType, text_digest
 from workbench.stash.merge import merge_segments
-from workbench.text.frames import CLOSING, OPENING, QUOTED, strip_frames
+from workbench.text.sanitize import CLOSING, OPENING, QUOTED, strip_frames
 
 NOW = 1_700_000_000.0
 

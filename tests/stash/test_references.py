@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.records.segments import ContextSegment
-from workbench.stash.references import ReferenceDirection, follow_references, stash_links
 from workbench.stash.service import StashService
+from workbench.stash.stashstore import ReferenceDirection, follow_references, stash_links
 
 _SEGMENTS = [
     ContextSegment(segment_id=name, text=name, references=tuple(others))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentType
 from workbench.stash.citation import cite, quote
 from workbench.stash.selection import PackSurroundings, excerpt, select_segments
-from workbench.text.frames import CLOSING, OPENING
+from workbench.text.sanitize import CLOSING, OPENING
 
 NOW = 1_700_000_000.0
 THREE_DAYS_AGO = "2023-11-11T22:13:20+00:00"

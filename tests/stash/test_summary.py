@@ -29,7 +29,7 @@ from workbench.stash.summary import (
     condense,
     question,
 )
-from workbench.text.frames import CLOSING, OPENING
+from workbench.text.sanitize import CLOSING, OPENING
 from workbench.text.tokens import utf8_bound
 
 LIMITS = SummaryLimits(timeout=120.0, max_tokens=300)

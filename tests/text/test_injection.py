@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.text.frames import defuse
 from workbench.text.injection import MAX_LEARNING, sanitize_learning_text, scan
 from workbench.text.injection_features import split_sentences
+from workbench.text.sanitize import defuse
 
 CARRIER = (
     "The parser keeps a stack of open brackets and their columns. When a bracket closes, the column on top tells "

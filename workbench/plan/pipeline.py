@@ -8,11 +8,10 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from workbench.plan.compose import Pack, compose
-from workbench.plan.confidence import FIRST_FILES, chance_of_all
 from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, project_candidates
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.passages import choose_rules, learned_passages, rule_passages, without_rule_files
-from workbench.plan.planner import Planner, Ranking, missing_parts, rank
+from workbench.plan.planner import FIRST_FILES, Planner, Ranking, chance_of_all, missing_parts, rank
 from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES
 from workbench.plan.response import plan_response

@@ -14,8 +14,7 @@ from itertools import groupby
 from workbench.memory.learnings.echoes import FRAME
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
-from workbench.text.frames import QUOTED
-from workbench.text.sanitize import visible, visible_line
+from workbench.text.sanitize import QUOTED, visible, visible_line
 
 Span = tuple[int, int]
 GAP = "\u22ee"  # ⋮

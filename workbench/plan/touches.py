@@ -2,7 +2,8 @@
 
 A commit numbers lines as they were right after it. Following each range through the hunks of the later
 commits of the same file brings it up to date; of lines that were rewritten since, what
-replaced them counts. Uncommitted lines above a range move it by as many.
+replaced them counts. Uncommitted lines above a range move it by as many. `similar_tasks` names the tasks that
+speak for a file: those that a plan means by "changed in similar past tasks".
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from workbench.records.plan import Intent
 from workbench.records.worktree import Hunk
 from workbench.sessions.edits import Edits, FileEdit
 from workbench.sessions.history import History
+from workbench.sessions.past import Past
 
 Span = tuple[int, int]
 
@@ -144,3 +146,28 @@ def add_touches(file: FileText, rows: Sequence[dict[str, float]], touches: Seque
             row["touched_lately"] = max(row.get("touched_lately", 0.0), 1.0 / (1.0 + touch.task / 10.0))
             if touch.likeness:
                 row["touched_alike"] = max(row.get("touched_alike", 0.0), touch.likeness)
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarTask:
+    """A past task that touched a file: its first line, when it was in seconds, its similarity in [0, 1]."""
+
+    head: str
+    at: int
+    similarity: float
+
+
+def similar_tasks(past: Past, terms: Mapping[str, float], path: str, limit: int) -> tuple[SimilarTask, ...]:
+    """Return the past tasks that touched a file and have words of a task, the most similar first.
+
+    A file that was renamed has its tasks under its present name.
+    """
+    history = past.history
+    if path not in history.paths:
+        return ()
+    touching = history.tasks[history.files == history.paths.index(path)].tolist()
+    similarity = task_weights(history, terms)[0]
+    found = sorted((-float(similarity[task]), task) for task in set(touching) if similarity[task] > 0)
+    return tuple(
+        SimilarTask(past.heads[task], int(history.times[task]), -score) for score, task in found[:limit]
+    )

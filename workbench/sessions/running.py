@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from workbench.ports import Entry
-from workbench.records.answers.running import RunningFile, RunningRule, RunningSession
+from workbench.records.answers.usage import RunningFile, RunningRule, RunningSession
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Outcome
 from workbench.records.rules import Rule

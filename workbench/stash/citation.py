@@ -1,7 +1,9 @@
 """How a segment is cited wherever it leaves the stash: what it is, how old, where from; its text as data.
 
 Nothing in a segment is an instruction to whoever reads it: it was said, printed or read in earlier work, by
-anybody. A note before the segments says so, and no segment can end the frame it is in.
+anybody. A note before the segments says so, and no segment can end the frame it is in. What another text says
+already is not shown a second time: lines are compared without indentation and the numbers that agents print
+before them; words in runs of four (Broder 1997), whatever their case.
 """
 
 from __future__ import annotations
@@ -12,8 +14,7 @@ from typing import Final
 
 from workbench.records.segments import ContextSegment, SegmentType
 from workbench.text.counts import counted
-from workbench.text.frames import defuse, escape_marks
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import defuse, escape_marks, visible_line
 
 _VERBS: Final = {
     SegmentType.MESSAGE: "said",
@@ -30,6 +31,15 @@ _SESSION: Final = 12  # characters of a session's id that are shown
 _PATH: Final = re.compile(r"[^\n:]+")
 _LINES: Final = re.compile(r"(\d{1,9})-(\d{1,9})")
 OF_FILES: Final = frozenset({SegmentType.FILE_CONTENT, SegmentType.CODE_BLOCK})
+SAME: Final = 0.8
+"""The share of a text's runs of words that another holds from which on it adds nothing to that one."""
+
+_WORDS: Final = 4
+_LONGEST: Final = 4_000  # characters of a text that are compared
+_WORD: Final = re.compile(r"\w+")
+_NUMBER: Final = re.compile(r"^\s*\d{1,7}(?:→|\t|: |\| )")
+_LEAST_NUMBERED: Final = 0.8
+"""The share of lines that begin with a number from which on the numbers are no part of the text."""
 
 
 def cite(segment: ContextSegment, now: float) -> str:
@@ -90,3 +100,37 @@ def are_parts(one: ContextSegment, other: ContextSegment) -> bool:
 def quote(text: str) -> str:
     """Return a segment's text as it may be shown inside of a frame: no mark of ours, no mark of a chat."""
     return escape_marks(defuse(text.strip("\n")))
+
+
+def word_runs(text: str) -> frozenset[str]:
+    """Return all runs of four words of a text's beginning, all its words as one where there are fewer."""
+    words = _WORD.findall(text[:_LONGEST].casefold())
+    if not words:
+        return frozenset()
+    return frozenset(" ".join(words[at : at + _WORDS]) for at in range(max(1, len(words) - _WORDS + 1)))
+
+
+def held_share(runs: frozenset[str], others: frozenset[str]) -> float:
+    """Return the share in [0, 1] of some runs that others hold; 0 for none."""
+    return len(runs & others) / len(runs) if runs else 0.0
+
+
+def plain_lines(text: str) -> list[str]:
+    """Return the lines of a text that are not empty, without indentation and printed line numbers."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    numbered = sum(_NUMBER.match(line) is not None for line in lines)
+    if lines and numbered >= _LEAST_NUMBERED * len(lines):
+        lines = [_NUMBER.sub("", line) for line in lines]
+    return [line.strip() for line in lines if line.strip()]
+
+
+def shared_lines(text: str, other: str) -> float:
+    """Return the share in [0, 1] of the lines of the shorter of two texts that the other has, too."""
+    mine, theirs = set(plain_lines(text)), set(plain_lines(other))
+    return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0
+
+
+def is_part_of(text: str, whole: str) -> bool:
+    """Whether every line of a text is a line of another; False for a text without lines."""
+    lines = plain_lines(text)
+    return bool(lines) and set(lines) <= {line.strip() for line in whole.splitlines()}

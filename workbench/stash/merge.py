@@ -14,10 +14,8 @@ from itertools import combinations
 from typing import Final
 
 from workbench.records.segments import ContextSegment, SegmentType
-from workbench.stash.citation import are_parts, cite, file_of, quote
-from workbench.stash.overlap import is_part_of, shared_lines
-from workbench.text.frames import CLOSING, OPENING, QUOTED
-from workbench.text.sanitize import visible_line
+from workbench.stash.citation import are_parts, cite, file_of, is_part_of, quote, shared_lines
+from workbench.text.sanitize import CLOSING, OPENING, QUOTED, visible_line
 
 OTHER_PART: Final = 0.2
 """The share of lines that two readings of a file have in common below which they are of different parts."""

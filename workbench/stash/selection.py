@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentType
-from workbench.stash.citation import are_parts, cite, file_of, quote
-from workbench.stash.overlap import SAME, held_share, is_part_of, word_runs
+from workbench.stash.citation import SAME, are_parts, cite, file_of, held_share, is_part_of, quote, word_runs
 from workbench.stash.segmenttype import SHORT
 from workbench.text.sanitize import visible_line
 

@@ -19,8 +19,7 @@ from workbench.records.segments import ContextSegment
 from workbench.stash.citation import file_of
 from workbench.stash.citation import quote as quote_text
 from workbench.text.counts import counted
-from workbench.text.frames import CLOSING, OPENING, QUOTED
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import CLOSING, OPENING, QUOTED, visible_line
 from workbench.text.tokens import utf8_bound
 
 DEGRADED: Final = "summary"

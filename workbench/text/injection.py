@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from workbench.places import data_file
 from workbench.text.expressions import read_sources
-from workbench.text.frames import defuse
 from workbench.text.injection_features import (
     ALONE,
     NAMES,
@@ -28,6 +27,7 @@ from workbench.text.injection_features import (
     table,
 )
 from workbench.text.redact import redact
+from workbench.text.sanitize import defuse
 
 _SURE = 0.95  # the score of a phrase; a sentence that resembles a splice has the model's
 

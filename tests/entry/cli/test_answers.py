@@ -20,13 +20,12 @@ from workbench.records.answers.project import (
     IndexReport,
     ProjectStatus,
     StatsReport,
+    StorageReport,
 )
 from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
-from workbench.records.answers.running import RunningSessionsResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
-from workbench.records.answers.storage import StorageReport
 from workbench.records.answers.team import TeamStatus
-from workbench.records.answers.usage import UsageResponse
+from workbench.records.answers.usage import RunningSessionsResponse, UsageResponse
 from workbench.records.answers.vectors import VectorStatus
 
 FORCED = '{"command": "git push --force"}'

@@ -8,8 +8,7 @@ from workbench.config import Config
 from workbench.entry.project import open_workspace
 from workbench.entry.services.learnings import learning_past, learning_service
 from workbench.memory.learnings.review import conflict_rows, conflicts_of, queue_of
-from workbench.records.corrections import Correction, correction_body
-from workbench.records.learnings import LearningKind, LearningSource
+from workbench.records.learnings import Correction, LearningKind, LearningSource, correction_body
 
 
 def test_one_is_read_as_the_whole_ledger_has_it(tmp_path: Path) -> None:

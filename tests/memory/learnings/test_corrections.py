@@ -18,7 +18,7 @@ from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.prompt import memory_prompt
 from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.memory.learnings.service import LearningService
-from workbench.records.corrections import Correction, Strength
+from workbench.records.learnings import Correction, Strength
 
 Make = Callable[..., tuple[Any, ...]]
 STANDING, CORRECTING, PASSING = Strength.STANDING, Strength.CORRECTING, Strength.PASSING

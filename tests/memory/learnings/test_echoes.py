@@ -13,7 +13,7 @@ from workbench.memory.learnings.echoes import (
     shingles,
     unpack_hashes,
 )
-from workbench.text.frames import CLOSING, OPENING, strip_frames
+from workbench.text.sanitize import CLOSING, OPENING, strip_frames
 
 TOLD = "The auth middleware expects a User object, not a userId, in `src/middleware/auth.ts`."
 

@@ -17,8 +17,7 @@ from workbench.memory.learnings.corrections.report import (
     texts_in_force,
 )
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
-from workbench.records.corrections import Correction
-from workbench.records.learnings import LearningKind
+from workbench.records.learnings import Correction, LearningKind
 
 PASSING = "Do not squash the commits of a branch."
 STANDING = "Always name a migration after what it adds."

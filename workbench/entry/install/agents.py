@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from workbench.beneath import find_program
 from workbench.entry.hooks.payloads import EVENTS
-from workbench.programs import find_program
 
 USER: Final = "user"
 PROJECT: Final = "project"

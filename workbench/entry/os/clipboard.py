@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from workbench.beneath import find_program
 from workbench.config import ClipboardConfig, user_cache
 from workbench.errors import StoreError
-from workbench.programs import find_program
 from workbench.records.dataclass import dataclass
 from workbench.text.sanitize import visible_line
 

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from workbench.beneath import safe_path
 from workbench.errors import ProcessError, UsageError
-from workbench.programs import safe_path
 
 _PLUS: Final = frozenset("vi vim nvim gvim view nano pico emacs emacsclient kak joe micro ne mg jed".split())
 _GOTO: Final = frozenset(("code", "codium", "code-insiders", "cursor", "windsurf"))

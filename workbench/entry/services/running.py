@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from workbench.entry.services.handovers import BROKEN, GIVEN, LOADED, LOST, STREAM, read_handover
 from workbench.entry.services.sessions import project_places, session_page, session_query
 from workbench.entry.services.usage import rules_in_book
-from workbench.records.answers.running import RunningSession
+from workbench.records.answers.usage import RunningSession
 from workbench.rules.curation.ruletype import STREAM as RULES
 from workbench.sessions.episodes_fold import COMMITS
 from workbench.sessions.episodes_fold import STREAM as SESSIONS

@@ -112,7 +112,7 @@ def linked_segments(
     service: StashService, identifier: str, max_hops: int, direction: str
 ) -> tuple[ContextSegment, ...]:
     """Return the segments so many references away from one, the nearest first. Raises: UsageError."""
-    from workbench.stash.references import ReferenceDirection, follow_references, stash_links
+    from workbench.stash.stashstore import ReferenceDirection, follow_references, stash_links
 
     start = service.find(identifier).id
     walk = follow_references(start, stash_links(service.store, ReferenceDirection(direction)), max_hops)

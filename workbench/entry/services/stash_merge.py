@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from workbench.records.answers.stash import LeftOutSegment, MergedSegment, MergeResponse, StashSummary
 from workbench.records.segments import ContextSegment
 from workbench.stash.merge import MergedContext, merge_segments, time_order
-from workbench.stash.references import follow_references, stash_links
 from workbench.stash.service import StashService
-from workbench.stash.stashstore import StashLedger, StashStore
+from workbench.stash.stashstore import StashLedger, StashStore, follow_references, stash_links
 
 Condense = Callable[[Sequence[ContextSegment]], StashSummary]
 

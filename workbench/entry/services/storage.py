@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.project import MAX_RUNS_TOTAL, ROTATED, StoredSize, directory_sizes, journal_sizes
-from workbench.records.answers.storage import StorageReport, StoredKind
+from workbench.records.answers.project import StorageReport, StoredKind
 from workbench.text.counts import shown_bytes
 
 if TYPE_CHECKING:

@@ -34,7 +34,6 @@ from workbench.memory.learnings.lessons import (
     too_vague,
 )
 from workbench.memory.learnings.pairs import check_deduplication, comparable
-from workbench.records.corrections import Correction, Strength
 from workbench.records.iterations import (
     ExtractionResult,
     IterationOutcome,
@@ -43,11 +42,13 @@ from workbench.records.iterations import (
 )
 from workbench.records.learnings import (
     MAX_FILES,
+    Correction,
     FeatureLearning,
     LearningConflict,
     LearningDuplicate,
     LearningKind,
     LearningState,
+    Strength,
 )
 
 TEMPLATE_ECHO: Final = 0.9

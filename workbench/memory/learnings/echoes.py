@@ -1,6 +1,6 @@
 """What the workbench injects into prompts, and how its words are recognised when they come back as echoes.
 
-It is put between two marks that are taken out of any text (`workbench.text.frames`). Agents also repeat it
+It is put between two marks that are taken out of any text (`workbench.text.sanitize`). Agents also repeat it
 without the marks: whole, in part, quoted, wrapped. So the word sequences of everything that was injected are
 kept as hashes, and a text most of whose sequences were injected is an echo and no finding (F10). Shingles:
 Broder 1997. The journal has an entry where something new was given, or something known to another session.

@@ -15,9 +15,8 @@ from workbench.curation.records import EntryDraft
 from workbench.memory.learnings.kinds import CONTRADICTED, HIT, SAID
 from workbench.memory.learnings.learningtype import LEARNINGS, LearningType
 from workbench.ports import Entry
-from workbench.records.corrections import Correction, read_correction
 from workbench.records.dataclass import dataclass
-from workbench.records.learnings import FeatureLearning, confidence_of
+from workbench.records.learnings import Correction, FeatureLearning, confidence_of, read_correction
 
 AUTOMATIC: Final = "auto:"
 """How the name of a face begins that takes learnings in by itself: nobody's step, so nobody's to undo."""

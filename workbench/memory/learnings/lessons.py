@@ -27,9 +27,8 @@ from workbench.records.iterations import (
 )
 from workbench.records.learnings import MAX_TEXT, LearningKind, bounded
 from workbench.text.expressions import read_expressions
-from workbench.text.frames import strip_frames
 from workbench.text.redact import redact
-from workbench.text.sanitize import visible
+from workbench.text.sanitize import strip_frames, visible
 
 _FORMS: Final = read_expressions(__package__, "lessons.toml")
 

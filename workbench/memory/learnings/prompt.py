@@ -13,8 +13,7 @@ from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.text.counts import counted
-from workbench.text.frames import CLOSING, OPENING, escape_marks
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import CLOSING, OPENING, escape_marks, visible_line
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.ledger import LearningLedger

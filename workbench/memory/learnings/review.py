@@ -26,11 +26,11 @@ from workbench.memory.learnings.ledger import LearningLedger, Note
 from workbench.memory.learnings.lessons import too_vague
 from workbench.memory.learnings.pairs import Finder, find_pairs
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion, conflict_id
-from workbench.records.corrections import Correction
 from workbench.records.dataclass import dataclass
 from workbench.records.learnings import (
     PROMOTE_HITS,
     STALE_DAYS,
+    Correction,
     FeatureLearning,
     LearningKind,
     LearningSource,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, Unpack
 from urllib.parse import quote
 
-from workbench.lists.cursors import encode_cursor
+from workbench.lists.tables import encode_cursor
 from workbench.ports import Cache, Journal
 from workbench.records.requests import FilterFields
 from workbench.records.rules import Authority, Category, Check, ContextRules, Provenance, Rule

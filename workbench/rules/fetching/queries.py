@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TypeVar, Unpack
 
 from workbench.errors import UsageError
-from workbench.lists.cursors import decode_cursor, encode_cursor
+from workbench.lists.tables import decode_cursor, encode_cursor
 from workbench.records.dataclass import dataclass
 from workbench.records.requests import FilterFields
 from workbench.records.rules import Authority, Category, ContextRules, Rule

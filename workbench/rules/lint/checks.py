@@ -1,23 +1,145 @@
-"""All checks of rule files in one run, in the order of files and lines."""
+"""All checks of rule files in one run, in the order of files and lines; here, those of pairs of rules.
+
+Duplicates and contradictions count where one agent gets to read both: the same rule in CLAUDE.md and in
+AGENTS.md is how people serve two agents.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final
 
-from workbench.rules.lint.findings import MOST_ALIKE, LintFinding, LintProject, Severity, without_ignored
-from workbench.rules.lint.overlaps import overlaps
+from workbench.records.conflicts import Conflict, ConflictKind
+from workbench.records.rules import Rule
+from workbench.rules.descriptions import forbidding_heading
+from workbench.rules.lint.findings import (
+    MOST_ALIKE,
+    LintFinding,
+    LintKind,
+    LintProject,
+    Severity,
+    without_ignored,
+)
 from workbench.rules.lint.reach import (
     dead_globs,
     foreign_keys,
     front_matter,
     never_loaded,
+    order_for,
+    sample_path,
     secrets,
+    shown_agents,
     sizes,
     unreadable,
 )
 from workbench.rules.lint.references import missing_commands, missing_files, missing_imports
+from workbench.rules.precedence.agents import PRECEDENCE
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+_KINDS: Final = {
+    ConflictKind.EXACT: LintKind.DUPLICATE,
+    ConflictKind.NEAR: LintKind.DUPLICATE,
+    ConflictKind.CONTRADICTORY: LintKind.CONTRADICTION,
+}
+_MOST_SHOWN: Final = 80
+_MOST_SINGLE: Final = 5  # duplicates of a file in another that are listed each
+_OTHERS: Final = frozenset({"CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"})
+"""Files of other agents that Copilot reads as well: that they repeat its own is meant."""
+
+_EXCEPTION: Final = re.compile(
+    r"\b(?:unless|except(?:ions?)?|only (?:use|when|if|where)|(?:when|where|if) (?:\w+ )?necessary)\b", re.I
+)
+
+
+def overlaps(project: LintProject) -> Iterator[LintFinding]:
+    """Find pairs of rules that say the same or contradict each other and that one agent loads together."""
+    rules = {rule.id: rule for rule in project.rules}
+    found: list[tuple[str, LintFinding]] = []
+
+    @cache
+    def readers(first: str, second: str) -> tuple[str, ...]:
+        return tuple(agent for agent in PRECEDENCE if _loads_both(project, agent, first, second))
+
+    for conflict in project.conflicts:
+        kind = _KINDS.get(conflict.kind)
+        pair = [rules.get(conflict.left), rules.get(conflict.right)]
+        places = [rule.provenance for rule in pair if rule is not None and rule.provenance is not None]
+        if kind is None or len(places) < 2:
+            continue
+        (first, words), (second, _) = sorted(
+            zip(places, (rule.rule for rule in pair if rule is not None), strict=True),
+            key=lambda item: (item[0].file, item[0].line),
+        )
+        if kind is LintKind.CONTRADICTION and _is_weak(conflict, rules):
+            continue
+        if conflict.kind is not ConflictKind.EXACT and first.file == second.file:
+            continue  # items of one list: with the words that introduce it, or each for a case of its own
+        agents = readers(first.file, second.file)
+        if not agents or not second.line:
+            continue
+        where = f"line {first.line}" if first.file == second.file else f"{first.file}:{first.line}"
+        verb = "says the same as" if kind is LintKind.DUPLICATE else "contradicts"
+        message = f"{verb} {where}: {_short(words)} ({shown_agents(agents)})"
+        step = f"`workbench rules conflicts show {conflict.id[:17]}` has both, and ways out."
+        found.append(
+            (first.file, LintFinding(kind, second.file, second.line, message, step, conflict.id, conflict.id))
+        )
+    yield from _summed_up(found)
+
+
+def _is_weak(conflict: Conflict, rules: Mapping[str, Rule]) -> bool:
+    """Whether a negation alone speaks for a contradiction, and a heading or an exception against it."""
+    if not any(one.test == "negation" for one in conflict.evidence):
+        return False
+    for rule in (rules[conflict.left], rules[conflict.right]):
+        if _EXCEPTION.search(rule.rule) or forbidding_heading(rule):
+            return True
+    return False
+
+
+def _summed_up(found: Sequence[tuple[str, LintFinding]]) -> Iterator[LintFinding]:
+    """Yield findings, the many duplicates of one file in another as one of the file."""
+    groups: dict[tuple[str, str], list[LintFinding]] = defaultdict(list)
+    for other, one in found:
+        if one.kind is LintKind.DUPLICATE and other != one.file:
+            groups[one.file, other].append(one)
+        else:
+            yield one
+    for (file, other), those in groups.items():
+        if len(those) <= _MOST_SINGLE:
+            yield from those
+            continue
+        message = f"repeats {counted(len(those), 'rule')} of {other}"
+        step = "Keep them in one of the two files; `workbench rules conflicts list` has each pair."
+        yield LintFinding(LintKind.DUPLICATE, file, min(one.line for one in those), message, step, other)
+
+
+def _short(text: str) -> str:
+    line = visible_line(" ".join(text.split()))
+    return line if len(line) <= _MOST_SHOWN else f"{line[: _MOST_SHOWN - 1]}…"
+
+
+def _loads_both(project: LintProject, agent: str, first: str, second: str) -> bool:
+    """Whether an agent loads two files in one session, started at the root, about a file of either."""
+    if agent == "copilot" and _OTHERS.intersection((first, second)):
+        return False
+    texts = [one.text for name in (first, second) if (one := project.tree.find(name)) is not None]
+    if first != second and len(set(texts)) < 2:
+        return False  # one file under two names, or a copy that is kept for another agent
+    for name in (first, second):
+        found = project.tree.find(name)
+        sample = None if found is None else sample_path(project, found)
+        if sample is None:
+            continue
+        loaded = {one.name for one in order_for(project, agent, sample).loaded}
+        if first in loaded and second in loaded:
+            return True
+    return False
+
 
 CHECKS: Final[tuple[Callable[[LintProject], Iterator[LintFinding]], ...]] = (
     secrets,

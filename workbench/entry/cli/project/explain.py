@@ -23,7 +23,7 @@ from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import FileArtifact, FileHistory, FileSession
-    from workbench.plan.similar_tasks import SimilarTask
+    from workbench.plan.touches import SimilarTask
 
 _TASK = 60  # characters
 _NAMED = 6  # files and symbols of a kind
@@ -73,7 +73,7 @@ def explain(
     from workbench.entry.services.explanation import file_in_project
     from workbench.entry.services.sessions import find_file_history
     from workbench.plan.intent import parse_intent
-    from workbench.plan.similar_tasks import similar_tasks
+    from workbench.plan.touches import similar_tasks
 
     task, file = _task_and_file(words, task)
     limit = limit or (3 if task else 12)

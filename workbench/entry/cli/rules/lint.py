@@ -106,7 +106,7 @@ def _show(out: Output, found: Sequence[LintFinding], files: int, form: str, outc
         ]
         out.json(lint_report(found, files, fixed))
     elif form == "sarif":
-        from workbench.rules.lint.sarif import sarif_log
+        from workbench.rules.lint.findings import sarif_log
 
         out.json(sarif_log(found))
     else:

@@ -19,7 +19,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.records.answers.running import RunningSession
+    from workbench.records.answers.usage import RunningSession
     from workbench.records.episodes import SessionRow, Trace
 
 _TASK = 60  # characters
@@ -118,7 +118,7 @@ def running() -> None:
     """
     from workbench.entry.project import open_workspace
     from workbench.entry.services.running import RunningSessions
-    from workbench.records.answers.running import RunningSessionsResponse
+    from workbench.records.answers.usage import RunningSessionsResponse
 
     here = current()
     place = open_workspace(here.project, here.settings().config)

@@ -18,8 +18,8 @@ from workbench.entry.cli.stash.summaries import say_cost, summarizer
 from workbench.errors import UsageError, WorkbenchError
 from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse
 from workbench.records.segments import SegmentType
-from workbench.stash.references import ReferenceDirection, follow_references, stash_links
 from workbench.stash.segmenttype import SHORT
+from workbench.stash.stashstore import ReferenceDirection, follow_references, stash_links
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 

@@ -14,9 +14,8 @@ from typing import Final
 
 from workbench.memory.extraction.decisions import sentences
 from workbench.memory.learnings.lessons import Lesson, too_vague
-from workbench.records.corrections import Strength
 from workbench.records.iterations import RawIterationOutput
-from workbench.records.learnings import LearningKind
+from workbench.records.learnings import LearningKind, Strength
 from workbench.text.expressions import read_expressions, read_words
 
 _FORMS: Final = read_expressions(__package__, "corrections.toml")

@@ -21,9 +21,14 @@ from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.review import Why, suggestion
 from workbench.records.conflicts import conflict_id
-from workbench.records.corrections import Correction, correction_body
 from workbench.records.dataclass import dataclass
-from workbench.records.learnings import FeatureLearning, LearningKind, LearningState
+from workbench.records.learnings import (
+    Correction,
+    FeatureLearning,
+    LearningKind,
+    LearningState,
+    correction_body,
+)
 
 
 class CorrectionStatus(StrEnum):

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
-from workbench.records.corrections import Correction, Strength
 from workbench.records.dataclass import dataclass
-from workbench.records.learnings import SAID_SESSIONS, SAID_TIMES
+from workbench.records.learnings import SAID_SESSIONS, SAID_TIMES, Correction, Strength
 
 SPOKEN: Final = 40
 """Words of a prompt that somebody typed for this once; equal sentences of longer ones are of one template."""
