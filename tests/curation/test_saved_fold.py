@@ -47,9 +47,12 @@ def told(ledger: Ledger[Any]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name in (item.name for item in fields(ledger) if item.compare and item.name != "type"):
         value = getattr(ledger, name)
-        found[name] = list(value.items()) if hasattr(value, "items") else list(value)
-        if isinstance(value, set):
+        if isinstance(value, bool):
+            found[name] = value
+        elif isinstance(value, set):
             found[name] = sorted(value)
+        else:
+            found[name] = list(value.items()) if hasattr(value, "items") else list(value)
     return found
 
 

@@ -22,6 +22,9 @@ from workbench.curation.steps import BuiltUpon
 from workbench.errors import UsageError
 from workbench.ports import Entry
 from workbench.records.conflicts import Action
+from workbench.records.rules import Rule
+from workbench.rules.conflicts.queue import open_forks
+from workbench.rules.curation.ledger import RuleLedger
 
 
 class Replica(MemoryJournal):
@@ -65,12 +68,24 @@ class Machine:
         """Receive all that the others wrote."""
         for peer in self.peers.values():
             peer.receive()
+            self.journal._ids.several(1, after=peer.journal._ids.new())  # as a journal of a team does
 
     @property
     def ledger(self) -> Ledger[Any]:
         """What it folds, going on from before."""
         found: Ledger[Any] = self.service.store.ledger()
         return found
+
+    @property
+    def alone(self) -> Service:
+        """Its service as it was before the team."""
+        return replace(self.service, store=replace(self.service.store, peers=lambda: None))
+
+    def begin_as(self, other: Machine) -> None:
+        """Be a copy of another machine's directory."""
+        for stream in other.journal.streams():
+            self.journal._streams[stream] = [entry for _, entry in other.journal.read(stream)]
+        self.journal._ids.several(1, after=other.journal._ids.new())
 
     @property
     def conflicts(self) -> tuple[ConcurrentEdit[Any], ...]:
@@ -130,9 +145,10 @@ STEPS = st.lists(
 SYNCS = st.lists(st.sets(st.integers(0, 2)), min_size=1, max_size=14)
 
 
-def act(team: Team, machine: Machine, action: str, number: int, text: str) -> None:
-    """Do something on a machine; what makes no sense there is refused."""
-    case, service, records = team.case, machine.service, machine.service.records()
+def act(team: Team, machine: Machine, action: str, number: int, text: str, *, alone: bool = False) -> None:
+    """Do something on a machine, maybe before the team; what makes no sense there is refused."""
+    case, service = team.case, machine.alone if alone else machine.service
+    records = service.records()
     try:
         if action == "add":
             case.add(service, f"Use {text} for {len(machine.journal.streams())} {number} and {machine.name}.")
@@ -141,7 +157,7 @@ def act(team: Team, machine: Machine, action: str, number: int, text: str) -> No
         elif action == "redo":
             service.redo()
         elif action in ("keep_left", "keep_right", "merge"):
-            conflicts = machine.conflicts
+            conflicts = () if alone else machine.conflicts
             if conflicts:
                 one = conflicts[number % len(conflicts)]
                 sides = (one.left.version, one.right.version)
@@ -157,18 +173,24 @@ def act(team: Team, machine: Machine, action: str, number: int, text: str) -> No
 
 
 @pytest.mark.parametrize("name", CASES)
-@given(STEPS, SYNCS, st.integers(1, 3))
+@given(STEPS, SYNCS, st.integers(1, 3), st.integers(0, 6))
 @settings(max_examples=25, deadline=None)
 def test_machines_with_the_same_entries_have_the_same_state(
-    name: str, steps: list[tuple[int, str, int, str]], syncs: list[set[int]], recent: int
+    name: str, steps: list[tuple[int, str, int, str]], syncs: list[set[int]], recent: int, before: int
 ) -> None:
-    """Whatever was done where, and whoever received what when, also where the base of a fold moves on."""
+    """Whatever was done where, and whoever received what when, also where the base of a fold moves on.
+
+    The first steps are from before the team, when two machines were copies of one.
+    """
     team = team_of(CASES[name], 3)
+    team.case.add(team.machines[0].alone, "Use npm.")
+    for copied in team.machines[1:]:
+        copied.begin_as(team.machines[0])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(folding, "RECENT", recent)
         for number, (who, action, which, text) in enumerate(steps):
             team.clock.advance(1)
-            act(team, team.machines[who], action, which, text)
+            act(team, team.machines[who], action, which, text, alone=number < before)
             for one in syncs[number % len(syncs)]:
                 team.machines[one].receive()
                 _ = team.machines[one].ledger
@@ -222,6 +244,13 @@ def resolve(team: Team, machine: Machine, action: Action, text: str = "") -> Non
     (one,) = machine.conflicts
     machine.service.resolve(ConflictDecision(one.id, one.left.version, one.right.version, action, text=text))
     team.clock.advance(1)
+
+
+def forks_of(machine: Machine) -> list[tuple[str, Rule, Rule]]:
+    """Return the merges and edits of what they merged that are both in force on a machine."""
+    ledger = machine.ledger
+    assert isinstance(ledger, RuleLedger)
+    return open_forks(ledger)
 
 
 def apart(team: Team, mine: str = "Use pnpm.", yours: str = "Use yarn.") -> None:
@@ -379,15 +408,97 @@ def test_people_undo_their_own_steps(team: Team) -> None:
     assert [step.machine for step in third.ledger.steps.values()] == ["a", "a", "b", "b"]
 
 
-@pytest.mark.parametrize("name", ["learnings", "toys"])
-def test_entries_without_marks_count_as_having_seen_everything(name: str) -> None:
-    """What a program wrote that knew of no team holds where it came last, and is no conflict."""
-    team = team_of(CASES[name], 2)
-    one, other = team.machines
-    record = team.case.add(one.service, "Use npm.")
+@pytest.mark.parametrize("name", CASES)
+def test_edits_from_before_the_team_are_a_conflict(name: str) -> None:
+    """As are those of a program that knows of no team; what one machine wrote follows on its own."""
+    team = team_of(CASES[name], 3)
+    one, other, third = team.machines
+    first = team.case.add(one.alone, "Use npm.")
+    for machine in (other, third):
+        machine.begin_as(one)
+    team.clock.advance(1)
+    team.case.edit(one.alone, first, "Use yarn.")
+    team.clock.advance(1)
+    (again,) = one.alone.records()
+    team.case.edit(other.alone, first, "Use pnpm.")
+    team.clock.advance(1)
+    team.case.edit(one.alone, again, "Use bun.")
     later(team)
-    edit(team, other, "Use yarn.")
-    older = replace(one.service, store=replace(one.service.store, peers=lambda: None))
-    team.case.edit(older, record, "Use pnpm.")
+
+    assert texts(team) == [["Use bun."]] * 3
+    assert [sides(team, machine) for machine in team.machines] == [[("Use bun.", "Use pnpm.")]] * 3
+    resolve(team, third, Action.KEEP_RIGHT)
     later(team)
-    assert (texts(team), one.conflicts) == ([["Use pnpm."]] * 2, ())
+    assert texts(team) == [["Use pnpm."]] * 3
+    (now,) = other.alone.records()
+    team.case.edit(other.alone, now, "Use deno.")
+    later(team)
+    assert [sides(team, machine) for machine in team.machines] == [[("Use deno.", "Use pnpm.")]] * 3
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.integers(-3, 3)), min_size=2, max_size=10),
+    st.integers(0, 4),
+)
+@settings(max_examples=25, deadline=None)
+def test_every_edit_holds_or_is_in_a_conflict_until_who_saw_it_changes_it(
+    name: str, steps: list[tuple[int, bool, int]], before: int
+) -> None:
+    """Whoever receives what when, with clocks that go wrong, also for edits from before the team."""
+    team = team_of(CASES[name], 3)
+    team.case.add(team.machines[0].alone, "Use npm.")
+    for copied in team.machines[1:]:
+        copied.begin_as(team.machines[0])
+    there, words = {"Use npm."}, team.case.words
+    for number, (who, receives, skew) in enumerate(steps):
+        machine, text = team.machines[who], f"Use package manager {number}."
+        if receives and number >= before:
+            machine.receive()
+        team.clock.advance(1 + skew)
+        service = machine.alone if number < before else machine.service
+        (held,) = service.records()
+        team.case.edit(service, held, text)
+        there -= {getattr(held, words)}
+        there |= {text}
+    later(team)
+    for machine in team.machines:
+        shown = {side for pair in sides(team, machine) for side in pair}
+        assert there == shown | set(team.case.texts(machine.service))
+
+
+@pytest.mark.parametrize("merges_first", [True, False])
+@pytest.mark.parametrize("edited", [0, 1])
+def test_a_merge_against_an_edit_of_one_of_both_is_a_conflict(merges_first: bool, edited: int) -> None:
+    """Of the first rule two versions; of the other one two rules in force, until somebody decides."""
+    team = team_of(CASES["rules"], 3)
+    one, other, third = team.machines
+    rules = [team.case.add(one.service, text) for text in ("Use npm.", "Install by npm.")]
+    later(team)
+    merge = ConflictDecision("conflict-x", rules[0].id, rules[1].id, Action.MERGE, text="Install with npm.")
+    for merges in (merges_first, not merges_first):
+        if merges:
+            one.service.resolve(merge)
+        else:
+            team.case.edit(other.service, rules[edited], "Use pnpm.")
+        team.clock.advance(1)
+    later(team)
+
+    forks = [forks_of(machine) for machine in team.machines]
+    if edited == 0:
+        pair = ("Use pnpm.", "Install with npm.") if merges_first else ("Install with npm.", "Use pnpm.")
+        assert [sides(team, machine) for machine in team.machines] == [[pair]] * 3
+        assert forks == [[]] * 3
+        return
+    assert texts(team) == [["Install with npm.", "Use pnpm."]] * 3
+    assert forks[0] == forks[1] == forks[2] != []
+    [(identifier, left, right)] = forks[0]
+    third.service.edit(left.id, priority=70)
+    assert [found[0] for found in forks_of(third)] == [identifier]
+    third.service.resolve(ConflictDecision(identifier, left.id, right.id, Action.KEEP_LEFT))
+    later(team)
+    assert texts(team) == [[left.rule]] * 3
+    assert [forks_of(machine) for machine in team.machines] == [[]] * 3
+    third.service.undo()
+    later(team)
+    assert [forks_of(machine)[0][0] for machine in team.machines] == [identifier] * 3

@@ -3,7 +3,11 @@
 An entry that a person's step writes in a team says of which record it makes a version (the slot: the id of
 the first version) and which steps made the versions that its writer had seen. A fold with a change whose
 writer had not seen the version that held keeps both: the later one by the common order holds, and the pair is
-a conflict until a person chooses. Entries without such marks, of older programs, count as having seen all.
+a conflict until a person chooses. An entry without such marks, from before the team or of an older program,
+had seen what its own machine wrote; what a program does by itself counts as having seen all.
+
+A record that took the place of several, as a merge does, and another one that took the place of one of these
+are both in force: a fork, which is a conflict of two records.
 """
 
 from __future__ import annotations
@@ -87,14 +91,17 @@ def machine_name(machine: str, names: Mapping[str, str]) -> str:
 
 def edit_notes(edit: ConcurrentEdit[Any], names: Mapping[str, str]) -> tuple[str, tuple[Evidence, ...]]:
     """Return in a sentence what clashes, and of each version who wrote it, on which machine, and when."""
-    notes = []
-    for name, change in (("in force", edit.left), ("not in force", edit.right)):
-        done = "removed" if change.after is None else "written"
-        where = machine_name(change.machine, names)
-        why = f": {change.reason}" if change.reason else ""
-        notes.append(Evidence(name, 1.0, f"{done} by {change.by} on {where}, {change.at[:16]}{why}"))
     one, other = (machine_name(change.machine, names) for change in (edit.left, edit.right))
-    return f"Changed on {one} and on {other}, neither having seen the other's change.", tuple(notes)
+    notes = (change_note("in force", edit.left, names), change_note("not in force", edit.right, names))
+    return f"Changed on {one} and on {other}, neither having seen the other's change.", notes
+
+
+def change_note(name: str, change: RecordChange[Any], names: Mapping[str, str]) -> Evidence:
+    """Return who made a version of a record, on which machine, when and why."""
+    done = "removed" if change.after is None else "written"
+    why = f": {change.reason}" if change.reason else ""
+    where = machine_name(change.machine, names)
+    return Evidence(name, 1.0, f"{done} by {change.by} on {where}, {change.at[:16]}{why}")
 
 
 def mark_drafts(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> list[EntryDraft]:
@@ -118,11 +125,19 @@ def mark_drafts(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> list[Entry
         if draft.kind == kind.removed and slot in put:
             marked.append(draft)  # the step puts another version in its place
             continue
-        heads = ledger.heads.get(slot, ())[-1:]
-        seen = [*(ledger.changes[number].step for number in heads), *again.get(slot, ())]
+        seen = [*_last_steps(ledger, slot, kind.record_ids(body) if at in slots else (body["id"],))]
+        seen += again.get(slot, ())
         mine = {**marks, SEEN: list(dict.fromkeys(seen)), SLOT: slot}
         marked.append(replace(draft, body={**body, CURATION: mine}))
     return marked
+
+
+def _last_steps(ledger: Ledger[Any], slot: str, identifiers: Sequence[str]) -> list[str]:
+    """Return the step that made the version of a slot which holds; none for a new record."""
+    heads = ledger.heads.get(slot, ())[-1:]
+    changes = [ledger.changes[number] for number in heads]
+    changes = changes or [one for one in map(ledger.last_change, identifiers) if one is not None][:1]
+    return [one.step for one in changes]
 
 
 def _slot(ledger: Ledger[Any], identifiers: Sequence[str]) -> str:
@@ -140,13 +155,6 @@ def _settled_again(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> dict[st
                 change = ledger.changes[number]
                 found.setdefault(ledger.slot(change.record_id), []).append(change.step)
     return found
-
-
-_SENSIBLE: Final = {
-    Action.KEEP_BOTH: "two versions of one record cannot both hold",
-    Action.NARROW_SCOPE: "a version of a record is not narrowed against another one",
-    Action.SUPERSEDE: "versions of one record do not supersede each other",
-}
 
 
 def find_edit(ledger: Ledger[R], conflict: str) -> ConcurrentEdit[R] | None:

@@ -8,7 +8,7 @@ entries' ids (see `folding`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Generic, TypeVar
 
@@ -41,7 +41,9 @@ class Ledger(Generic[R]):
     In a team (see `concurrency`) `heads` are, by slot, the numbers of the changes that made the versions of a
     record of which no later change had seen the other, the one that holds last; `slots` has those of first
     versions that have another slot than their id, `parted` the numbers of the two sides of settled conflicts.
-    `lasting` is how many changes nothing that arrives can come before, -1 where that is all.
+    `forks` are pairs of records that took the place of the same one, by that one's id. `shared` says whether
+    another machine wrote any of it. `lasting` is how many changes nothing that arrives can come before, -1
+    where that is all.
     """
 
     type: RecordType[R]
@@ -57,9 +59,13 @@ class Ledger(Generic[R]):
     heads: dict[str, tuple[int, ...]] = field(default_factory=dict)
     slots: dict[str, str] = field(default_factory=dict)
     parted: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    forks: dict[str, tuple[str, str]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    shared: bool = False
     lasting: int = field(default=-1, compare=False)
     _own: set[str] = field(default_factory=set, compare=False)  # steps that no other ledger shares
+    _last: dict[str, int] = field(default_factory=dict, compare=False)  # changes, by record, as far as
+    _looked: int = field(default=0, compare=False)  # so many of those that were added
 
     def find(self, identifier: str) -> R | None:
         """Return the record of an id as it is shown, with what is counted of it, or None."""
@@ -88,12 +94,17 @@ class Ledger(Generic[R]):
         return self.slots.get(root, root)
 
     def last_change(self, identifier: str) -> RecordChange[R] | None:
-        """Return the last change of a record, None for an unknown one. Takes as long as there are changes."""
-        for change in reversed(self.changes.added):
-            if change.record_id == identifier:
-                return change
-        place = self.versions.places.get(identifier)
-        return None if place is None else self.changes[place]
+        """Return the last change of a record, None for an unknown one."""
+        number = self._last_number(identifier)
+        return None if number is None else self.changes[number]
+
+    def _last_number(self, identifier: str) -> int | None:
+        added, begun = self.changes.added, self.changes.begun
+        for number in range(self._looked, len(added)):
+            self._last[added[number].record_id] = begun + number
+        self._looked = len(added)
+        found = self._last.get(identifier)
+        return self.versions.places.get(identifier) if found is None else found
 
     def require(self, identifier: str) -> R:
         """Return the record of an id. Raises: UnknownRecord, naming the one in its place if there is one."""
@@ -114,6 +125,7 @@ class Ledger(Generic[R]):
     def take(self, entry: Entry, home: bool = False) -> None:
         """Bring one more entry into the ledger; `home` says whether it is of the home's journal."""
         kind, body = self.type, entry.body
+        self.shared = self.shared or bool(entry.machine)
         if entry.kind == kind.put:
             try:
                 record = kind.from_body(body)
@@ -192,10 +204,12 @@ class Ledger(Generic[R]):
         return step
 
     def _put(self, entry: Entry, record: R) -> None:
-        before = self.records.get(record.id)
-        step, mark = self.step_of(entry), _team_mark(entry, record.id)
-        for old in self.type.replaced(record):
+        before, replaced = self.records.get(record.id), self.type.replaced(record)
+        step, mark = self.step_of(entry), self._team_mark(entry, (record.id, *replaced), record)
+        for old in replaced:
             gone = self.records.pop(old, None)
+            if gone is None and self.shared:
+                self._fork(old, record.id)
             self.successors[old] = record.id
             if gone is not None:
                 self._record(entry, step, old, gone, None)
@@ -209,7 +223,8 @@ class Ledger(Generic[R]):
             self._lead(step, mark, record.id, record)
 
     def _remove(self, entry: Entry, identifier: str, successor: str) -> None:
-        gone, mark = self.records.pop(identifier, None), _team_mark(entry, identifier)
+        mark = self._team_mark(entry, (identifier,), None)
+        gone = self.records.pop(identifier, None)
         if gone is None and mark is None:
             return
         if gone is not None and successor:
@@ -220,6 +235,59 @@ class Ledger(Generic[R]):
         self._record(entry, step, identifier, gone, None, successor)
         if mark is not None:
             self._lead(step, mark, identifier, None)
+
+    def _team_mark(self, entry: Entry, names: Sequence[str], after: R | None) -> _TeamMark | None:
+        """Return what an entry makes a version of, and what its writer had seen, None where nobody asks.
+
+        `names` are the record and those that it replaces. An entry without marks, from before the team or of
+        an older program, had seen what its own machine wrote; what acts by itself counts as having seen all.
+        """
+        seen = _marks(entry).get("seen")
+        if isinstance(seen, list):
+            mark = _TeamMark(str(_marks(entry).get("slot") or names[0]), frozenset(map(str, seen)))
+            if mark.seen:
+                self._begin_slot(entry, mark, names, after)
+            return mark
+        if not self.shared or entry.by.startswith(AUTOMATIC):
+            return None
+        known = next((one for one in names if one in self.versions), "")
+        slot = self.slot(known) if known else ""
+        self._begin_slot(entry, _TeamMark(slot, frozenset()), names, after)
+        heads = [self.changes[number] for number in self.heads.get(slot, ())]
+        step = str(_marks(entry).get("step") or entry.id)
+        if not heads or any(one.step == step for one in heads):
+            return None  # its step put another version in its place
+        return _TeamMark(slot, frozenset(one.step for one in heads if self._is_of(entry.machine, one)))
+
+    def _begin_slot(self, entry: Entry, mark: _TeamMark, names: Sequence[str], after: R | None) -> None:
+        """Let a slot without heads have the version that holds, where the writer of an entry saw another."""
+        if not self.shared or self.heads.get(mark.slot):
+            return
+        known = next((one for one in names if one in self.versions), "")
+        now = self.current(known) if known else None
+        number = self._last_number(known if now is None else now.id) if known else None
+        if number is None:
+            return
+        last = self.changes[number]
+        if not (
+            last.step in mark.seen
+            or last.by.startswith(AUTOMATIC)
+            or self._is_of(entry.machine, last)
+            or self.type.same_content(last.after, after)
+        ):
+            self.heads[mark.slot] = (number,)
+
+    def _is_of(self, machine: str, change: RecordChange[R]) -> bool:
+        """Whether a machine wrote a change: of directories that were copied each has the same entries."""
+        return change.machine == machine or any(
+            one.machine == machine for one in self.steps[change.step].changes
+        )
+
+    def _fork(self, old: str, successor: str) -> None:
+        """Note that a record takes the place of one in whose place another one is."""
+        there = self.successors.get(old, successor)
+        if there != successor and self.current(there) is not None:
+            self.forks.setdefault(old, (there, successor))
 
     def _displace(self, entry: Entry, step: CurationStep[R], mark: _TeamMark, identifier: str) -> None:
         """Take the version of a slot that held so far out of use, also where the writer had not seen it."""
@@ -255,9 +323,9 @@ class Ledger(Generic[R]):
         settled = SettledConflict(identifier, left, right, action, *facts)
         self.settled[identifier] = settled
         self.step_of(entry).resolved.append(settled)
-        mark = _team_mark(entry, identifier)
-        if mark is not None:
-            heads = self.heads.get(mark.slot, ())
+        marks = _marks(entry)
+        if isinstance(marks.get("seen"), list):
+            heads = self.heads.get(str(marks.get("slot") or identifier), ())
             sides = tuple(number for number in heads if self.changes[number].version in (left, right))
             if len(sides) == 2:
                 self.parted[identifier] = sides
@@ -299,14 +367,6 @@ class _TeamMark:
 
     slot: str
     seen: frozenset[str]
-
-
-def _team_mark(entry: Entry, identifier: str) -> _TeamMark | None:
-    marks = _marks(entry)
-    seen = marks.get("seen")
-    if not isinstance(seen, list):
-        return None
-    return _TeamMark(str(marks.get("slot") or identifier), frozenset(map(str, seen)))
 
 
 def reason_of(entry: Entry) -> str:

@@ -106,6 +106,8 @@ class _Head(msgspec.Struct):
     heads: dict[str, tuple[int, ...]]
     slots: dict[str, str]
     parted: dict[str, tuple[int, ...]]
+    forks: dict[str, tuple[str, str]]
+    shared: bool
     skipped: list[str]
     sections: list[tuple[str, int, int]]  # name, bytes of lines, lines
 
@@ -133,6 +135,8 @@ def write_fold(path: Path, fold: SavedFold[Any]) -> None:
         ledger.heads,
         ledger.slots,
         ledger.parted,
+        ledger.forks,
+        ledger.shared,
         ledger.skipped,
         [(name, ends[-1] if ends else 0, len(ends)) for name, (_, ends) in sections.items()],
     )
@@ -287,7 +291,7 @@ def _fill(ledger: Ledger[Any], head: _Head, lines: Mapping[str, StoredLines]) ->
     ledger.successors, ledger.settled = head.successors, head.settled
     ledger.done, ledger.undone, ledger.walks = head.done, head.undone, head.walks
     ledger.heads, ledger.slots, ledger.parted = head.heads, head.slots, head.parted
-    ledger.skipped = head.skipped
+    ledger.forks, ledger.shared, ledger.skipped = head.forks, head.shared, head.skipped
     for name, kind in _facts(type(ledger)).items():
         if get_origin(kind) is LazyList:
             stored = StoredValues[Any](lines[name], partial(decode_lossless, kind=get_args(kind)[0]))

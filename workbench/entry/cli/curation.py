@@ -31,6 +31,8 @@ LISTED = click.option("--list", "listed", is_flag=True, help="List what can be u
 SHOWN_STEPS = 20
 _SHOWN_WALKED = 50
 ACTIONS = [action.value.replace("_", "-") for action in Action]
+VERSION_ACTIONS = ("keep-left", "keep-right", "merge")
+"""What settles two versions of one record."""
 _SHOWN_CHANGES = 5
 _OUTCOMES = ("added", "restored", "reworded", "changed", "moved", "removed")  # named first in a summary
 

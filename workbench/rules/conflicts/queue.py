@@ -10,12 +10,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from workbench.curation.concurrency import ADVICE, concurrent_edits, edit_notes, edit_sides
+from workbench.curation.concurrency import (
+    ADVICE,
+    change_note,
+    concurrent_edits,
+    edit_notes,
+    edit_sides,
+)
 from workbench.curation.records import SettledConflict
 from workbench.errors import StoreError, UsageError
 from workbench.lists.conflicts import ConflictRow, ConflictSide
-from workbench.records.conflicts import Conflict, ConflictKind
-from workbench.records.rules import Rule
+from workbench.records.conflicts import (
+    Action,
+    Conflict,
+    ConflictKind,
+    Evidence,
+    Suggestion,
+    conflict_id,
+)
+from workbench.records.rules import Rule, past_ids
 from workbench.rules.conflicts.detection import find_conflicts
 from workbench.rules.conflicts.findings import Findings, Stamp, read_findings, stamp_of, write_findings
 from workbench.rules.curation.ledger import RuleLedger
@@ -27,6 +40,11 @@ if TYPE_CHECKING:
     from workbench.ports import Float32, Neighbours
 
 MAX_TEXT: Final = 600
+
+FORKED: Final = (
+    "One merged what the other one edited, neither having seen the other's change. Both are in force."
+)
+BOTH: Final = Suggestion(Action.KEEP_BOTH, "Both are in force; read both.")
 
 Progress = Callable[[str, int, int], None]
 
@@ -94,11 +112,39 @@ def with_edits(
         left, right = edit_sides(ledger.type, edit)
         why, evidence = edit_notes(edit, names)
         known |= {left.id: rules.get(left.id, left), right.id: right}
-        words = (frozenset(left.rule.split()), frozenset(right.rule.split()))
-        mine, theirs = (tuple(sorted(one - other)) for one, other in (words, words[::-1]))
-        facts = (evidence, mine, theirs, why, replace(ADVICE, keep=left.id))
-        found.append(Conflict(edit.id, ConflictKind.CONCURRENT, left.id, right.id, 1.0, *facts))
+        found.append(_concurrent(edit.id, left, right, why, evidence))
+    for identifier, left, right in open_forks(ledger):
+        changes = [ledger.last_change(one.id) for one in (left, right)]
+        evidence = tuple(change_note("in force", one, names) for one in changes if one is not None)
+        known |= {one.id: rules.get(one.id, one) for one in (left, right)}
+        found.append(replace(_concurrent(identifier, left, right, FORKED, evidence), suggestion=BOTH))
     return replace(queue, open=(*found, *queue.open)), known
+
+
+def open_forks(ledger: RuleLedger) -> list[tuple[str, Rule, Rule]]:
+    """Return the pairs in force of which one merged a rule that the other one is a later version of.
+
+    Each with the id of the conflict, which stays while they are edited; settled ones are left out.
+    """
+    found = {}
+    for pair in ledger.forks.values():
+        identifier, sides = conflict_id(*pair), [ledger.current(one) for one in pair]
+        left, right = (
+            one if one is not None and one.enabled and made in (one.id, *past_ids(one)) else None
+            for made, one in zip(pair, sides, strict=True)
+        )
+        if left is not None and right is not None and left.id != right.id:
+            found[identifier] = (identifier, left, right)
+    return [found[one] for one in sorted(found) if one not in ledger.settled]
+
+
+def _concurrent(
+    identifier: str, left: Rule, right: Rule, why: str, evidence: tuple[Evidence, ...]
+) -> Conflict:
+    words = (frozenset(left.rule.split()), frozenset(right.rule.split()))
+    mine, theirs = (tuple(sorted(one - other)) for one, other in (words, words[::-1]))
+    facts = (evidence, mine, theirs, why, replace(ADVICE, keep=left.id))
+    return Conflict(identifier, ConflictKind.CONCURRENT, left.id, right.id, 1.0, *facts)
 
 
 def conflict_rows(conflicts: Iterable[Conflict], rules: Mapping[str, Rule]) -> list[ConflictRow]:

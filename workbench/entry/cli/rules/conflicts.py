@@ -8,7 +8,14 @@ from difflib import SequenceMatcher
 import click
 
 from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
-from workbench.entry.cli.curation import ACTIONS, at_text, check_asked, settle_conflicts, settling_options
+from workbench.entry.cli.curation import (
+    ACTIONS,
+    VERSION_ACTIONS,
+    at_text,
+    check_asked,
+    settle_conflicts,
+    settling_options,
+)
 from workbench.entry.cli.frame import Group, command
 from workbench.entry.cli.listing import limit_option, list_options
 from workbench.entry.cli.output import Output, shorten
@@ -153,7 +160,7 @@ def show(identifier: str, meaning: bool) -> None:
     out.data(f"\nsuggested: {suggestion.action.value.replace('_', '-')}. {suggestion.why}")
     if suggestion.text:
         out.data(f"  {suggestion.text}")
-    ways = ACTIONS if conflict.kind is not ConflictKind.CONCURRENT else ("keep-left", "keep-right", "merge")
+    ways = VERSION_ACTIONS if "@" in conflict.right else ACTIONS
     out.say(f"workbench rules conflicts resolve {conflict.id[:CONFLICT_SHOWN]} --action {'|'.join(ways)}")
 
 
