@@ -30,7 +30,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench bench-scale dist docs stubs pictures lock clean fuzz chaos team-server test-tables sittings sbom audit
+.PHONY: help run test check coverage format bench bench-scale dist docs stubs pictures lock clean fuzz chaos team-server sittings sbom audit
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -105,10 +105,6 @@ coverage: $(VENV)/.dev ## run the tests and report which lines none of them reac
 
 team-server: $(VENV)/.dev ## run a PostgreSQL server to try a team with (docs/team.md), until Ctrl-C
 	@$(PYTHON_) -m tests.postgres_server
-
-test-tables: $(VENV)/.dev ## run the tests of tables and lists on a PostgreSQL server instead of in a file
-	@TABLES=postgres $(PYTHON_) -m tests.offline --else-with $(PYTHON_) -m pytest -q -n $(JOBS) \
-		tests/store/lists $(wildcard tests/store/test_*tables.py) tests/store/test_metrics.py tests/store/test_episode_queries.py
 
 chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether the next command works (8 minutes)
 	@$(PYTHON_) -m bench.chaos

@@ -33,6 +33,8 @@ TRACKED = [
 ]
 
 PACKAGES = ("workbench/", "store/", "screens/")
+OWN = {*sys.stdlib_module_names, *(package.rstrip("/") for package in PACKAGES)}
+"""What modules import without a dependency."""
 
 # Assembled, so that this file does not contain them.
 FORBIDDEN = re.compile(
@@ -168,13 +170,11 @@ def test_what_is_imported_is_declared() -> None:
     declared = {distribution(requirement) for requirement in wanted}
     owners = packages_distributions()
     undeclared = []
-    for name in TRACKED:
-        if name.startswith(PACKAGES) and name.endswith(".py"):
-            for module in imported_modules(ast.parse((ROOT / name).read_bytes())):
-                if module in sys.stdlib_module_names or module + "/" in PACKAGES:
-                    continue
-                if not declared.intersection(distribution(owner) for owner in owners.get(module, [module])):
-                    undeclared.append(f"{name}: {module}")
+    for name, text in product_modules().items():
+        words = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE)) - OWN
+        foreign = {one for one in words if declared.isdisjoint(map(distribution, owners.get(one, [one])))}
+        if foreign:  # unless it is prose
+            undeclared += [f"{name}: {one}" for one in imported_modules(ast.parse(text)) & foreign]
     assert undeclared == []
 
 
@@ -194,30 +194,32 @@ def imported_modules(tree: ast.AST) -> set[str]:
     return found
 
 
-def readings(section: str, record: str) -> set[str]:
-    """Return the names code reads of a record: of `….section`, of what is annotated or assigned as it."""
-    return {
-        name
-        for names, nodes in scopes()
-        if section in names or record in names
-        for name in _readings_in(nodes, section, record)
-    }
+def readings(section: str, record: str, wanted: set[str]) -> set[str]:
+    """Return which names code reads of a record: of `….section`, of what is annotated or assigned as it."""
+    found: set[str] = set()
+    for name, text in product_modules().items():
+        unread = wanted - found
+        if not unread:
+            break
+        if re.search(rf"\b(?:{section}|{record})\b", text) and re.search(
+            rf"\.(?:{'|'.join(unread)})\b", text
+        ):
+            found |= _readings_in(name_uses(name), section, record)
+    return found & wanted
 
 
 @functools.cache
-def scopes() -> list[tuple[set[str], list[ast.AST]]]:
-    """Return what each module, class and function of the product holds of names and their uses."""
-    modules = [name for name in TRACKED if name.startswith(PACKAGES) and name.endswith(".py")]
-    found = []
-    for name in modules:
-        for scope in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
-            if isinstance(scope, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                uses = (ast.arg, ast.Assign, ast.Attribute, ast.Name)
-                nodes: list[ast.AST] = [one for one in ast.walk(scope) if isinstance(one, uses)]
-                names = {one.attr for one in nodes if isinstance(one, ast.Attribute)}
-                names |= {one.id for one in nodes if isinstance(one, ast.Name)}
-                found.append((names, nodes))
-    return found
+def product_modules() -> dict[str, str]:
+    """Return the texts of the product's modules by path."""
+    names = [name for name in TRACKED if name.startswith(PACKAGES) and name.endswith(".py")]
+    return {name: (ROOT / name).read_text(encoding="utf-8") for name in names}
+
+
+@functools.cache
+def name_uses(module: str) -> list[ast.AST]:
+    """Return what a module holds of names and their uses."""
+    uses = (ast.arg, ast.Assign, ast.Attribute)
+    return [one for one in ast.walk(ast.parse(product_modules()[module])) if isinstance(one, uses)]
 
 
 def _readings_in(nodes: list[ast.AST], section: str, record: str) -> set[str]:
@@ -250,24 +252,24 @@ def _ends_with(node: ast.AST | None, name: str) -> bool:
 def test_every_setting_has_a_reader() -> None:
     """No setting is only declared: some code reads it from its section."""
     unread = {
-        section: {item.name for item in fields(record)} - readings(section, record.__name__)
+        section: names - readings(section, record.__name__, names)
         for section, record in get_type_hints(Config).items()
+        for names in [{item.name for item in fields(record)}]
     }
     assert {section: names for section, names in unread.items() if names} == {}
 
 
 def test_every_field_of_a_plan_request_has_a_reader() -> None:
     """What a caller can ask for is looked at by the plan or by what hands it over."""
-    declared = {item.name for item in fields(PlanRequest)}
     # The workspace is open already; the field names the project for whoever passes a request on.
-    assert declared - readings("request", "PlanRequest") - {"project_root"} == set()
+    declared = {item.name for item in fields(PlanRequest)} - {"project_root"}
+    assert declared - readings("request", "PlanRequest", declared) == set()
 
 
 def test_counts_have_their_nouns_by_one_function() -> None:
     """No module makes a plural of its own: `counted` says `1 file` and `2 files`."""
     own = re.compile(r"""['"]s['"] if |\{['"]{2} if [^{}]+ else ['"]s['"]""")
-    modules = [name for name in TRACKED if name.startswith(PACKAGES) and name.endswith(".py")]
-    assert [name for name in modules if own.search((ROOT / name).read_text(encoding="utf-8"))] == []
+    assert [name for name, text in product_modules().items() if own.search(text)] == []
 
 
 def test_modules_import_each_other_in_one_direction() -> None:
@@ -285,11 +287,9 @@ def test_modules_import_each_other_in_one_direction() -> None:
 def test_a_public_class_name_means_one_thing() -> None:
     """No two modules of the product define a public class of the same name."""
     where: dict[str, list[str]] = {}
-    for name in TRACKED:
-        if name.startswith(PACKAGES) and name.endswith(".py"):
-            for node in ast.parse((ROOT / name).read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    where.setdefault(node.name, []).append(name)
+    for name, text in product_modules().items():
+        for found in re.findall(r"^class ([^\W_]\w*)", text, re.MULTILINE):
+            where.setdefault(found, []).append(name)
     assert {name: modules for name, modules in where.items() if len(modules) > 1} == {}
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.adapters import ManualClock, MemoryJournal
 from tests.curation.test_toy_record import Toy, toy_service
+from tests.stash.conftest import stash_over
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.folding import read_ledger
 from workbench.curation.ledger import Ledger
@@ -28,8 +29,10 @@ from workbench.records.conflicts import Action
 from workbench.records.ids import IdSource
 from workbench.records.learnings import FeatureLearning, LearningSource
 from workbench.records.rules import Rule
+from workbench.records.segments import ContextSegment
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.rulestore import RuleStore
+from workbench.stash.service import StashService
 
 Service = CurationService[Any, Any]
 
@@ -42,11 +45,17 @@ class Case:
     make: Callable[[str, str | None], Any]
     words: str
     journals: Callable[[ManualClock], Any] = MemoryJournal
+    settles: bool = True
+    """Whether two of them can be a conflict."""
+    id: str = "id"
+    """The key of a record's id in its journal entries."""
 
     def add(self, service: Service, text: str, *, home: bool = False) -> Any:
         """Add a record."""
         record = self.make(text, None if home else "p")
-        return service.add(record) if isinstance(service, Curator) else service.create(record)
+        if isinstance(service, Curator | StashService):
+            return service.add(record)
+        return service.create(record)
 
     def edit(self, service: Service, record: Any, text: str, **more: Any) -> Any:
         """Change a record's words."""
@@ -95,6 +104,11 @@ def learning_service(journal: Journal, home: Journal, clock: ManualClock) -> Lea
     return LearningService(store, "test")
 
 
+def segment(text: str, project: str | None) -> ContextSegment:
+    """Return a segment to be put aside: its text stays, its topic is what is edited."""
+    return ContextSegment(text=f"It was said: {text}", topic=text, project_id=project or "p")
+
+
 def learning(text: str, project: str | None) -> FeatureLearning:
     """Return a learning to be added."""
     return FeatureLearning("", text, "seen", LearningSource.HUMAN, feature="auth", project_id=project)
@@ -107,12 +121,31 @@ CASES = {
 }
 
 
-@pytest.fixture(params=[*CASES, "rules on a server"])
-def case(request: pytest.FixtureRequest) -> Case:
-    """Each record type in turn, and one of them in journals on a team's server."""
-    if request.param in CASES:
-        return CASES[request.param]
-    return replace(CASES["rules"], journals=request.getfixturevalue("team").journal)
+EVERY = {
+    **CASES,
+    "segments": Case(
+        lambda journal, home, clock: stash_over(journal, clock),
+        segment,
+        "topic",
+        settles=False,
+        id="segment_id",
+    ),
+}
+"""The types whose conflicts are settled, and segments, which have none."""
+
+SETTLING = pytest.mark.parametrize("case", CASES, indirect=True)
+
+
+@pytest.fixture(params=["memory", "server"])
+def journals(request: pytest.FixtureRequest) -> Callable[[ManualClock], Any]:
+    """Make journals in memory and on a team's server."""
+    return request.getfixturevalue("team").journal if request.param == "server" else MemoryJournal
+
+
+@pytest.fixture(params=EVERY)
+def case(request: pytest.FixtureRequest, journals: Callable[[ManualClock], Any]) -> Case:
+    """Each record type in turn, over each kind of journals."""
+    return replace(EVERY[request.param], journals=journals)
 
 
 @dataclass(slots=True)
@@ -172,7 +205,7 @@ def play(case: Case, bench: Bench, steps: Steps) -> Iterator[str]:
                 case.edit(bench.service, pick[0], f"Other word {number}")
             elif verb == "remove":
                 bench.service.remove([pick[0].id])
-            elif pick[0].id != pick[1].id:
+            elif pick[0].id != pick[1].id and case.settles:
                 text = f"Both words {number}" if first % 2 else ""
                 decision = ConflictDecision(
                     f"c{number}", pick[0].id, pick[1].id, Action(verb), text=text, scope=("path:src/**",)
@@ -185,13 +218,29 @@ def play(case: Case, bench: Bench, steps: Steps) -> Iterator[str]:
         yield verb
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("journals", ["memory"], indirect=True)
 @given(STEPS)
 @settings(max_examples=40)
-def test_undo_and_redo_restore_exactly(name: str, steps: Steps) -> None:
-    """Each undo leads to the state before its step, each redo to the one after, whatever the steps were."""
-    case = CASES[name]
+def test_undo_and_redo_restore_exactly(case: Case, steps: Steps) -> None:
+    """Whatever the steps were, each undo leads to the state before its step, each redo to the one after.
+
+    Each entry is folded once, and what comes of it is what a new process reads.
+    """
+    check_steps(case, steps)
+
+
+@pytest.mark.parametrize("journals", ["server"], indirect=True)
+@given(STEPS)
+@settings(max_examples=4)
+def test_undo_and_redo_restore_exactly_on_a_server(case: Case, steps: Steps) -> None:
+    """The same of journals on a server, which take longer."""
+    check_steps(case, steps)
+
+
+def check_steps(case: Case, steps: Steps) -> None:
+    """Play steps."""
     bench = bench_of(case)
+    reader = bench.service.store.reader
     past: list[object] = []
     future: list[object] = []
     now: object = state(bench.fresh())
@@ -209,18 +258,6 @@ def test_undo_and_redo_restore_exactly(name: str, steps: Steps) -> None:
             past.append(now)
             future.clear()
             now = seen
-
-
-@pytest.mark.parametrize("name", CASES)
-@given(STEPS)
-@settings(max_examples=40)
-def test_a_fold_that_goes_on_is_the_one_from_the_beginning(name: str, steps: Steps) -> None:
-    """Each entry is folded once, and what comes of it is what a new process reads."""
-    case = CASES[name]
-    bench = bench_of(case)
-    reader = bench.service.store.reader
-    for _ in play(case, bench, steps):
-        pass
     bench.clock.advance(1)
     going, fresh = bench.service.store.ledger(), bench.fresh()
     assert (going.records, going.versions, going.successors) == (
@@ -230,8 +267,8 @@ def test_a_fold_that_goes_on_is_the_one_from_the_beginning(name: str, steps: Ste
     )
     assert (going.done, going.undone, going.changes) == (fresh.done, fresh.undone, fresh.changes)
     assert (list(going.steps.values()), going.settled) == (list(fresh.steps.values()), fresh.settled)
-    streams = [(one, stream) for one in (bench.journal, bench.home) for stream in one.streams()]
-    assert reader.folded == sum(one.size(stream) for one, stream in streams)
+    journals = (bench.journal, bench.home)
+    assert reader.folded == sum(len([*one.read(stream)]) for one in journals for stream in one.streams())
 
 
 def test_an_edit_folds_its_own_entry_and_nothing_else(case: Case, bench: Bench) -> None:
@@ -249,7 +286,7 @@ def test_what_is_previewed_is_in_no_other_ledger(case: Case, bench: Bench) -> No
     case.add(bench.service, "One word")
     mine, other = bench.service.store.ledger(), bench.service.store.ledger()
     entry = next(entry for _, entry in bench.journal.read(bench.journal.streams()[0]))
-    body = {**entry.body, "id": "other", "curation": {**entry.body["curation"], "reason": "tried"}}
+    body = {**entry.body, case.id: "other", "curation": {**entry.body["curation"], "reason": "tried"}}
     mine.take(Entry("z", entry.at, entry.kind, "test", body))
     assert ("other" in mine.records, "other" in other.records) == (True, False)
     assert [len(one.changes) for one in (*mine.steps.values(), *other.steps.values())] == [2, 1]
@@ -360,6 +397,7 @@ def test_a_step_that_others_built_upon_is_not_undone(case: Case, bench: Bench) -
     assert case.texts(bench.service) == [getattr(changed, case.words)]
 
 
+@SETTLING
 @pytest.mark.parametrize("action", Action)
 @pytest.mark.parametrize("text", ["", "Both words hold"])
 def test_every_settlement_is_undone_and_done_again(
@@ -382,6 +420,7 @@ def test_every_settlement_is_undone_and_done_again(
     assert state(bench.service.store.ledger()) == state(after)
 
 
+@SETTLING
 @pytest.mark.parametrize(
     ("action", "options", "wanted"),
     [
@@ -407,9 +446,10 @@ def test_each_settlement_leaves_what_it_says(
     assert case.texts(bench.service) == wanted
 
 
+@SETTLING
 def test_narrowing_needs_a_scope(case: Case, bench: Bench) -> None:
     """A settlement that lacks what it needs leaves all as it was."""
-    if case is CASES["toys"]:
+    if case.service is toy_service:
         return  # a toy may be in no room
     left, right = (case.add(bench.service, f"The {side} word") for side in ("left", "right"))
     with pytest.raises(UsageError, match="scope"):
@@ -417,6 +457,7 @@ def test_narrowing_needs_a_scope(case: Case, bench: Bench) -> None:
     assert len(bench.service.records()) == 2
 
 
+@SETTLING
 def test_several_conflicts_are_settled_as_one_step(case: Case, bench: Bench) -> None:
     """What others changed, and what an earlier decision took out, is left alone; one undo brings all back."""
     one, two, three, four = (case.add(bench.service, f"The {n}th word") for n in range(4, 8))

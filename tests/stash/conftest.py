@@ -41,7 +41,7 @@ def stash(clock: ManualClock, journal: MemoryJournal) -> StashService:
     return stash_over(journal, clock)
 
 
-def stash_over(journal: MemoryJournal, clock: ManualClock, by: str = "test") -> StashService:
+def stash_over(journal: Journal, clock: ManualClock, by: str = "test") -> StashService:
     """Return the service of the stash in a journal; a token is a word."""
     store = StashStore(
         project_id="p",

@@ -20,6 +20,7 @@ from tests.store import engines
 
 if TYPE_CHECKING:
     from store.postgres.server import PostgresServer
+    from tests.postgres_server import DatabaseServer
     from tests.teams import Team
 
 Process = subprocess.Popen[str]
@@ -27,11 +28,27 @@ Process = subprocess.Popen[str]
 _ROOT = Path(store.__file__).resolve().parents[1]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def tables_server(request: pytest.FixtureRequest) -> None:
-    """Start a server where the tables are to be on one."""
-    if engines.ON_SERVER:
-        engines.urls.append(request.getfixturevalue("postgres").make_database())
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Let each test of a module that opens tables run on both engines."""
+    on = engines.runs_on(metafunc.module, metafunc.function)
+    if on:
+        metafunc.parametrize("engine", on, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="session")
+def tables_url(postgres: DatabaseServer) -> str:
+    """A database of this worker for tables."""
+    return postgres.make_database()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Have the tables of a module's tests in a file or on a server."""
+    name: str = getattr(request, "param", engines.FILE)
+    engines.url = request.getfixturevalue("tables_url") if name == engines.SERVER else ""
+    yield name
+    engines.url = ""
+    engines.opened.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store.duck import migrate
 from store.file_history import AskedTask, Companion, TaskAffinity, file_history
 from store.journal import FileJournal
 from store.lists.sessions import SessionList
@@ -20,7 +18,7 @@ from store.table_queries import (
     completeness,
 )
 from tests.adapters import ManualClock
-from tests.store.engines import open_tables
+from tests.store.engines import connect_tables, open_tables, transaction
 from workbench.lists.filters import parse
 from workbench.lists.sessions import SESSIONS
 from workbench.lists.tables import ListQuery
@@ -83,18 +81,18 @@ def test_the_tables_say_what_the_fold_says(
 ) -> None:
     """Completeness, outcomes, ends and counts of files agree, in whatever batches the tables catch up."""
     journal = FileJournal(tmp_path_factory.mktemp("t"), ManualClock())
-    with duckdb.connect(":memory:") as connection:
-        migrate(connection)
+    with connect_tables() as connection:
         begun = [told("episode.started", session) for session in "abc"]
         for number, entry in enumerate([*begun, *entries]):
             journal.append_all(STREAM, [entry], by="cli", sync=False)
             if number in pauses:
                 project(connection, {"project": journal}, 100)
         project(connection, {"project": journal}, 100)
-        [counts] = connection.execute(SELECT_COMPLETENESS, {"quiet_since": 0}).fetchall()
-        rows = connection.execute(
-            "SELECT id, ended_at, outcome, outcome_evidence, closed_by, reads, edits FROM sessions"
-        ).fetchall()
+        with transaction(connection):
+            [counts] = connection.execute(SELECT_COMPLETENESS, {"quiet_since": 0}).fetchall()
+            rows = connection.execute(
+                "SELECT id, ended_at, outcome, outcome_evidence, closed_by, reads, edits FROM sessions"
+            ).fetchall()
     ledger = EpisodeLedger(10)
     fold(ledger, lambda start: journal.read(STREAM, start))
     assert ledger.stories == Completeness(*counts)

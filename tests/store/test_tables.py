@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -24,7 +23,6 @@ from store.duck import (
     Connection,
     KeptConnection,
     log_file,
-    migrate,
 )
 from store.journal import FileJournal
 from store.journal_files import stream_path
@@ -36,7 +34,7 @@ from store.tables import Tables
 from tests.adapters import ManualClock
 from tests.conftest import Connections
 from tests.processes import running
-from tests.store.engines import of_the_file, open_tables
+from tests.store.engines import connect_tables, of_the_file, open_tables, transaction
 from workbench.errors import StoreBusy, StoreError
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -262,9 +260,7 @@ def test_batches_make_no_difference(
 ) -> None:
     """Whatever the order of entries, catching up often gives the same content as one rebuild."""
     journal = FileJournal(tmp_path_factory.mktemp("t"), ManualClock())
-    with duckdb.connect(":memory:") as often, duckdb.connect(":memory:") as once:
-        migrate(often)
-        migrate(once)
+    with connect_tables() as often, connect_tables() as once:
         for (kind, body), stop in steps:
             journal.append("sessions", kind, [body], by="cli", sync=False)
             if stop:
@@ -272,8 +268,12 @@ def test_batches_make_no_difference(
                 assert tally.rejected == []
         project(often, {"project": journal}, 100)
         project(once, {"project": journal}, 100)
+        found = []
+        for tables in (often, once):
+            with transaction(tables):
+                found.append(digests(tables))
 
-        assert digests(often) == digests(once)
+        assert found[0] == found[1]
 
 
 def test_rounds_make_no_difference(
@@ -525,16 +525,16 @@ def test_no_body_stops_the_projection(
         journal.append(STREAMS[kind], kind, [VALID[kind] | change], by="cli", sync=False)
     put(journal, episode(99))
     journal.append("rules", "rule.put", [{"id": "last", "name": "n", "rule": "do"}], by="cli")
-    with duckdb.connect(":memory:") as connection:
-        migrate(connection)
+    with connect_tables() as connection:
         tallies = project(connection, {"project": journal}, 100).tallies
 
         assert sum(tally.entries for tally in tallies) == len(changes) + 2
-        found = connection.execute(
-            "SELECT session_id FROM episodes WHERE session_id = 'git:99'"
-            " UNION ALL SELECT id FROM rules WHERE id = 'last'"
-        )
-        assert sorted(found.fetchall()) == [("git:99",), ("last",)]
+        with transaction(connection):
+            found = connection.execute(
+                "SELECT session_id FROM episodes WHERE session_id = 'git:99'"
+                " UNION ALL SELECT id FROM rules WHERE id = 'last'"
+            )
+            assert sorted(found.fetchall()) == [("git:99",), ("last",)]
 
 
 def test_rules_are_what_was_put_last(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
@@ -852,6 +852,7 @@ print(total)
 """
 
 
+@of_the_file
 def test_many_processes_share_the_tables(
     journal: FileJournal, tables: Tables, tmp_path: Path, start: Start, outputs: Outputs
 ) -> None:
@@ -865,6 +866,7 @@ def test_many_processes_share_the_tables(
     assert tables.digest() == before
 
 
+@of_the_file
 def test_kill_at_any_time_needs_no_repair(
     journal: FileJournal, tables: Tables, tmp_path: Path, start: Start
 ) -> None:
@@ -884,6 +886,7 @@ def test_kill_at_any_time_needs_no_repair(
     assert tables.query("SELECT count(*) FROM episodes") == [(sum(1 for _ in journal.read("sessions")),)]
 
 
+@of_the_file
 def test_a_full_disk_is_told_and_harms_nothing(
     journal: FileJournal, tables: Tables, tmp_path: Path, start: Start
 ) -> None:

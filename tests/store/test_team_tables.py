@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store.duck import migrate
 from store.files import write_atomic
 from store.journal import HOME, PROJECT, FileJournal
 from store.journal_lines import encode_line
@@ -20,6 +18,7 @@ from store.projector import project
 from store.team.replicas import PeerJournals, is_for_team, is_shared, replica_root
 from tests.adapters import ManualClock
 from tests.curation.test_curation import learning, learning_service, rule_store
+from tests.store.engines import connect_tables, transaction
 from workbench.curation.concurrency import concurrent_edits
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
@@ -126,18 +125,19 @@ def test_tables_hold_what_ledgers_do(steps: list[Any], tmp_path_factory: pytest.
     """On a machine that is caught up with now and then."""
     clock, root = ManualClock(), tmp_path_factory.mktemp("team")
     team = [Member(root / str(number), number, clock) for number in range(3)]
-    member, tables = team[2], duckdb.connect(":memory:")
-    migrate(tables)
+    member = team[2]
     everybody = [(one, other) for one in range(3) for other in range(3) if one != other]
-    for who, what, number, text, sent in [*steps, (0, "none", 0, "x", everybody)]:
-        clock.advance(1)
-        team[who].act(what, number, text)
-        for one, other in sent:
-            if one != other:
-                team[one].send(team[other])
-            if other == 2:
-                project(tables, member.journals, 3)
-    while project(tables, member.journals, 1_000).more:
-        continue
-    found = (tables.execute(RULES).fetchall(), tables.execute(LEARNINGS).fetchall())
-    assert found == member.expected()
+    with connect_tables() as tables:
+        for who, what, number, text, sent in [*steps, (0, "none", 0, "x", everybody)]:
+            clock.advance(1)
+            team[who].act(what, number, text)
+            for one, other in sent:
+                if one != other:
+                    team[one].send(team[other])
+                if other == 2:
+                    project(tables, member.journals, 3)
+        while project(tables, member.journals, 1_000).more:
+            continue
+        with transaction(tables):
+            found = (tables.execute(RULES).fetchall(), tables.execute(LEARNINGS).fetchall())
+        assert found == member.expected()

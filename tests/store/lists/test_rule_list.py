@@ -270,7 +270,7 @@ MADE = made_rules(7, 60)
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+def shelf(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     """A list of the made rules."""
     made = Shelf(tmp_path_factory.mktemp("shelf"))
     made.put(*MADE)
@@ -281,7 +281,7 @@ ENGLISH_RULES = made_rules(8, 40, (*filter(str.isascii, PIECES), "\u2014", "\u21
 
 
 @pytest.fixture(scope="module")
-def english(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+def english(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     """A list of rules without letters beyond ASCII."""
     made = Shelf(tmp_path_factory.mktemp("english"))
     made.put(*ENGLISH_RULES)

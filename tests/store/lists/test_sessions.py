@@ -100,7 +100,7 @@ def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Iterator
 
 
 @pytest.fixture(scope="module")
-def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
+def past(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
     """The tables of the past for tests that add nothing."""
     root, clock = tmp_path_factory.mktemp("past"), ManualClock()
     with tables_of_the_past(FileJournal(root, clock), root, clock) as found:
