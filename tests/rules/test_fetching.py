@@ -227,9 +227,11 @@ def test_the_composite_takes_every_absolute_rule_and_the_best_default_ones(rule:
     assert len(list(every(lambda request: fetch(columns, request), RuleFilter()))) == len(columns.rules)
 
 
-@given(books(), books())
-def test_columns_are_updated_as_if_they_were_made_anew(before: list[Rule], after: list[Rule]) -> None:
-    """Rules that come, go and change leave the same columns as making them of all rules, kept ones too."""
+@given(books(), books(), st.lists(queries(), max_size=5), st.integers(1, 7))
+def test_rules_put_over_others_answer_as_if_they_were_one(
+    before: list[Rule], after: list[Rule], asked: list[dict[str, Any]], limit: int
+) -> None:
+    """Rules that come, go and change are found, counted and paged as in columns of all, kept ones too."""
     base = rule_set(before)
     kept = {
         name: np.frombuffer(held, np.uint8) if isinstance(held, bytes) else held
@@ -239,7 +241,23 @@ def test_columns_are_updated_as_if_they_were_made_anew(before: list[Rule], after
     now = {rule.id: rule for rule in after}
     changed = base.changed(now, {rule.id for rule in before} - now.keys())
     assert tuple(changed) == tuple(after)
-    assert _plain(column_rules(after)) == _plain(changed.columns)
+    assert_same_answers(changed.columns, column_rules(after), asked, limit)
+
+
+def assert_same_answers(
+    columns: RuleColumns, whole: RuleColumns, asked: Sequence[dict[str, Any]], limit: int
+) -> None:
+    """Compare pages and the rows of a search by two columns of the same rules."""
+    for query in ({"enabled": None}, *asked):
+        cursor = None
+        while True:
+            page = get_rules(columns, limit=limit, cursor=cursor, **query)
+            assert page == get_rules(whole, limit=limit, cursor=cursor, **query)
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        wanted = rule_filter(**query)
+        assert allowed_positions(columns, wanted).tolist() == allowed_positions(whole, wanted).tolist()
 
 
 def _plain(columns: RuleColumns) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,14 +13,17 @@ from hypothesis import strategies as st
 
 from store import files, generations
 from store.journal import FileJournal
+from store.team.replicas import PeerJournal
 from tests.adapters import ManualClock
-from tests.rules.test_fetching import _plain
-from workbench.curation import folding
+from tests.rules.test_fetching import assert_same_answers
+from workbench.curation import CURATION, folding
 from workbench.errors import UsageError
+from workbench.records.ids import new_id
 from workbench.records.rules import Check, Rule
-from workbench.rules import ruleset, rulestorage
+from workbench.rules import rulebook, ruleset, rulestorage
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.rulestore import RuleStore, note_use
+from workbench.rules.curation.ruletype import to_body
 from workbench.rules.fetching.facets import column_rules
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook, unchanged_rules
@@ -38,10 +42,20 @@ class Life:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.clock = ManualClock()
+        self.peers: dict[str, PeerJournal] = {}
         for name in ("project/web", "home"):
             (root / name).mkdir(parents=True)
         (root / "project/CLAUDE.md").write_text("- Never log tokens.\n- Use tabs.\n", encoding="utf-8")
         self.store = self.opened()
+
+    def receive(self, machine: int, late: int, rule: Rule) -> None:
+        """Receive an edit of a rule that another machine of a team made so many seconds ago."""
+        name = f"{machine:026}"
+        ago = ManualClock(self.clock.now() - late)
+        self.peers.setdefault(name, PeerJournal(self.root / name, ago, name, "p"))
+        marks = {"step": new_id(), "title": "edit", "slot": rule.id, "seen": []}
+        body = {**to_body(rule), CURATION: marks}
+        FileJournal(self.root / name, ago).append("rules", "rule.put", [body], by="other")
 
     def opened(self, *, bare: bool = False) -> RuleStore:
         """Return the store as a new process has it; a bare one finds nothing that was kept."""
@@ -66,6 +80,7 @@ class Life:
             lock=lambda name: contextlib.nullcontext(),
             now=clock.now,
             count_tokens=len,
+            peers=lambda: dict(self.peers) or None,
             replace_file=lambda path, data, expected: files.replace_file(path, data, expected=expected),
         )
 
@@ -104,10 +119,11 @@ def assert_whole(book: Rulebook, life: Life) -> None:
     whole = load_rulebook(life.opened(bare=True), FILES)
     assert tuple(book.rules) == tuple(whole.rules)
     assert [book.rules.find(rule.id) for rule in whole.rules] == list(whole.rules)
-    assert book.mark[:2] == whole.mark[:2]
+    assert life.peers or book.mark[:2] == whole.mark[:2]
     assert replace(book, rules=whole.rules, mark=whole.mark) == whole
     assert book.words == index_words(tuple(whole.rules))
-    assert _plain(book.rules.columns) == _plain(column_rules(tuple(whole.rules)))
+    asked: list[dict[str, Any]] = [{"category": "behavior"}, {"tags": ["tool:t1", "tool:t2"]}]
+    assert_same_answers(book.rules.columns, column_rules(tuple(whole.rules)), asked, 3)
     assert book.rules.checked() == [rule for rule in whole.rules if rule.check is not None]
 
 
@@ -116,7 +132,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep changes and folds of few rules as those of many."""
     monkeypatch.setattr(folding, "FEW", 1)
     monkeypatch.setattr(rulestorage, "MANY", 0)
-    monkeypatch.setattr(rulestorage, "FEW", 4)
     monkeypatch.setattr(ruleset, "FEW", 4)
 
 
@@ -137,10 +152,53 @@ def test_whatever_was_changed_by_whom(
         assert_whole(book, life)
         kept = stored_rulebook(life.store)
         assert kept is not None
-        assert (kept.signature, [rule.id for rule in kept.rules]) == (book.signature, list(book.rules.ids))
         unchanged = unchanged_rules(life.opened())
-        assert unchanged is not None
+        assert (unchanged is not None) == (kept.signature == book.signature)
+        if unchanged is None:  # a process that stays open keeps what is much
+            assert then == "go on"
+            continue
+        assert [rule.id for rule in kept.rules] == list(book.rules.ids)
         assert [rule.id for rule in unchanged.checked()] == [rule.id for rule in book.rules.checked()]
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 9), st.integers(0, 4)), max_size=12))
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_team_sends_however_late(
+    tmp_path_factory: pytest.TempPathFactory, received: list[tuple[int, int, int]]
+) -> None:
+    """A process that goes on from the rules it has ends with those of all entries in their order."""
+    life = Life(tmp_path_factory.mktemp("life"))
+    book = load_rulebook(life.store, FILES)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(folding, "RECENT", 4)
+        patched.setattr(folding, "LATELY", 2)
+        for number, (machine, late, which) in enumerate(received):
+            life.clock.advance(3)
+            rule = book.rules[which % len(book.rules)]
+            words = rule.rule if which % 2 else f"Words {number}."
+            life.receive(machine, late, replace(rule, rule=words, priority=number))
+            if which == 4:
+                note_use(life.store, [rule], "s", "claude", by="test")
+            book = load_rulebook(life.store, FILES, book)
+            assert_whole(book, life)
+
+
+def test_a_process_that_stays_open_keeps_what_is_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It neither writes for each change nor leaves more of them to new processes than these read quickly."""
+    monkeypatch.setattr(rulebook, "_TAIL", 3)
+    life = Life(tmp_path)
+    book = load_rulebook(life.store, FILES)
+    kept = []
+    for priority in range(9):
+        Curator(life.store, "test").edit(book.rules[0].id, priority=priority)
+        book = load_rulebook(life.store, FILES, book)
+        assert book.rules[0].priority == priority
+        found = stored_rulebook(life.store)
+        assert found is not None
+        kept.append(found.rules[0].priority)
+    assert kept == [50, 50, 50, 50, 4, 4, 4, 4, 8]
 
 
 def test_an_edit_of_many_rules_keeps_what_changed(tmp_path: Path) -> None:

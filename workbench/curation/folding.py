@@ -11,6 +11,7 @@ these, and they are folded again onto a copy of the base.
 from __future__ import annotations
 
 from bisect import insort
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -34,6 +35,12 @@ _PART: Final = 20
 _FILE: Final = "fold"
 RECENT: Final = 1_000
 """Entries of a team after the base of a fold, at least: what arrives so late costs no more than these."""
+LATELY: Final = 64
+"""Entries of a team after which the fold is kept beside: what arrives late is late by few of them."""
+_FORKED: Final = 200
+"""Records for each of which so many entries are folded as fast as all are copied."""
+_REFOLDS: Final = 256
+"""Refolds that are remembered."""
 
 Found = TypeVar("Found")
 
@@ -57,12 +64,16 @@ class StreamReader:
     end: int = 0
     last: str = ""
     key: str = ""
+    revision: str = ""
 
     def read(self, kinds: frozenset[str]) -> Iterator[tuple[Place, Entry, bool]]:
         """Yield (place, entry, home) of what was appended since the last time, of some kinds.
 
         Raises: _Replaced if the stream is not the one that was read before; StoreError.
         """
+        revision = self.journal.revision(self.name)
+        if revision == self.revision:
+            return  # most machines of a team have written nothing since
         entries = self.journal.read(self.name, self.start)
         if self.last:
             try:
@@ -77,6 +88,7 @@ class StreamReader:
             self.key = max(self.key, entry.id)
             if entry.kind in kinds:
                 yield (self.key, self.number, self.name), entry, self.home
+        self.revision = revision
 
     def place(self) -> StreamPlace:
         """Return up to where the stream is read, with the checksum of that part. Raises: StoreError."""
@@ -92,6 +104,26 @@ class _Taken:
     entry: Entry
     home: bool
     stream: tuple[int, int, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkpoint(Generic[L]):
+    """The fold of a base and of the first `count` of the entries after it, of which `place` is the last."""
+
+    ledger: L
+    place: Place
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refold:
+    """What became of a ledger that was folded again: up to `progress` it stayed, `ids` were changed after.
+
+    `progress` is as in `Ledger.progress`; `ids` are those of records that the ledger before had changed.
+    """
+
+    progress: tuple[int, ...]
+    ids: frozenset[str]
 
 
 class LedgerReader(Generic[L]):
@@ -127,6 +159,9 @@ class LedgerReader(Generic[L]):
         self._based: Place = ("", 0, "")
         self._ends: dict[tuple[int, str], StreamReader] = {}  # up to where the base has the streams
         self._recent: list[_Taken] = []
+        self._checkpoints: list[_Checkpoint[L]] = []  # two at most, after the base
+        self._refolds: deque[Refold] = deque(maxlen=_REFOLDS)
+        self._refolded = 0
         self.folded = 0
         self.lineage = ""
 
@@ -149,8 +184,16 @@ class LedgerReader(Generic[L]):
             if found is None:
                 found = self._fold(self._begin())
             assert found is not None  # nothing comes before nothing
+            found.refolds = self._refolded
             self._ledger = found
             return work(found)
+
+    def refolds(self, since: int, until: int) -> list[Refold] | None:
+        """Return what was folded again between ledgers with so many `refolds`; None if that is forgotten."""
+        with self._lock:
+            known = list(self._refolds)
+            first = self._refolded - len(known)
+        return known[since - first : until - first] if first <= since <= until else None
 
     def forget(self) -> None:
         """Fold everything the next time, whatever was saved, and save that."""
@@ -183,7 +226,9 @@ class LedgerReader(Generic[L]):
         """Return a ledger to fold everything into."""
         self._streams, self._latest, self.lineage = {}, ("", 0, ""), new_id()
         self._entries = self._saved = 0
-        self._machines, self._base, self._recent = [], None, []
+        self._machines, self._base, self._recent, self._checkpoints = [], None, [], []
+        self._refolds.clear()
+        self._refolded += 1
         return self._empty()
 
     def _open_saved(self) -> L | None:
@@ -231,41 +276,68 @@ class LedgerReader(Generic[L]):
         return self._fold_team(ledger, peers)
 
     def _fold_team(self, ledger: L, peers: Mapping[str, Journal]) -> L | None:
-        """Fold onto the base what comes after it: the recent entries again where one comes before some."""
+        """Fold onto the base what comes after it: the last entries again where one comes before some."""
         if self._base is None:
             self._base, self._based, self._recent = ledger, self._latest, []
             self._ends = {key: replace(stream) for key, stream in self._streams.items()}
-        base, late = self._base, ledger is self._base
-        for place, entry, home in merge_streams(self._open(base, peers), base.type.kinds):
+        late: Place | None = None
+        for place, entry, home in merge_streams(self._open(ledger, peers), ledger.type.kinds):
             if place < self._based:
                 return None
             stream = self._streams[place[1], place[2]]
             taken = _Taken(place, entry, home, (stream.start, stream.end, stream.last, stream.key))
             self._entries += 1
-            late = late or place < self._latest
+            if place < self._latest:
+                late = min(place, late or place)
             self._latest = max(self._latest, place)
             insort(self._recent, taken, key=lambda one: one.place)
-            if not late:
+            if ledger is not self._base and late is None:
                 self._take(ledger, entry, home)
+                self._keep_checkpoint(ledger, len(self._recent))
             if len(self._recent) > 2 * RECENT:
-                self._settle(base)
-        if not late:
-            return ledger
-        whole = base.fork()
-        whole.lasting = len(base.changes)
-        for taken in self._recent:
+                self._settle(self._base)
+        return self._refold(ledger, late) if ledger is self._base or late is not None else ledger
+
+    def _refold(self, before: L, late: Place | None) -> L:
+        """Return the fold of all entries from the last checkpoint, or the base, before a late one on."""
+        assert self._base is not None
+        self._checkpoints = [one for one in self._checkpoints if late is not None and one.place < late]
+        at = self._checkpoints[-1] if self._checkpoints else _Checkpoint(self._base, self._based, 0)
+        progress = at.ledger.progress
+        if late is not None:
+            if late <= self._based:  # it is in the base by now, which is none of the ledger before
+                self._refolds.clear()
+            else:
+                changed = ({one.record_id, one.successor} for one in before.changes[progress[0] :])
+                self._refolds.append(Refold(progress, frozenset().union(*changed)))
+            self._refolded += 1
+        whole = at.ledger.fork()
+        whole.lasting = len(self._base.changes)
+        for count, taken in enumerate(self._recent[at.count :], start=at.count + 1):
             self._take(whole, taken.entry, taken.home)
+            if count > len(self._recent) - 2 * LATELY:
+                self._keep_checkpoint(whole, count)
         return whole
+
+    def _keep_checkpoint(self, ledger: L, count: int) -> None:
+        """Keep the fold of the first `count` recent entries beside, seldom where copying it takes long."""
+        last = self._checkpoints[-1].count if self._checkpoints else 0
+        if count - last >= max(LATELY, len(ledger.versions) // _FORKED):
+            self._checkpoints.append(_Checkpoint(ledger.fork(), self._recent[count - 1].place, count))
+            del self._checkpoints[:-2]
 
     def _settle(self, base: L) -> None:
         """Bring all but the last of the recent entries into the base."""
-        for one in self._recent[:-RECENT]:
+        settled = len(self._recent) - RECENT
+        for one in self._recent[:settled]:
             self._take(base, one.entry, one.home)
             _, number, name = self._based = one.place
             stream = self._streams[number, name]
             start, end, last, key = one.stream
             self._ends[number, name] = replace(stream, start=start, end=end, last=last, key=key)
-        del self._recent[:-RECENT]
+        del self._recent[:settled]
+        moved = (replace(one, count=one.count - settled) for one in self._checkpoints)
+        self._checkpoints = [one for one in moved if one.count > 0]
 
     def _take(self, ledger: L, entry: Entry, home: bool) -> None:
         self.folded += 1

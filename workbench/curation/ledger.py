@@ -43,7 +43,7 @@ class Ledger(Generic[R]):
     versions that have another slot than their id, `parted` the numbers of the two sides of settled conflicts.
     `forks` are pairs of records that took the place of the same one, by that one's id. `shared` says whether
     another machine wrote any of it. `lasting` is how many changes nothing that arrives can come before, -1
-    where that is all.
+    where that is all, and `refolds` how often its reader had folded entries again when it was read.
     """
 
     type: RecordType[R]
@@ -63,9 +63,15 @@ class Ledger(Generic[R]):
     skipped: list[str] = field(default_factory=list)
     shared: bool = False
     lasting: int = field(default=-1, compare=False)
+    refolds: int = field(default=0, compare=False)
     _own: set[str] = field(default_factory=set, compare=False)  # steps that no other ledger shares
     _last: dict[str, int] = field(default_factory=dict, compare=False)  # changes, by record, as far as
     _looked: int = field(default=0, compare=False)  # so many of those that were added
+
+    @property
+    def progress(self) -> tuple[int, ...]:
+        """How many changes there are of each sort, those of records first; they are only ever added."""
+        return (len(self.changes),)
 
     def find(self, identifier: str) -> R | None:
         """Return the record of an id as it is shown, with what is counted of it, or None."""

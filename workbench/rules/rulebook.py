@@ -17,7 +17,7 @@ from workbench.records.conversion import convert
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import AUTOMATIC, USAGE_STREAM, RuleLedger, read_usage, used
-from workbench.rules.curation.rulestore import LOCK, RuleStore
+from workbench.rules.curation.rulestore import LOCK, OWN, RuleStore
 from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.formats.families import family_of
 from workbench.rules.reading.discovery import RuleSource, discover, read_source
@@ -31,10 +31,70 @@ if TYPE_CHECKING:
 _FORMAT = 8
 _VERSION = f"{__version__} {_FORMAT}"
 _UNCOUNTED = 1 << 17  # bytes of uses, some 300 plans
+_TAIL = 200  # changes; of so many each new process reads them again
 
 
 LedgerMark = tuple[int, int, str]
 """How many changes of records and of files a ledger has, and what tells the last of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """Which ledger of a reader the rules are of: how often it was folded again, and how many changes it has.
+
+    `kept` is how many changes it had when the rules were last kept, and `about` as in `_State`.
+    """
+
+    refolds: int
+    changes: int
+    files: int
+    kept: int
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Counts of use between the journals' offsets `since` and `ends`."""
+
+    since: Mapping[str, int] = field(default_factory=dict)
+    ends: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+
+class _State:
+    """How the journals are at a moment, and each rule file when it is first asked for."""
+
+    def __init__(self, store: RuleStore) -> None:
+        self.origins = store.usage_origins
+        self.about = f"{store.home is not None} {' '.join(self.origins)}"
+        self._sizes = {origin: journal.size(STREAM) for origin, journal in self.origins.items()}
+        used = {origin: journal.size(USAGE_STREAM) for origin, journal in self.origins.items()}
+        self.used_until = {origin: size for origin, size in used.items() if size}
+        self._lead = f"{_FORMAT}\0{store.project_id}\0{store.home}\0"
+        self._stamps: dict[str, str] = {}
+
+    def signature(self, sources: Sequence[RuleSource]) -> str:
+        """Return a text that differs where rule files or journals do."""
+        stamps = "".join(f"{source.path}\0{self._stamp(source)}\0" for source in sources)
+        sizes = "\0".join(f"{origin}\0{size}" for origin, size in self._sizes.items())
+        said = (self._lead + stamps + sizes).encode("utf-8", "surrogateescape")
+        return hashlib.sha256(said).hexdigest()[:32]
+
+    def wrote(self) -> None:
+        """Take in that this process wrote: what machines of a team sent meanwhile is not read yet."""
+        own = {origin: self.origins[origin].size(STREAM) for origin in OWN}
+        self._sizes = {**self._sizes, **own}
+
+    def _stamp(self, source: RuleSource) -> str:
+        known = self._stamps.get(source.path)
+        if known is None:
+            try:
+                # By content: an edit within the clock's granularity leaves size and time as they were.
+                known = hashlib.blake2b(read_source(source), digest_size=16).hexdigest()
+            except (OSError, ParseError) as error:
+                known = f"unreadable: {error}"
+            self._stamps[source.path] = known
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +105,8 @@ class Rulebook:
     changes of the store that rule files do not have yet, `conflicts` what store and file changed differently;
     `settled` are ids of pairs in force that somebody settled.
     `used_until` says up to where the journals of use are counted in; `named` are files imported by name.
-    `mark` says which ledger the rules are of and `reader` what folded it, None for a rulebook that was kept.
+    `mark` says which ledger the rules are of and `reader` what folded it, None for a rulebook that was kept;
+    `progress` and `uses` are what that process knows besides to go on from it.
     `renewed` is set where rule files or journals were read to make it.
     """
 
@@ -61,6 +122,8 @@ class Rulebook:
     mark: LedgerMark = (0, 0, "")
     changed: int = field(default=0, compare=False)
     reader: object = field(default=None, compare=False)
+    progress: _Progress | None = field(default=None, compare=False)
+    uses: tuple[_Uses, _Uses] = field(default=(_Uses(), _Uses()), compare=False)
     renewed: bool = field(default=False, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
@@ -94,24 +157,55 @@ def load_rulebook(
 def _load(
     store: RuleStore, candidates: Sequence[str], previous: Rulebook | None, *, rebuild: bool
 ) -> Rulebook:
-    sources = find_sources(store, candidates)
+    sources, state = find_sources(store, candidates), _State(store)
     if not rebuild:
-        if previous is not None and not previous.notes and _is_current(store, sources, previous):
-            return _with_usage(store, previous)
-        saved = _open(store, sources)
-        if saved is not None:
-            return _kept_short(store, _with_usage(store, saved), saved.used_until)
+        if previous is not None and not previous.notes and _is_current(state, sources, previous):
+            return _with_usage(state, previous)
+        if previous is not None and previous.reader is store.reader and not previous.notes:
+            book = _go_on(store, state, sources, previous)
+            if book is not None:
+                return book
+        elif (saved := _open(store, state, sources)) is not None:
+            return _kept_short(store, _with_usage(state, saved), saved.used_until)
     from workbench.rules.files import sync  # only when rule files or journals changed, and before others wait
 
     _ = sync
     with store.lock(LOCK):
+        state = _State(store)
         # Another process may have imported the same changes while this one waited.
-        saved = None if rebuild else _open(store, sources)
+        saved = None if rebuild else _open(store, state, sources)
         if saved is not None:
-            return _with_usage(store, saved)
+            return _with_usage(state, saved)
         if rebuild:
             store.reader.forget()
-        book = _import(store, sources, None if rebuild else previous or _read(store, _is_ours))
+        book = _import(store, state, sources, None if rebuild else previous or _read(store, _is_ours))
+    store.reader.save()
+    return book
+
+
+def _go_on(
+    store: RuleStore, state: _State, sources: Sequence[RuleSource], known: Rulebook
+) -> Rulebook | None:
+    """Return the rules where only journals brought changes to those known; None if files brought some.
+
+    Nobody is waited for, and nothing is kept before there is much of it: a process that stays open knows all
+    but what was just appended, and of many each would write what another one writes as well.
+    """
+    from workbench.rules.files.sync import find_named_sources, sync_files
+
+    ledger = store.ledger()
+    named = find_named_sources(store, ledger, {source.path for source in sources})
+    found = sync_files(store, ledger, sources)
+    if found.drafts:
+        return None
+    book = _book(store, state, ledger, found, [*sources, *named], known)
+    book = replace(book, named=tuple(named), renewed=True)
+    assert book.progress is not None  # nothing was drafted
+    if book.progress.changes - book.progress.kept > _TAIL or book.rules.is_far:
+        try:
+            book = _keep(store, book)
+        except StoreError:
+            return None  # which is noted
     store.reader.save()
     return book
 
@@ -121,8 +215,8 @@ def find_sources(store: RuleStore, candidates: Sequence[str]) -> tuple[RuleSourc
     return discover(str(store.root), None if store.home is None else str(store.home), candidates)
 
 
-def _is_current(store: RuleStore, sources: Sequence[RuleSource], book: Rulebook) -> bool:
-    return book.signature == _signature(store, [*sources, *book.named])
+def _is_current(state: _State, sources: Sequence[RuleSource], book: Rulebook) -> bool:
+    return book.signature == state.signature([*sources, *book.named])
 
 
 def stored_rulebook(store: RuleStore) -> Rulebook | None:
@@ -137,10 +231,12 @@ def unchanged_rules(store: RuleStore) -> RuleSet | None:
     rules that curation made, such as those with a check, which no new rule file can bring.
     """
 
+    state = _State(store)
+
     def is_current(head: Head) -> bool:
         files, named = convert(head["files"], tuple[str, ...]), convert(head["named"], tuple[RuleSource, ...])
         sources = find_sources(store, [file for file in files if not file.startswith("~/")])
-        return bool(head["signature"] == _signature(store, [*sources, *named]))
+        return bool(head["signature"] == state.signature([*sources, *named]))
 
     kept = open_rules(store, is_current)
     return None if kept is None else kept[1]
@@ -151,7 +247,9 @@ def _is_ours(head: Head) -> bool:
     return bool(head.get("version") == _VERSION)
 
 
-def _import(store: RuleStore, sources: Sequence[RuleSource], previous: Rulebook | None) -> Rulebook:
+def _import(
+    store: RuleStore, state: _State, sources: Sequence[RuleSource], previous: Rulebook | None
+) -> Rulebook:
     from workbench.rules.files.sync import (
         find_named_sources,
         sync_files,
@@ -159,16 +257,16 @@ def _import(store: RuleStore, sources: Sequence[RuleSource], previous: Rulebook 
 
     ledger = store.ledger()
     named = find_named_sources(store, ledger, {source.path for source in sources})
-    signature = _signature(store, [*sources, *named])
     found = sync_files(store, ledger, sources)
     notes: list[str] = []
     try:
         record(store, found.drafts, by=AUTOMATIC)
         if found.drafts:
-            signature = _signature(store, [*sources, *named])
+            state.wrote()
     except StoreError as error:
         notes.append(f"changed rules are not recorded: {error.message}")
-    book = replace(_book(store, ledger, found, signature, previous), named=tuple(named))
+    book = _book(store, state, ledger, found, [*sources, *named], previous)
+    book = replace(book, named=tuple(named))
     try:
         book = _keep(store, book)
     except StoreError as error:
@@ -177,27 +275,40 @@ def _import(store: RuleStore, sources: Sequence[RuleSource], previous: Rulebook 
 
 
 def _book(
-    store: RuleStore, ledger: RuleLedger, found: SyncResult, signature: str, previous: Rulebook | None
+    store: RuleStore,
+    state: _State,
+    ledger: RuleLedger,
+    found: SyncResult,
+    sources: Sequence[RuleSource],
+    previous: Rulebook | None,
 ) -> Rulebook:
-    until = _usage_sizes(store)
-    rules = None if previous is None else _changed_rules(store, ledger, previous, until)
-    if rules is None:
-        counts = store.usage()
+    until = state.used_until
+    changed = None if previous is None else _changed_rules(store, state, ledger, previous)
+    if changed is None:
+        counts = read_usage(state.origins, ends=until)
         whole = visible_rules(store, ledger.placed().values())
         whole = [used(rule, counts) for rule in whole] if counts else whole
         rules = rule_set(whole, None if previous is None else previous.rules, until)
+        changed = rules, (_Uses({}, until, counts), _Uses(until, until))
+    progress = None
+    if not found.drafts:  # which the reader has not folded yet
+        changes, files = ledger.progress
+        kept = changes if previous is None or previous.progress is None else previous.progress.kept
+        progress = _Progress(ledger.refolds, changes, files, kept, state.about)
     return Rulebook(
-        rules,
-        signature,
+        changed[0],
+        state.signature(sources),
         found.warnings,
         found.files,
         pending=found.pending,
         conflicts=found.conflicts,
         settled=_settled(ledger),
         used_until=until,
-        mark=_mark(store, ledger, _lasting(ledger), len(ledger.file_changes)),
+        mark=_mark(store, state, ledger, _lasting(ledger), len(ledger.file_changes)),
         changed=found.changed,
         reader=store.reader,
+        progress=progress,
+        uses=changed[1],
     )
 
 
@@ -206,49 +317,75 @@ def _lasting(ledger: RuleLedger) -> int:
     return len(ledger.changes) if ledger.lasting < 0 else ledger.lasting
 
 
-def _mark(store: RuleStore, ledger: RuleLedger, changes: int, files: int) -> LedgerMark:
+def _mark(store: RuleStore, state: _State, ledger: RuleLedger, changes: int, files: int) -> LedgerMark:
     last = ledger.changes[changes - 1] if 0 < changes <= len(ledger.changes) else None
     file = ledger.file_changes[files - 1] if 0 < files <= len(ledger.file_changes) else None
     newest = ("" if last is None else f"{last.step} {last.record_id}", "" if file is None else file[0])
-    about = (store.reader.lineage, str(store.home is not None), *store.machines)
-    return changes, files, " ".join((*about, *newest))
+    return changes, files, " ".join((store.reader.lineage, state.about, *newest))
 
 
 def _changed_rules(
-    store: RuleStore, ledger: RuleLedger, before: Rulebook, until: Mapping[str, int]
-) -> RuleSet | None:
-    """Return the rules of a ledger that goes on from that of a rulebook; None if it is another one.
-
-    Of a rulebook that another process kept, what came after the saved fold is compared as well: whether that
-    part of the journals is still what it was is not known.
-    """
-    changes, files, _ = before.mark
-    if not changes or before.mark != _mark(store, ledger, changes, files):
+    store: RuleStore, state: _State, ledger: RuleLedger, before: Rulebook
+) -> tuple[RuleSet, tuple[_Uses, _Uses]] | None:
+    """Return the rules of a ledger that goes on from that of a rulebook; None if it is another one."""
+    ids = _changed_ids(store, state, ledger, before)
+    if ids is None:
         return None
-    if before.reader is not store.reader:
-        changes, files = min(changes, ledger.changes.begun), min(files, ledger.file_changes.begun)
-        if not changes:
-            return None
-    ids: set[str] = set()
-    for change in ledger.changes[changes:]:
-        ids |= {change.record_id, change.successor}
-    for _, *states in ledger.file_changes[files:]:
-        ids |= {anchor.rule_id for state in states if state is not None for anchor in state.anchors}
     now = (ledger.current(identifier) for identifier in sorted(ids))
     ids |= {rule.id for rule in now if rule is not None}
-    journals = store.usage_origins
-    before = _with_usage(store, before, until)
-    base, rules = before.rules.base, before.rules
+    before = _with_usage(state, before)
+    base, rules, uses = before.rules.base, before.rules, before.uses
     put = {rule.id: rule for rule in visible_rules(store, ledger.placed(sorted(ids)).values())}
     if put and before.used_until:
-        counts = read_usage(journals, ends=base.used_until)
-        put = {key: used(rule, counts) for key, rule in put.items()}
+        whole = _count(state, uses[0], {}, base.used_until)
+        later = _count(state, uses[1], base.used_until, before.used_until)
+        put, uses = {key: used(rule, whole.counts) for key, rule in put.items()}, (whole, later)
     gone = ids - put.keys()
     put = {key: rule for key, rule in put.items() if rule != rules.plain(key)}
     rules = rules.changed(put, gone)
-    later = put and before.used_until != base.used_until
-    since = read_usage(journals, base.used_until, ends=before.used_until) if later else {}
-    return rules.counted({key: used(rule, since) for key, rule in put.items()}) if since else rules
+    since = uses[1].counts if put and before.used_until else {}
+    return (rules.counted({key: used(rule, since) for key, rule in put.items()}) if since else rules), uses
+
+
+def _changed_ids(store: RuleStore, state: _State, ledger: RuleLedger, before: Rulebook) -> set[str] | None:
+    """Return the ids of rules that a ledger may have otherwise than that of a rulebook did.
+
+    None if it is another ledger. Of a rulebook that another process kept, what came after the saved fold is
+    compared as well: whether that part of the journals is still what it was is not known.
+    """
+    ids: set[str] = set()
+    known = before.progress if before.reader is store.reader else None
+    refolds = None if known is None else store.reader.refolds(known.refolds, ledger.refolds)
+    if known is not None and refolds is not None and known.about == state.about:
+        changes = min(known.changes, *(one.progress[0] for one in refolds), len(ledger.changes))
+        files = min(known.files, *(one.progress[1] for one in refolds), len(ledger.file_changes))
+        ids.update(*(one.ids for one in refolds))
+    else:
+        changes, files, _ = before.mark
+        if not changes or before.mark != _mark(store, state, ledger, changes, files):
+            return None
+        if before.reader is not store.reader:
+            changes, files = min(changes, ledger.changes.begun), min(files, ledger.file_changes.begun)
+            if not changes:
+                return None
+    for change in ledger.changes[changes:]:
+        ids |= {change.record_id, change.successor}
+    for _, *states in ledger.file_changes[files:]:
+        ids |= {anchor.rule_id for one in states if one is not None for anchor in one.anchors}
+    return ids
+
+
+def _count(state: _State, known: _Uses, since: Mapping[str, int], ends: Mapping[str, int]) -> _Uses:
+    """Return the counts between two offsets, read from where those known end if they are their beginning."""
+    if known.since != since or any(ends.get(origin, 0) < end for origin, end in known.ends.items()):
+        known = _Uses(since, since)
+    if known.ends == ends:
+        return known
+    counts = dict(known.counts)
+    for key, (times, last) in read_usage(state.origins, known.ends, ends=ends).items():
+        before = counts.get(key, (0, ""))
+        counts[key] = before[0] + times, max(before[1], last)
+    return _Uses(since, ends, counts)
 
 
 def _settled(ledger: RuleLedger) -> tuple[str, ...]:
@@ -267,32 +404,12 @@ def visible_rules(store: RuleStore, rules: Iterable[Rule]) -> list[Rule]:
     return sorted(kept, key=lambda rule: rule.id)
 
 
-def _signature(store: RuleStore, sources: Sequence[RuleSource]) -> str:
-    digest = hashlib.sha256(f"{_FORMAT}\0{store.project_id}\0{store.home}".encode("utf-8", "surrogateescape"))
-    for source in sources:
-        try:
-            # By content: an edit within the clock's granularity leaves size and time as they were.
-            stamp = hashlib.blake2b(read_source(source), digest_size=16).hexdigest()
-        except (OSError, ParseError) as error:
-            stamp = f"unreadable: {error}"
-        digest.update(f"{source.path}\0{stamp}\0".encode("utf-8", "surrogateescape"))
-    digest.update(f"{store.journal.size(STREAM)}\0{store.home_journal.size(STREAM)}".encode())
-    for machine, journal in store.team.items():
-        digest.update(f"\0{machine}\0{journal.size(STREAM)}".encode())
-    return digest.hexdigest()[:32]
-
-
-def _usage_sizes(store: RuleStore) -> dict[str, int]:
-    sizes = {origin: journal.size(USAGE_STREAM) for origin, journal in store.usage_origins.items()}
-    return {origin: size for origin, size in sizes.items() if size}
-
-
-def _with_usage(store: RuleStore, book: Rulebook, until: Mapping[str, int] | None = None) -> Rulebook:
+def _with_usage(state: _State, book: Rulebook) -> Rulebook:
     """Return a rulebook with what was used since it was made, up to the journals' ends."""
-    until = _usage_sizes(store) if until is None else until
+    until = state.used_until
     if until == book.used_until:
         return book
-    counts = read_usage(store.usage_origins, book.used_until, ends=until)
+    counts = read_usage(state.origins, book.used_until, ends=until)
     rules = ((key, book.rules.find(key)) for key in book.rules.heirs(counts))
     found = {key: used(rule, counts) for key, rule in rules if rule is not None}
     return replace(book, rules=book.rules.counted(found) if found else book.rules, used_until=until)
@@ -306,12 +423,12 @@ def _kept_short(store: RuleStore, book: Rulebook, since: Mapping[str, int]) -> R
     return book
 
 
-def _open(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook | None:
+def _open(store: RuleStore, state: _State, sources: Sequence[RuleSource]) -> Rulebook | None:
     """Return the stored rules if they are what files and journals say."""
 
     def is_current(head: Head) -> bool:
         named = convert(head["named"], tuple[RuleSource, ...])
-        return bool(head["signature"] == _signature(store, [*sources, *named]))
+        return bool(head["signature"] == state.signature([*sources, *named]))
 
     return _read(store, is_current)
 
@@ -352,4 +469,6 @@ def _keep(store: RuleStore, book: Rulebook, *, whole: bool = False) -> Rulebook:
         "named": [msgspec.to_builtins(source) for source in book.named],
         "mark": list(book.mark),
     }
-    return replace(book, rules=keep_rules(store, head, book.rules, whole=whole))
+    rules = keep_rules(store, head, book.rules, whole=whole)
+    progress = None if book.progress is None else replace(book.progress, kept=book.progress.changes)
+    return replace(book, rules=rules, progress=progress)

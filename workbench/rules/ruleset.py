@@ -63,7 +63,6 @@ class _Derived:
     """What is computed of a set, also for sets that differ in counts of use only."""
 
     words: RuleWords | None = None
-    columns: RuleColumns | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -80,6 +79,7 @@ class RuleSet(Sequence[Rule]):
     _derived: _Derived = field(default_factory=_Derived)
     _ids: Sequence[str] | None = None
     _all: tuple[Rule, ...] | None = None
+    _columns: RuleColumns | None = None
 
     @property
     def ids(self) -> Sequence[str]:
@@ -102,11 +102,15 @@ class RuleSet(Sequence[Rule]):
 
     @property
     def columns(self) -> RuleColumns:
-        """The properties of the rules."""
-        found = self._derived.columns
-        if found is None:
-            found = self._derived.columns = self._make_columns()
-        return found if found.rules is self else replace(found, rules=self)
+        """The properties of the rules: those of the base, and of what is put over it."""
+        if self._columns is None:
+            self._columns = self._make_columns()
+        return self._columns
+
+    @property
+    def is_far(self) -> bool:
+        """Whether so much differs from the base that another one is cheaper."""
+        return len(self.put) + len(self.gone) > FEW
 
     def find(self, identifier: str) -> Rule | None:
         """Return the rule of an id, None if there is none."""
@@ -151,8 +155,9 @@ class RuleSet(Sequence[Rule]):
         """Return the same rules as a base of their own, which is stored under a signature."""
         made = rule_set(self, used_until=used_until)
         base = made.base
-        base.digest = digest
-        base.words, base.columns = self.words, replace(self.columns, rules=made)
+        base.digest, base.words = digest, self.words
+        if not self.put and not self.gone:
+            base.columns = replace(self.columns, rules=made)
         return made
 
     def _is_base(self, identifier: str) -> bool:
@@ -172,16 +177,17 @@ class RuleSet(Sequence[Rule]):
         return move_words(base.words, self._moved(), {at: self[at] for at in self._fresh()}, len(self), out)
 
     def _make_columns(self) -> RuleColumns:
-        from workbench.rules.fetching.facets import column_rules, move_columns
+        from workbench.rules.fetching.facets import column_rules, with_tail
 
         base = self.base
         if base.columns is None:
             base.columns = column_rules(base.all())
         if not self.put and not self.gone:
             return replace(base.columns, rules=self)
-        if len(self.put) > FEW:
-            return replace(column_rules(tuple(self)), rules=self)
-        return move_columns(base.columns, self, self._moved(), self._fresh())
+        columns = replace(base.columns, rules=RuleSet(base, used=self.used))
+        put = sorted(self.put)
+        rules = [self.used.get(one) or self.put[one] for one in put]
+        return with_tail(columns, rules, self._without(), [bisect_left(base.ids, one) for one in put])
 
     def _without(self) -> list[int]:
         """Return the places in the base of the rules that are not as they are there."""

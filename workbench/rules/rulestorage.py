@@ -20,11 +20,11 @@ from workbench.curation.lazy import StoredLines, StoredValues
 from workbench.records.conversion import convert, decode_lossless, encode_lossless
 from workbench.records.rules import Rule
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.ruleset import FEW, RuleBase, RuleSet
+from workbench.rules.ruleset import RuleBase, RuleSet
 
 BASE: Final = "rules"
 CHANGES: Final = "rule_changes"
-MANY: Final = 2_000
+MANY: Final = 200
 """Rules from which on a change of few is kept by itself: fewer are written in no time."""
 
 _RULES = "rules.jsonl"
@@ -67,8 +67,7 @@ def keep_rules(store: RuleStore, head: Head, rules: RuleSet, *, whole: bool) -> 
     Returns the rules to go on with, over the base that is kept. Raises: StoreError.
     """
     base = rules.base
-    few = len(rules.put) + len(rules.gone) <= FEW
-    if base.digest and few and len(rules) >= MANY and not whole:
+    if base.digest and not rules.is_far and len(rules) >= MANY and not whole:
         kept = {**head, "used_until": dict(base.used_until)}
         patch = {"base": base.digest, "gone": sorted(rules.gone), "put": list(rules.put.values())}
         data = encode_lossless({"head": kept, **patch})

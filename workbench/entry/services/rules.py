@@ -104,8 +104,8 @@ def rule_fetcher(
     store = workspace.rule_store()
 
     def generation() -> str:
-        about = (adapters.project_id, str(store.home), *store.machines)
-        return rules_generation(store.usage_journals, *about)
+        origins = store.usage_origins
+        return rules_generation([*origins.values()], adapters.project_id, str(store.home), *origins)
 
     shared, missing = _shared_cache(config, adapters.project_id, clock, wait)
     return RuleFetcher(

@@ -93,6 +93,11 @@ class RuleLedger(Ledger[Rule]):
         """The rules in force, by id."""
         return self.records
 
+    @property
+    def progress(self) -> tuple[int, ...]:
+        """How many changes of records and of files there are."""
+        return len(self.changes), len(self.file_changes)
+
     def placed(self, wanted: Iterable[str] | None = None) -> dict[str, Rule]:
         """Return the rules in force, or those `wanted`, with the lines where their files have them now."""
         rules = {key: self.live[key] for key in (self.live if wanted is None else wanted) if key in self.live}

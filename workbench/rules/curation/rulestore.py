@@ -12,6 +12,7 @@ from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import USAGE_STREAM, USED, RuleLedger, read_usage
 
 LOCK = "rules"
+OWN = ("project", "home")  # the origins of what is written here
 CONFLICTS = "conflicts"  # the generation of what was found among rules
 
 
@@ -38,7 +39,7 @@ class RuleStore(CurationStore[RuleLedger]):
     @property
     def usage_origins(self) -> Mapping[str, Journal]:
         """The journals that say what rules were used, by origin: machines join at any time."""
-        return {"project": self.journal, "home": self.home_journal, **self.team}
+        return {**dict(zip(OWN, (self.journal, self.home_journal), strict=True)), **self.team}
 
     @property
     def usage_journals(self) -> tuple[Journal, ...]:

@@ -7,8 +7,8 @@ values it asks for and intersects the properties; what is left is already in ord
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, overload
 
 import numpy as np
@@ -54,7 +54,8 @@ class RuleColumns:
     """A rulebook's rules (by id) and their properties.
 
     `order` int32 [n] are positions in `rules` in the order of answers. Ranks are positions in `order`.
-    `globs` are the distinct lists of path globs in scopes with their rules.
+    `globs` are the distinct lists of path globs in scopes with their rules. Rules that changed since the
+    columns were made are those of the `tail`.
     """
 
     rules: Sequence[Rule]
@@ -67,11 +68,26 @@ class RuleColumns:
     tools: Property
     tags: Property
     globs: tuple[tuple[tuple[str, ...], Ranks], ...]
+    tail: ColumnTail | None = None
 
     @property
     def keys(self) -> Sequence[Key]:
         """What the order of answers is by, ascending."""
         return _Keys(self.rules, self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnTail:
+    """Rules that are put over others: `columns` are theirs.
+
+    `gone` int64, ascending, are the positions of rules that are not as they were, `holds` bool [n] says by
+    rank which ones are. `before` int64, one for each of the rules put, is the position they are put before.
+    """
+
+    columns: RuleColumns
+    gone: NDArray[np.int64]
+    before: NDArray[np.int64]
+    holds: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,42 +139,20 @@ def column_rules(rules: Sequence[Rule]) -> RuleColumns:
         order=np.array(order, dtype=np.int32),
         enabled=np.array([rule.enabled for rule in ordered], dtype=np.bool_),
         globs=tuple((found, _ranks(ranks)) for found, ranks in globs.items()),
+        tail=None,
         **{name: _property(map(values, ordered)) for name, values in _PROPERTIES.items()},
     )
 
 
-def move_columns(
-    before: RuleColumns, rules: Sequence[Rule], moved: Ranks, fresh: Sequence[int]
+def with_tail(
+    columns: RuleColumns, put: Sequence[Rule], gone: Sequence[int], before: Sequence[int]
 ) -> RuleColumns:
-    """Return the columns of rules most of which are those of before.
-
-    `moved` int32 says where each rule of before is now, -1 for those that are not as they were; `fresh` are
-    the positions of all others. Ranks are moved, and only the fresh ones' are found.
-    """
-    order = moved[before.order]
-    kept = order >= 0
-    left = np.concatenate([[0], np.cumsum(kept)])
-    wanted = sorted((answer_key(rules[place]), place) for place in fresh)
-    points = left[[bisect_left(before.keys, key) for key, _ in wanted]] if wanted else np.zeros(0, np.int64)
-    at = (points + np.arange(len(points))).tolist()
-    added = {rank: rules[place] for rank, (_, place) in zip(at, wanted, strict=True)}
-    index = left[1:] - 1
-    ranks = np.where(kept, index + np.searchsorted(points, index, side="right"), -1).astype(np.int32)
-    globs = {found: _moved(held, ranks) for found, held in before.globs}
-    for rank, rule in added.items():
-        if found := path_globs(rule.scope):
-            globs[found] = _with_rank(globs.get(found), rank)
-
-    def column(name: str, values: Callable[[Rule], tuple[str, ...]]) -> Property:
-        return _update(getattr(before, name), ranks, {rank: values(rule) for rank, rule in added.items()})
-
-    return RuleColumns(
-        rules=rules,
-        order=np.insert(order[kept], points, [place for _, place in wanted]).astype(np.int32),
-        enabled=np.insert(before.enabled[kept], points, [rules[place].enabled for _, place in wanted]),
-        globs=tuple((found, held) for found, held in globs.items() if len(held)),
-        **{name: column(name, values) for name, values in _PROPERTIES.items()},
-    )
+    """Return columns over which rules are put, those at the positions `gone` left out; see `ColumnTail`."""
+    left = np.array(gone, dtype=np.int64)
+    holds = np.ones(len(columns.order), dtype=np.bool_)
+    holds[left] = False
+    tail = ColumnTail(column_rules(put), left, np.array(before, dtype=np.int64), holds[columns.order])
+    return replace(columns, tail=tail)
 
 
 def columns_arrays(columns: RuleColumns) -> dict[str, NDArray[Any] | bytes]:
@@ -188,6 +182,7 @@ def columns_from(arrays: Mapping[str, NDArray[Any]], rules: Sequence[Rule]) -> R
         order=order,
         enabled=arrays["enabled"].astype(np.bool_),
         globs=tuple(zip(map(tuple, names["globs"]), held["globs"], strict=True)),
+        tail=None,
         **{
             name: Property(
                 dict(zip(names[name], held[name], strict=True)), _checked(arrays[f"{name}.none"], count)
@@ -217,9 +212,11 @@ def _checked(ranks: NDArray[Any], count: int) -> Ranks:
 
 
 def select(columns: RuleColumns, wanted: RuleFilter) -> Ranks:
-    """Return the ranks of the rules a filter lets through, ascending."""
-    count = len(columns.rules)
+    """Return the ranks of the rules a filter lets through, ascending; those of the tail aside."""
+    count = len(columns.order)
     let = columns.enabled == wanted.enabled if wanted.enabled is not None else np.ones(count, dtype=np.bool_)
+    if columns.tail is not None:
+        let &= columns.tail.holds
     if wanted.scope:
         let &= _in_scope(columns, wanted.scope)
     if wanted.project_id is not None:
@@ -236,8 +233,17 @@ def select(columns: RuleColumns, wanted: RuleFilter) -> Ranks:
 
 
 def allowed_positions(columns: RuleColumns, wanted: RuleFilter) -> NDArray[np.int64]:
-    """Return int64 positions in `columns.rules` that a filter lets through, ascending, for a search."""
-    return np.sort(columns.order[select(columns, wanted)]).astype(np.int64)
+    """Return int64 positions that a filter lets through, ascending, for a search.
+
+    They are in the rules of the columns, or with a tail in those and the ones put over them, by id.
+    """
+    found = np.sort(columns.order[select(columns, wanted)]).astype(np.int64)
+    if columns.tail is None:
+        return found
+    tail, put = columns.tail, allowed_positions(columns.tail.columns, wanted)
+    found += np.searchsorted(tail.before, found, side="right") - np.searchsorted(tail.gone, found)
+    before = tail.before[put]
+    return np.sort(np.concatenate([found, before - np.searchsorted(tail.gone, before) + put]))
 
 
 def _property(values: Iterable[tuple[str, ...]]) -> Property:
@@ -253,27 +259,6 @@ def _property(values: Iterable[tuple[str, ...]]) -> Property:
             else:
                 found.append(rank)
     return Property({value: _ranks(found) for value, found in ranks.items()}, _ranks(none))
-
-
-def _update(column: Property, ranks: Ranks, added: Mapping[int, tuple[str, ...]]) -> Property:
-    """Return a property with the ranks of rules that stay moved, and those of others added."""
-    held = {value: _moved(found, ranks) for value, found in column.ranks.items()}
-    none = _moved(column.none, ranks)
-    for rank, values in added.items():
-        for value in values:
-            held[value] = _with_rank(held.get(value), rank)
-        if not values:
-            none = _with_rank(none, rank)
-    return Property({value: found for value, found in held.items() if len(found)}, none)
-
-
-def _moved(held: Ranks, ranks: Ranks) -> Ranks:
-    found = ranks[held]
-    return found[found >= 0]
-
-
-def _with_rank(held: Ranks | None, rank: int) -> Ranks:
-    return _ranks([rank]) if held is None else np.sort(np.append(held, np.int32(rank)))
 
 
 def _ranks(found: Sequence[int]) -> Ranks:
@@ -293,7 +278,7 @@ def _mask(count: int, column: Property, values: Iterable[str], *, or_none: bool)
 
 def _in_scope(columns: RuleColumns, scope: tuple[str, ...]) -> NDArray[np.bool_]:
     """Let through rules without a scope, rules that share an entry, and rules whose globs take in a path."""
-    let = _mask(len(columns.rules), columns.scope, scope, or_none=True)
+    let = _mask(len(columns.order), columns.scope, scope, or_none=True)
     paths = tuple(entry[len(PATH_SCOPE) :] for entry in scope if entry.startswith(PATH_SCOPE))
     if paths:
         for globs, ranks in columns.globs:

@@ -10,6 +10,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from enum import StrEnum
+from heapq import merge
+from itertools import islice
 from typing import TypeVar, Unpack
 
 from workbench.errors import UsageError
@@ -17,7 +19,7 @@ from workbench.lists.tables import decode_cursor, encode_cursor
 from workbench.records.dataclass import dataclass
 from workbench.records.requests import FilterFields
 from workbench.records.rules import Authority, Category, ContextRules, Rule
-from workbench.rules.fetching.facets import Key, RuleColumns, RuleFilter, select
+from workbench.rules.fetching.facets import Key, RuleColumns, RuleFilter, answer_key, select
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
@@ -100,17 +102,27 @@ def rule_request(
 
 def fetch(columns: RuleColumns, request: RuleRequest) -> RulePage:
     """Answer a request from the columns of a rulebook."""
+    total, left, found = _matching(columns, request)
+    if columns.tail is not None:
+        put, late, others = _matching(columns.tail.columns, request)
+        total, left, found = total + put, left + late, merge(found, others, key=answer_key)
+    chosen = tuple(islice(found, request.limit))
+    cursor = None
+    if len(chosen) < left:
+        cursor = encode_cursor(answer_key(chosen[-1]), fingerprint(request.filter))
+    return RulePage(chosen, total, cursor)
+
+
+def _matching(columns: RuleColumns, request: RuleRequest) -> tuple[int, int, Iterator[Rule]]:
+    """Return how many rules a filter lets through, how many come after the key, and those, in order."""
     found = select(columns, request.filter)
     start = 0
     if request.after is not None:
         # `found` counts in the order of answers, as `keys` does: what comes after a key is a suffix of both.
         first = bisect_right(columns.keys, request.after)
         start = int(found.searchsorted(first))
-    chosen = found[start : start + request.limit].tolist()
-    more = start + len(chosen) < len(found)
-    cursor = encode_cursor(columns.keys[chosen[-1]], fingerprint(request.filter)) if more else None
-    positions = columns.order[chosen].tolist()
-    return RulePage(tuple(columns.rules[position] for position in positions), len(found), cursor)
+    places = columns.order[found[start : start + request.limit]].tolist()
+    return len(found), len(found) - start, (columns.rules[place] for place in places)
 
 
 def every(fetching: Fetch, selected: RuleFilter) -> Iterator[Rule]:
