@@ -89,7 +89,7 @@ def test_failures_of_any_kind_end_in_a_sentence(
     def fail() -> None:
         raise error
 
-    monkeypatch.setitem(main.COMMANDS, "fail", Lazy(f"{__name__}:unused", "Fail."))
+    monkeypatch.setitem(main.COMMANDS, "fail", Lazy("fail", f"{__name__}:unused", "Fail."))
     monkeypatch.setattr(Lazy, "load", lambda _: fail)
     assert main.run(["fail"]) == code
     streams = capsys.readouterr()

@@ -1,7 +1,8 @@
 """What every command shares: the global options, help with examples, and commands imported when invoked.
 
 Global options may stand before or after the command's name; the later one wins. A command finds them, the
-settings and the output in its `Invocation`.
+settings and the output in its `Invocation`. Which commands and groups there are, with their lines in lists
+and their examples, is in `commands.json`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 import click
 
@@ -140,7 +142,7 @@ def global_options() -> list[click.Option]:
 class Command(click.Command):
     """A click command with the global options and examples under its help."""
 
-    def __init__(self, *args: Any, examples: tuple[str, ...] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
         taken = {option for parameter in self.params for option in parameter.opts}
@@ -195,7 +197,7 @@ class Group(click.Group):
 
     command_class = Command
 
-    def __init__(self, *args: Any, examples: tuple[str, ...] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
         self.params += global_options()
@@ -216,35 +218,50 @@ class Group(click.Group):
 
 @dataclass(frozen=True, slots=True)
 class Lazy:
-    """Where a command lives and its line in the list, so that help imports none of them."""
+    """A command by name: where it lives, its help in lists, and its examples, so that help imports none."""
 
-    target: str  # module:attribute
-    summary: str
+    name: str
+    target: str  # module:attribute, or :the path of a group
+    help: str
+    examples: Sequence[str] = ()
 
-    def load(self) -> click.Command:
+    @property
+    def summary(self) -> str:
+        """Its line in a list."""
+        return self.help.partition("\n")[0]
+
+    def load(self) -> Command | Group:
         """Import the command's module and return the command."""
         module, _, attribute = self.target.partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
+        if not module:
+            lazy = lazy_commands(attribute)
+            return LazyGroup(self.name, lazy=lazy, help=self.help, examples=self.examples)
+        command: Command = copy(getattr(import_module(module), attribute))
+        command.name = self.name
+        command.examples = self.examples or command.examples
         return command
 
 
 def lazy_commands(group: str) -> dict[str, Lazy]:
-    """Return the commands of a group, `workbench` or the name of a command, as `commands.json` lists them.
+    """Return the commands of a group, `workbench` or the words of its path, as `commands.json` lists them.
 
-    It maps a command to its module below this package and its line in the list. A command's function has its
-    name, with `_` behind it where Python has a meaning for that, or is given: `undo:undo_rules`.
+    It maps a command to its module below this package, empty for a group, its line in the list (all of its
+    help for a group) and examples. A command's function has its name, with `_` behind it where Python has a
+    meaning for that, or is given: `undo:undo_rules`.
     """
     found = {}
-    for name, (place, summary) in _registry()[group].items():
-        own = f"{name}_" if name in ("import", "list") else name.replace("-", "_")
-        target = place if ":" in place else f"{place}:{own}"
-        found[name] = Lazy(f"{__package__}.{target}", summary)
+    for name, (place, text, *examples) in _registry()[group].items():
+        own = f"{name}_" if name in ("import", "list", "set") else name.replace("-", "_")
+        target = f"{__package__}.{place if ':' in place else f'{place}:{own}'}"
+        if not place:
+            target = f":{name if group == 'workbench' else f'{group} {name}'}"
+        found[name] = Lazy(name, target, text, *examples)
     return found
 
 
 @cache
-def _registry() -> dict[str, dict[str, tuple[str, str]]]:
-    registry: dict[str, dict[str, tuple[str, str]]] = json.loads(
+def _registry() -> dict[str, dict[str, list[Any]]]:
+    registry: dict[str, dict[str, list[Any]]] = json.loads(
         Path(__file__).with_name("commands.json").read_text(encoding="utf-8")
     )
     return registry
@@ -272,7 +289,7 @@ class LazyGroup(Group):
             formatter.write_dl([(name, entry.summary) for name, entry in self.lazy.items()])
 
 
-def format_examples(examples: tuple[str, ...], formatter: click.HelpFormatter) -> None:
+def format_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
     """Write examples one a line, unwrapped."""
     if examples:
         with formatter.section("Examples"):
@@ -280,9 +297,14 @@ def format_examples(examples: tuple[str, ...], formatter: click.HelpFormatter) -
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
 
-def command(*, examples: tuple[str, ...], **kwargs: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function a command with global options and examples; the decorator every command uses."""
-    return click.command(cls=Command, examples=examples, **kwargs)
+@overload
+def command(function: Callable[..., Any], /) -> click.Command: ...
+@overload
+def command(**kwargs: Any) -> Callable[[Callable[..., Any]], click.Command]: ...
+def command(function: Callable[..., Any] | None = None, /, **kwargs: Any) -> Any:
+    """Make a function a command with the global options; the decorator every command uses."""
+    decorate = click.command(cls=Command, **kwargs)
+    return decorate if function is None else decorate(function)
 
 
 def with_options(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:

@@ -17,14 +17,7 @@ from workbench.entry.cli.session import (
 from workbench.rules.files.undo import Walked
 
 
-@command(
-    name="undo",
-    examples=(
-        "workbench rules undo",
-        "workbench rules undo --list",
-        "workbench rules undo 01ka2b3c4d5e6f7g8h9j0k1m2n",
-    ),
-)
+@command
 @STEP
 @LISTED
 def undo_rules(step: str, listed: bool) -> None:
@@ -38,7 +31,7 @@ def undo_rules(step: str, listed: bool) -> None:
         _show_rules(work, None if listed else work.service.undo(step))
 
 
-@command(name="redo", examples=("workbench rules redo", "workbench rules redo --list"))
+@command
 @LISTED
 def redo_rules(listed: bool) -> None:
     """Redo the step that was undone last, also in the files that its undo was written into."""
@@ -46,7 +39,7 @@ def redo_rules(listed: bool) -> None:
         _show_rules(work, None if listed else work.service.redo())
 
 
-@command(name="undo", examples=("workbench memory undo", "workbench memory undo --list"))
+@command
 @STEP
 @LISTED
 def undo_learnings(step: str, listed: bool) -> None:
@@ -59,7 +52,7 @@ def undo_learnings(step: str, listed: bool) -> None:
         show_walk(work.here, work.service, LEARNING_CHANGES, walk)
 
 
-@command(name="redo", examples=("workbench memory redo", "workbench memory redo --list"))
+@command
 @LISTED
 def redo_learnings(listed: bool) -> None:
     """Redo the step that was undone last."""

@@ -12,7 +12,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.errors import UsageError
 
 
-@command(examples=("workbench grpc", "workbench grpc --port 50051"))
+@command
 @click.option(
     "--port", type=click.IntRange(0, 65535), metavar="N", help="Listen at a port; 0 takes a free one."
 )

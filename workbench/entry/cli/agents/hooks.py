@@ -12,13 +12,7 @@ from workbench.entry.hooks.run import main as answer_hook
 from workbench.errors import UsageError
 
 
-@command(
-    examples=(
-        "workbench hook UserPromptSubmit < payload.json",
-        "workbench hook beforeShellExecution --agent cursor < payload.json",
-        "WORKBENCH_HOOKS=0 claude",
-    )
-)
+@command
 @click.argument("event", required=False, default="")
 @click.option("--agent", type=click.Choice(AGENTS), default="claude", show_default=True, help="Who asks.")
 def hook(event: str, agent: str) -> None:

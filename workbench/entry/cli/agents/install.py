@@ -47,14 +47,7 @@ _CHOICE = with_options(
 )
 
 
-@command(
-    examples=(
-        "workbench install",
-        "workbench install --agent claude --in-project --yes",
-        "workbench install --what rules --in-project --agent codex",
-        "workbench install --status",
-    )
-)
+@command
 @_CHOICE
 @click.option("--status", is_flag=True, help="Show which agents are here and what is installed.")
 def install(
@@ -75,7 +68,7 @@ def install(
     return _change(here, places, agents, kinds, level, dry_run=dry_run, yes=yes, uninstall=False)
 
 
-@command(examples=("workbench uninstall", "workbench uninstall --agent codex --what hooks --yes"))
+@command
 @_CHOICE
 def uninstall(names: Sequence[str], what: str | None, level: str, dry_run: bool, yes: bool) -> int:
     """Take out of the settings of coding agents what `workbench install` added.

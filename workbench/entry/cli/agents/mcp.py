@@ -10,14 +10,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.errors import UsageError
 
 
-@command(
-    examples=(
-        "workbench install --what mcp",
-        "claude mcp add workbench -- workbench mcp",
-        "workbench mcp --project ~/code/shop",
-        "workbench mcp --http --port 8321",
-    )
-)
+@command
 @click.option("--http", is_flag=True, help="Serve over HTTP instead, as `workbench serve` does, at /mcp.")
 @click.option(
     "--port",

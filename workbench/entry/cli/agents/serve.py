@@ -13,14 +13,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.errors import UsageError
 
 
-@command(
-    examples=(
-        "workbench serve",
-        "workbench serve --port 8321",
-        "workbench serve --root ~/code --socket ~/.cache/workbench.sock",
-        "workbench serve --openapi > openapi.json",
-    )
-)
+@command
 @click.option(
     "--port", type=click.IntRange(0, 65535), metavar="N", help="Listen at a port; 0 takes a free one."
 )

@@ -31,13 +31,7 @@ _TITLE = click.option("--title", default="", metavar="TEXT", help="The task in a
 _DISCIPLINE = click.option("--discipline", default="", metavar="NAME", help="Such as frontend or devops.")
 
 
-@command(
-    examples=(
-        'claude -p "$(cat task.md)" --output-format stream-json --verbose | '
-        "workbench memory collect --feature auth --task 42",
-        "… | workbench memory collect --feature auth | jq -r .type",
-    )
-)
+@command
 @_FEATURE
 @_TASK
 @_TITLE
@@ -121,13 +115,7 @@ def _show_nothing(here: Invocation, done: Collected) -> None:
         here.out.say("nothing came, nothing is recorded")
 
 
-@command(
-    examples=(
-        "workbench memory ingest run.jsonl --feature auth --task 42",
-        "workbench memory ingest ~/.claude/projects/-home-me-shop",
-        "workbench memory ingest rollout.jsonl --json",
-    )
-)
+@command
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_FEATURE
 @_TASK

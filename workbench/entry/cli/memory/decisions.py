@@ -26,13 +26,7 @@ from workbench.text.counts import counted
 _KINDS = [one.value for one in LearningKind]
 
 
-@command(
-    examples=(
-        'workbench memory add "`pnpm test` needs `pnpm build`" --feature auth --reason "CI broke on it"',
-        'workbench memory add "The staging API has no /v2" --feature auth --reason "404 seen" --by-agent',
-        'workbench memory add "ripgrep beats grep here" --personal --reason "10 GB of logs"',
-    )
-)
+@command
 @click.argument("text")
 @click.option("--feature", default="general", show_default=True, metavar="NAME", help="What it is about.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why it is worth knowing.")
@@ -74,7 +68,7 @@ def add(
         work.here.out.warn(f"it contradicts {other}: `workbench memory conflicts` shows both sides")
 
 
-@command(examples=("workbench memory accept 1f0c2a9b", "workbench memory accept 1f0c2a9b 2e4d6c8a"))
+@command
 @IDENTIFIERS
 @WHY
 @click.option("--model", is_flag=True, help="A stronger model reviewed them, not a person.")
@@ -83,7 +77,7 @@ def accept(identifiers: Sequence[str], reason: str, model: bool) -> None:
     _step(lambda work: work.service.accept(identifiers, reason=reason, model=model))
 
 
-@command(examples=('workbench memory reject 1f0c2a9b --reason "it was a typo"',))
+@command
 @IDENTIFIERS
 @WHY
 def reject(identifiers: Sequence[str], reason: str) -> None:
@@ -91,7 +85,7 @@ def reject(identifiers: Sequence[str], reason: str) -> None:
     _step(lambda work: work.service.reject(identifiers, reason=reason))
 
 
-@command(examples=('workbench memory retire 1f0c2a9b --reason "the API is gone"',))
+@command
 @IDENTIFIERS
 @WHY
 def retire(identifiers: Sequence[str], reason: str) -> None:
@@ -99,7 +93,7 @@ def retire(identifiers: Sequence[str], reason: str) -> None:
     _step(lambda work: work.service.retire(identifiers, reason=reason))
 
 
-@command(examples=("workbench memory restore 1f0c2a9b",))
+@command
 @IDENTIFIERS
 @WHY
 def restore(identifiers: Sequence[str], reason: str) -> None:
@@ -107,13 +101,7 @@ def restore(identifiers: Sequence[str], reason: str) -> None:
     _step(lambda work: work.service.restore(identifiers, reason=reason))
 
 
-@command(
-    examples=(
-        'workbench memory edit 1f0c2a9b --text "`uv run pytest` works, plain `pytest` does not"',
-        "workbench memory edit 1f0c2a9b --task 42",
-        "workbench memory edit 1f0c2a9b --whole-feature --scope 'src/auth/**'",
-    )
-)
+@command
 @click.argument("identifier", metavar="ID")
 @click.option("--text", help="What it says; new words count as a review.")
 @click.option("--why", "reason_text", help="Why it exists.")
@@ -150,14 +138,7 @@ def edit(
     _step(lambda work: [work.service.edit(identifier, reason=reason, **changes)])
 
 
-@command(
-    examples=(
-        "workbench memory resolve conflict-1f0c2a9b --action keep-left",
-        "workbench memory resolve conflict-1f0c2a9b 2e4d6c8a --suggested",
-        'workbench memory resolve conflict-1f0c2a9b --action merge --text "Use `uv run pytest`."',
-        "workbench memory resolve conflict-1f0c2a9b --action narrow-scope --keep left --scope task:42",
-    )
-)
+@command
 @click.argument("conflicts", metavar="ID...", nargs=-1, required=True)
 @settling_options("The wording of a merge (default: the left one's).", "task:ID or a glob of files.")
 def resolve(
@@ -186,12 +167,7 @@ def resolve(
         settle_conflicts(work.here, work.service, decisions)
 
 
-@command(
-    examples=(
-        "workbench memory promote 1f0c2a9b",
-        'workbench memory promote 1f0c2a9b --text "Run tests with `uv run pytest`." --absolute',
-    )
-)
+@command
 @click.argument("identifier", metavar="ID")
 @click.option("--text", help="The rule's words (default: the learning's).")
 @click.option("--absolute", is_flag=True, help="The rule may never be left out.")
@@ -214,7 +190,7 @@ def promote(identifier: str, text: str | None, absolute: bool, scopes: Sequence[
     out.say(f"it is a rule now and supersedes {done.learning.id[:SHORT]}")
 
 
-@command(examples=("workbench memory prune --dry-run", "workbench memory prune --days 120"))
+@command
 @click.option("--days", type=click.FloatRange(min=0), help="Days since it was last seen (60).")
 @click.option("--dry-run", is_flag=True, help="List what would go, and change nothing.")
 def prune(days: float | None, dry_run: bool) -> None:

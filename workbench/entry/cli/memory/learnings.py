@@ -52,16 +52,7 @@ _COLORS = {
 }
 
 
-@command(
-    name="list",
-    examples=(
-        "workbench memory list",
-        "workbench memory list --feature auth --unreviewed",
-        "workbench memory list 'port !staging hits:>=2' --sort confidence",
-        "workbench memory list --all --state rejected",
-        'workbench memory list --json | jq -r ".learnings[].text"',
-    ),
-)
+@command
 @list_options(LEARNINGS)
 @click.option("--feature", metavar="NAME", help="Only those of a feature.")
 @click.option("--task", metavar="ID", help="Only those of a task.")
@@ -157,7 +148,7 @@ def _list_all(
     out.say(f"{counted(len(found), 'learning')}{more}" if found else "nothing was learned yet")
 
 
-@command(examples=("workbench memory show learning-1f0c2a9b", "workbench memory show 1f0c2a9b --json"))
+@command
 @click.argument("identifier", metavar="ID")
 def show(identifier: str) -> None:
     """Show a learning with where it comes from, why it exists, and what spoke for and against it."""
@@ -197,7 +188,7 @@ def _facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-@command(examples=("workbench memory history", "workbench memory history 1f0c2a9b --json"))
+@command
 @click.argument("identifier", metavar="[ID]", required=False)
 @limit_option(SHOWN_STEPS)
 def history(identifier: str | None, limit: int) -> None:
@@ -244,13 +235,7 @@ def _change_lines(out: Output, change: RecordChange[FeatureLearning]) -> list[st
 LEARNING_CHANGES = ChangeView(lambda ledger, changes: changes, _change_row, _change_lines, _change)
 
 
-@command(
-    examples=(
-        "workbench memory queue",
-        "workbench memory queue --why conflict",
-        'workbench memory queue --json | jq -r ".items[].sentence"',
-    )
-)
+@command
 @click.option("--why", type=click.Choice([why.value for why in Why]), help="Only those that wait for this.")
 @limit_option()
 def queue(why: str | None, limit: int) -> None:
@@ -283,7 +268,7 @@ def _show_item(out: Output, item: ReviewItem, now: float) -> None:
         out.data(f"    {item.other.id[:SHORT]}: {shorten(item.other.text, WIDTH)}")
 
 
-@command(examples=("workbench memory conflicts", "workbench memory conflicts --json"))
+@command
 @limit_option()
 def conflicts(limit: int) -> None:
     """List pairs of learnings that contradict or repeat each other, with evidence and a suggested resolution.
@@ -317,7 +302,7 @@ def _show_conflict(out: Output, one: ConflictFound) -> None:
         out.data(f"    {item.test}: {visible_line(item.detail)}")
 
 
-@command(examples=("workbench memory audit", 'workbench memory audit --json | jq ".counts"'))
+@command
 @limit_option(10, "Maximum number shown of each kind.")
 def audit(limit: int) -> None:
     """List what looks like junk, by kind, and what `prune` would take out. Changes nothing."""
@@ -347,12 +332,7 @@ def audit(limit: int) -> None:
     )
 
 
-@command(
-    examples=(
-        "workbench memory prompt --feature auth --task 42 --budget 800",
-        "workbench memory prompt --feature auth --json | jq .left_out",
-    )
-)
+@command
 @click.option("--feature", metavar="NAME", required=True, help="The feature that is worked on.")
 @click.option("--task", metavar="ID", help="The task; what was learned about other tasks is left out.")
 @click.option(
@@ -392,13 +372,7 @@ def _note(work: LearningSession, given: tuple[FeatureLearning, ...], session: st
     note_injected(work.store, {one.id: one.text for one in given}, surface="memory-prompt", session=session)
 
 
-@command(
-    examples=(
-        "workbench memory corrections",
-        "workbench memory corrections --status suggested",
-        'workbench memory corrections --json | jq -r ".corrections[] | [.status, .text] | @tsv"',
-    )
-)
+@command
 @click.option(
     "--status", type=click.Choice([one.value for one in CorrectionStatus]), help="Only with this status."
 )

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 _SUMMARY = 160  # characters shown of a summary
 
 
-@command(
-    examples=("workbench memory status", "workbench memory status --clean", "workbench memory status --json")
-)
+@command
 @click.option("--clean", is_flag=True, help="Remove search indexes of features that no longer exist.")
 def status(clean: bool) -> None:
     """Show what is remembered of each feature, and what of it cannot be read.
@@ -109,12 +107,7 @@ def _feature(place: OpenedProject, stream: str, ledger: LearningLedger) -> dict[
     }
 
 
-@command(
-    examples=(
-        'workbench memory search "token is not refreshed on 401"',
-        'workbench memory search "flaky upload test" --feature uploads --json',
-    )
-)
+@command
 @click.argument("text")
 @click.option("--feature", "features", multiple=True, metavar="NAME", help="Only this one. Repeatable.")
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="At most N (memory.search_limit).")

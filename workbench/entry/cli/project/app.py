@@ -16,13 +16,7 @@ from workbench.errors import UsageError
 _SWITCH = 0.001  # seconds: a key waits no longer than that for a thread that computes
 
 
-@command(
-    examples=(
-        "workbench",
-        "workbench app rules",
-        "workbench app --project ~/src/shop conflicts",
-    )
-)
+@command
 @click.argument("section", required=False)
 def app(section: str | None) -> int:
     """Open the terminal app (also `workbench` alone in a terminal).
@@ -61,13 +55,7 @@ def open_app(section: str) -> NoReturn:
     os._exit(code)
 
 
-@command(
-    examples=(
-        "workbench --serve-web",
-        "workbench --serve-web --port 0 --json",
-        "workbench serve-web --project ~/src/shop --port 8123",
-    )
-)
+@command
 @click.option(
     "--port",
     metavar="N",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.inputs import LineCount, format_option, open_input, write_json_line
 from workbench.text.counts import counted
 
@@ -26,27 +26,7 @@ _MEANING = click.option(
 )
 
 
-@click.group(
-    cls=Group,
-    examples=(
-        "workbench dedup check --pairs pairs.jsonl --format jsonl",
-        "workbench dedup scan learnings.txt",
-    ),
-)
-def dedup() -> None:
-    """Find texts that repeat or contradict each other, pair by pair or in a whole list.
-
-    "Not allowed" is no repetition of "allowed", and "do not forget to test" is one of "test".
-    """
-
-
-@command(
-    examples=(
-        """echo '{"a": "Use tabs.", "b": "Never use tabs."}' | workbench dedup check --pairs -""",
-        "workbench dedup check --pairs - --format jsonl < pairs.jsonl",
-        "workbench dedup check --pairs pairs.jsonl --format jsonl --meaning",
-    )
-)
+@command
 @click.option(
     "--pairs", required=True, metavar="FILE", help="JSON lines with texts `a` and `b`; - for stdin."
 )
@@ -71,12 +51,7 @@ def check(pairs: str, form: str, meaning: bool) -> int:
     return count.exit_code()
 
 
-@command(
-    examples=(
-        "workbench dedup scan learnings.txt",
-        "workbench dedup scan learnings.jsonl --format jsonl --json",
-    )
-)
+@command
 @click.argument("file", metavar="FILE")
 @format_option("One text per line, or JSON lines: a text or an object with `text`.")
 @_MEANING
@@ -186,7 +161,3 @@ def _write_text(here: Invocation, line: PairLine, judgement: TextJudgement | Non
         f"{out.style(f'{verdict:<9}', _PAINTS[verdict])}  {judgement.score:.2f}  "
         f"{out.style('; '.join(_line(f'{item.test}: {item.detail}') for item in judgement.evidence), '0')}"
     )
-
-
-dedup.add_command(check)
-dedup.add_command(scan)

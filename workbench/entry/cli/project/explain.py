@@ -30,14 +30,7 @@ _NAMED = 6  # files and symbols of a kind
 _INDENT = 4
 
 
-@command(
-    examples=(
-        'workbench explain "jwt is not refreshed on 401 (#7)" src/login.py',
-        'workbench explain "jwt is not refreshed on 401 (#7)" src/login.py --budget 2000 --json',
-        "workbench explain src/login.py",
-        "workbench explain src/login.py --limit 100 --json",
-    )
-)
+@command
 @click.argument("words", nargs=-1, metavar="[TASK] FILE")
 @click.option("--task", default="", metavar="TEXT", help="The task, where it is not the first argument.")
 @click.option(

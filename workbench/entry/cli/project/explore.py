@@ -25,13 +25,7 @@ _SHOWN_CHANGES = 20
 _SIGNS = {"added": "+", "modified": "~", "removed": "-"}
 
 
-@command(
-    examples=(
-        "workbench explore",
-        "workbench explore --query-type bugfix --detail normal",
-        "workbench explore --json",
-    )
-)
+@command
 @click.option(
     "--query-type",
     type=click.Choice(QUERY_TYPES),
@@ -67,9 +61,7 @@ def explore(query_type: str, detail: str) -> None:
         work.here.out.say(note)
 
 
-@command(
-    examples=("workbench delta", "workbench delta --since main", "workbench delta --since HEAD~5 --json")
-)
+@command
 @click.option("--since", metavar="REV", help="A commit, branch or tag (default: ten commits ago).")
 def delta(since: str | None) -> None:
     """Show what changed since a revision: uncommitted work first, then files by their last commit."""
@@ -114,7 +106,7 @@ def delta_lines(found: Delta) -> list[str]:
     return lines
 
 
-@command(examples=("workbench watch", "workbench watch --json"))
+@command
 def watch() -> None:
     """Keep the index up to date while files change, and report changes; Ctrl-C ends it.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TEXT_COLUMN = 19
 
 
-@command(examples=("workbench status", "workbench status --json"))
+@command
 def status() -> None:
     """Show what is known of the project, and change nothing.
 
@@ -82,7 +82,7 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
     return lines
 
 
-@command(examples=("workbench doctor", "workbench doctor --json", "workbench doctor --repair"))
+@command
 @click.option("--repair", is_flag=True, help="Bring back what journals lost; nothing is deleted.")
 @click.option("--accept", is_flag=True, help="You changed a journal yourself: let it be as it is.")
 def doctor(repair: bool, accept: bool) -> int:

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import click
 
-from workbench.entry.cli.frame import Group, command, current
+from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.session import Session, session
-from workbench.entry.cli.sessions.transfer import import_sessions
 from workbench.entry.project import OpenedProject, give_consent
 from workbench.entry.services.index import (
     follow_index,
@@ -29,7 +28,7 @@ from workbench.text.sanitize import visible_line
 _SHOWN = 10
 
 
-@command(examples=("workbench index", "workbench index --full"))
+@command
 @click.option("--full", is_flag=True, help="Read every file again, whether it changed or not.")
 def index(full: bool) -> None:
     """Index the project: its files, its history and its rules.
@@ -50,7 +49,7 @@ def index(full: bool) -> None:
     _report(work, synced, time.perf_counter() - started)
 
 
-@command(examples=("workbench refresh", "workbench refresh --json"))
+@command
 def refresh() -> None:
     """Update the index with the files that changed, and list them."""
     with session("refresh") as work:
@@ -92,12 +91,7 @@ def _report(work: Session, synced: Synced, seconds: float) -> None:
         out.say(note)
 
 
-@click.group(name="import", cls=Group, examples=("workbench import git --all", "workbench import sessions"))
-def import_() -> None:
-    """Import what happened before: the history of the repository, sessions of coding agents."""
-
-
-@command(name="git", examples=("workbench import git --limit 5000", "workbench import git --all --json"))
+@command
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N commits.")
 @click.option("--all", "everything", is_flag=True, help="The whole history, however long.")
 def import_git(limit: int | None, everything: bool) -> None:
@@ -138,11 +132,7 @@ def import_git(limit: int | None, everything: bool) -> None:
         out.say(note)
 
 
-import_.add_command(import_git)
-import_.add_command(import_sessions)
-
-
-@command(examples=("workbench rebuild", "workbench rebuild --json"))
+@command
 def rebuild() -> None:
     """Rebuild tables and indexes from the journals and the files.
 

@@ -9,10 +9,8 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from workbench.entry.cli.frame import Group, Invocation, command, current
-from workbench.entry.cli.project.own_models import COMMANDS, model_line
+from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.project.own_models import model_line
 from workbench.entry.cli.session import Session, session
 from workbench.entry.os.background import give_way, in_background
 from workbench.entry.project import (
@@ -32,12 +30,7 @@ if TYPE_CHECKING:
     from workbench.entry.project import ModelState, VectorStore
 
 
-@click.group(cls=Group, examples=("workbench model list", "workbench model train", "workbench model prepare"))
-def model() -> None:
-    """Show models for ranking and embedding, make them ready, and train one on this project."""
-
-
-@command(name="list", examples=("workbench model list", "workbench model list --json"))
+@command
 def list_() -> None:
     """List the ranking models that come with the program and those of this project, and embedding models."""
     here = current()
@@ -116,7 +109,7 @@ def ranking_models() -> list[dict[str, Any]]:
     return found
 
 
-@command(examples=("workbench model prepare",))
+@command
 def prepare() -> None:
     """Make the embedding model ready, then embed the project's past tasks, rules and learnings.
 
@@ -189,7 +182,3 @@ def _renew_stash(work: Session, vectors: VectorStore) -> int:
     except (ModelError, StoreError) as error:
         work.here.out.say(f"the stash is not embedded: {error.message}")
         return 0
-
-
-for _command in (list_, prepare, *COMMANDS):
-    model.add_command(_command)

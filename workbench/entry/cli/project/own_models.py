@@ -71,7 +71,7 @@ def status_lines(found: ModelStatus) -> list[str]:
     return [*map(visible_line, lines), *map(model_line, found.models)]
 
 
-@command(examples=("workbench model status", "workbench model status --json"))
+@command
 def status() -> None:
     """Show what plans rank with, how a canary does, and the models of this project.
 
@@ -90,7 +90,7 @@ def status() -> None:
         here.out.say("no model was trained on this project: `workbench model train`")
 
 
-@command(examples=("workbench model show own-linear-1a2b3c4d5e6f",))
+@command
 @click.argument("model_id", metavar="ID")
 def show(model_id: str) -> None:
     """Show how a model of this project was trained and what it weighs otherwise than the packaged one."""
@@ -125,9 +125,7 @@ def provenance_lines(entry: ModelEntry) -> list[str]:
     return [visible_line(line) for line in lines]
 
 
-@command(
-    examples=("workbench model activate own-linear-1a2b3c4d5e6f", "workbench model activate 1a2b --canary 20")
-)
+@command
 @click.argument("model_id", metavar="ID")
 @click.option(
     "--canary",
@@ -154,7 +152,7 @@ def activate(model_id: str, canary: int | None) -> None:
     here.out.data(f"{name} is active" if canary is None else f"{name} is tried on {canary} % of plans")
 
 
-@command(examples=("workbench model rollback",))
+@command
 @_KIND
 def rollback(kind: str) -> None:
     """Stop a canary, or go back to the model that was active before, at last to the packaged one."""
@@ -169,7 +167,7 @@ def rollback(kind: str) -> None:
     here.out.data(visible_line(f"{left} is no longer used; plans rank with {now or packaged}"))
 
 
-@command(examples=("workbench model export own-linear-1a2b3c4d5e6f > model.json",))
+@command
 @click.argument("model_id", metavar="ID")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
 def export(model_id: str, output: Path | None) -> None:
@@ -187,7 +185,7 @@ def export(model_id: str, output: Path | None) -> None:
     here.out.say(f"written to {output}")
 
 
-@command(name="import", examples=("workbench model import model.json",))
+@command
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 def import_(path: Path) -> None:
     """Register a model that was exported; it is checked, and not used before it is activated."""
@@ -202,14 +200,7 @@ def import_(path: Path) -> None:
     here.out.say(f"use it: `workbench model activate {name}`")
 
 
-@command(
-    examples=(
-        "workbench model train",
-        "workbench model train --since 180d --min-samples 200 --no-activate",
-        "workbench model train --kind adapter",
-        "workbench model train --async",
-    )
-)
+@command
 @click.option("--since", default="", metavar="WHEN", help="Only tasks since then: 30d, 12w, 2026-01-31.")
 @click.option(
     "--min-samples",
@@ -270,7 +261,7 @@ def training_lines(found: TrainingReport) -> list[str]:
     return [visible_line(line) for line in (*lines, *([found.model_id] if found.model_id else []))]
 
 
-@command(examples=("workbench model register qwen3:4b", "workbench model register qwen3:4b --candidates 20"))
+@command
 @click.argument("name", metavar="MODEL")
 @click.option(
     "--candidates", type=click.IntRange(1, 30), metavar="N", help="How many files it rates (rerank.top)."
@@ -293,6 +284,3 @@ def register(name: str, candidates: int | None, weight: float | None) -> None:
         return
     here.out.data(f"{found} is registered")
     here.out.say(f"use it: `workbench model activate {found}`")
-
-
-COMMANDS = (train, show, status, activate, rollback, export, import_, register)

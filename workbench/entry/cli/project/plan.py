@@ -51,17 +51,7 @@ _STRICT = click.option(
 )
 
 
-@command(
-    examples=(
-        'workbench plan "jwt token is not refreshed on 401" --budget 3000',
-        'workbench plan "jwt token is not refreshed on 401" --copy',
-        "git log -1 --format=%B | workbench plan - --format xml > context.xml",
-        'workbench plan "add a retry" --pin src/http.py --exclude CHANGELOG.md',
-        'workbench plan "add a retry" --session retry-7',
-        'workbench plan ~/code/shop --task "add a retry" --token-budget 3000 --ml-mode off',
-        'workbench plan "add a retry" --json | jq -r ".context.files[]"',
-    )
-)
+@command
 @_TASK
 @click.option(
     "--budget", "--token-budget", type=click.IntRange(min=1), metavar="N", help="Maximum tokens in the pack."
@@ -215,12 +205,7 @@ def plan(
         here.out.say(copy_text(context, work.opened.config.clipboard, work.opened.location.root))
 
 
-@command(
-    examples=(
-        'workbench rank "jwt token is not refreshed on 401" --top 5',
-        'workbench rank "jwt token is not refreshed on 401" --json | jq -r ".files[].path"',
-    )
-)
+@command
 @_TASK
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many files.")
 @_STRICT

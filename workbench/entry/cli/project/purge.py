@@ -24,15 +24,7 @@ if TYPE_CHECKING:
 _MAX_TEXT = 1 << 20  # bytes
 
 
-@command(
-    examples=(
-        "workbench purge --session 18acf4bf",
-        "workbench purge --due",
-        "workbench purge --before 90d --yes",
-        'printf %s "$LEAKED" | workbench purge --secret -',
-        "workbench purge --project --dry-run",
-    )
-)
+@command
 @click.option("--session", metavar="ID", help="A session and what was stashed and learned of it.")
 @click.option("--before", metavar="TIME", help="Sessions and events that ended before: 90d, 2026-01-31.")
 @click.option("--due", is_flag=True, help="What is older than store.keep_days keeps.")

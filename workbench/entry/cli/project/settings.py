@@ -8,7 +8,7 @@ import click
 
 from workbench import config as configuration
 from workbench.config_file import set_key, to_toml, unset_key
-from workbench.entry.cli.frame import Group, command, current
+from workbench.entry.cli.frame import command, current
 from workbench.entry.project import replace_file
 from workbench.errors import ConfigError
 from workbench.text.sanitize import without_passwords
@@ -18,19 +18,7 @@ _IN_PROJECT = click.option(
 )
 
 
-@click.group(
-    cls=Group,
-    examples=("workbench config show", "workbench config set plan.budget 6000"),
-)
-def config() -> None:
-    """Show and change settings.
-
-    Layers, weakest first: defaults, the user's file, the project's .workbench/config.toml, environment
-    variables such as WORKBENCH_PLAN_BUDGET, flags.
-    """
-
-
-@command(examples=("workbench config show", "workbench config show --json", "workbench config show plan"))
+@command
 @click.argument("prefix", default="")
 def show(prefix: str) -> None:
     """Print every setting with its value and where it came from.
@@ -69,7 +57,7 @@ def show(prefix: str) -> None:
         here.out.painted(f"{key:<{width}}  {text:<{column}}  {here.out.style(source, '2')}")
 
 
-@command(examples=("workbench config get plan.budget", "workbench config get privacy.exclude --json"))
+@command
 @click.argument("key")
 def get(key: str) -> None:
     """Print the value of one setting."""
@@ -83,13 +71,7 @@ def get(key: str) -> None:
         here.out.data(value if isinstance(value, str) else to_toml(value))
 
 
-@command(
-    name="set",
-    examples=(
-        "workbench config set plan.budget 6000",
-        "workbench config set index.exclude 'vendor/,*.min.js' --in-project",
-    ),
-)
+@command
 @click.argument("key")
 @click.argument("value")
 @_IN_PROJECT
@@ -108,7 +90,7 @@ def set_(key: str, value: str, in_project: bool) -> None:
     here.out.say(f"{key} = {without_passwords(to_toml(checked))} in {path}")
 
 
-@command(examples=("workbench config unset plan.budget",))
+@command
 @click.argument("key")
 @_IN_PROJECT
 def unset(key: str, in_project: bool) -> None:
@@ -127,15 +109,11 @@ def unset(key: str, in_project: bool) -> None:
     here.out.say(f"{key} is no longer set in {path}")
 
 
-@command(examples=("workbench config path", "workbench config path --in-project"))
+@command
 @_IN_PROJECT
 def path(in_project: bool) -> None:
     """Print the path of the user's file, or the project's; it need not exist yet."""
     current().out.data(str(_file(in_project)))
-
-
-for _command in (show, get, set_, unset, path):
-    config.add_command(_command)
 
 
 def _file(in_project: bool) -> Path:

@@ -28,17 +28,7 @@ _LEAST = 6  # cells of a column that has to give way
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL")
 
 
-@command(
-    examples=(
-        'workbench sql "select outcome, count(*) from episodes group by outcome"',
-        'workbench sql "select file_path, weight from task_file_affinity order by weight desc limit 10"',
-        'workbench sql "from metrics" --format csv > metrics.csv',
-        'workbench sql "from episodes" --format parquet --output episodes.parquet',
-        "workbench sql - < question.sql",
-        "workbench sql --tables",
-        "workbench sql --schema episodes",
-    )
-)
+@command
 @click.argument("statement", default="")
 @click.option(
     "--format",

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from copy import copy
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
 from workbench.entry.cli.arguments import parse_span
-from workbench.entry.cli.frame import Command, Invocation, command, current
+from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.os.terminal import fold
 from workbench.entry.project import open_workspace
 from workbench.errors import UsageError
@@ -27,16 +26,7 @@ _RULES = 10
 _RULE_CHARS = 46
 
 
-@command(
-    examples=(
-        "workbench stats",
-        "workbench stats --since 24h",
-        "workbench stats --usage --since 30d",
-        "workbench stats --storage",
-        "workbench stats --usage --json | jq .sessions[0].missed",
-        "workbench stats --json",
-    )
-)
+@command
 @click.option("--since", default="7d", show_default=True, metavar="SPAN", help="How far back: 30m, 24h, 7d.")
 @click.option("--storage", is_flag=True, help="Room on the disk by kind instead, and how it grows.")
 @click.option("--usage", is_flag=True, help="What sessions were given instead, and what became of it.")
@@ -209,11 +199,6 @@ def _variant_lines(found: UsageResponse) -> list[str]:
             f"[{one.low:+.3g}, {one.high:+.3g}], p {one.p:.2g} ({unit})"
         )
     return lines
-
-
-gain = copy(stats)  # what [img §9] calls it
-gain.name = "gain"
-cast(Command, gain).examples = ("workbench gain", "workbench gain --since 30d --json")
 
 
 def stats_lines(found: Sequence[OperationStats]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.entry.cli.frame import Group, command, current
+from workbench.entry.cli.frame import command, current
 from workbench.entry.project import open_workspace
 from workbench.errors import UsageError
 from workbench.text.counts import counted
@@ -30,19 +30,7 @@ _WHERE = click.option(
 )
 
 
-@click.group(
-    cls=Group,
-    examples=(
-        "workbench vectors status",
-        "workbench vectors sync",
-        'workbench vectors search "pin the actions"',
-    ),
-)
-def vectors() -> None:
-    """Show where vectors are searched, and bring the server that keeps them up to date."""
-
-
-@command(examples=("workbench vectors status", "workbench vectors status --json"))
+@command
 def status() -> None:
     """Show where vectors are searched and what the server has of this project.
 
@@ -74,9 +62,7 @@ def status() -> None:
         )
 
 
-@command(
-    examples=("workbench vectors sync", "workbench vectors sync --clean", "workbench vectors sync --json")
-)
+@command
 @click.option("--clean", is_flag=True, help="Remove collections of features and models that are gone.")
 def sync(clean: bool) -> None:
     """Send the server the vectors it lacks, and remove what is gone here.
@@ -103,13 +89,7 @@ def sync(clean: bool) -> None:
         out.say("there is nothing to send yet")
 
 
-@command(
-    examples=(
-        'workbench vectors search "pin the actions" --mode sparse',
-        'workbench vectors search "flaky login" --kind iterations --feature auth',
-        "workbench vectors search tests --where category=behavior --threshold 0.6 --json",
-    )
-)
+@command
 @click.argument("text")
 @_KIND
 @_FEATURE
@@ -140,13 +120,7 @@ def search(
     _show(found)
 
 
-@command(
-    name="list",
-    examples=(
-        "workbench vectors list --where authority=absolute",
-        "workbench vectors list --cursor ID --json",
-    ),
-)
+@command
 @_KIND
 @_FEATURE
 @_WHERE
@@ -195,7 +169,3 @@ def _show(found: VectorSearchReport) -> None:
         here.out.say("nothing was found")
     if found.next_cursor:
         here.out.say(f"more: --cursor {visible_line(found.next_cursor)}")
-
-
-for _command in (status, sync, search, list_):
-    vectors.add_command(_command)

@@ -38,17 +38,7 @@ NO_MODEL = "there is no embedding model: `workbench model list` says what can be
 _TASKS = 150
 
 
-@command(
-    examples=(
-        "workbench --replay",
-        "workbench --replay --tasks 500 --systems baseline,bm25,hybrid --no-packs",
-        "workbench replay ../other-repository --without affinity,recency --json",
-        "workbench --replay --gate --report replay.html --rows rows.parquet",
-        "workbench --replay ~/.claude/projects/-home-me-shop",
-        "workbench --replay --source stash ~/.claude/projects/-home-me-shop",
-        "workbench --replay sample_data/rules_benchmark",
-    )
-)
+@command
 @click.argument("path", required=False, type=click.Path())
 @click.option(
     "--source",

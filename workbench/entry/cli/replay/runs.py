@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from workbench.entry.cli import exits
-from workbench.entry.cli.frame import Group, command, current
+from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.replay.report import deliver, reference_gap, run_options, run_outputs
 from workbench.entry.services.runs import KeptRun, list_kept_runs, load_run, runs_root
 from workbench.errors import UsageError
@@ -17,23 +17,7 @@ from workbench.text.sanitize import visible_line
 _NAME = 24  # characters of a project's name
 
 
-@click.group(
-    cls=Group,
-    examples=(
-        "workbench runs list",
-        "workbench runs show last --report replay.html",
-        "workbench runs compare last~1 last",
-    ),
-)
-def runs() -> None:
-    """Show saved replays, and compare them.
-
-    The newest 50 are saved. RUN is an id or its beginning, `last`, `last~1` for the one before, or a file
-    that --json made.
-    """
-
-
-@command(name="list", examples=("workbench runs list", "workbench runs list --json | jq -r '.runs[].id'"))
+@command
 def list_() -> None:
     """List the saved replays, newest first."""
     here = current()
@@ -52,13 +36,7 @@ def list_() -> None:
             here.out.warn(f"{one.id}: {one.fault}")
 
 
-@command(
-    examples=(
-        "workbench runs show last",
-        "workbench runs show 3f0c --json > run.json",
-        "workbench runs show last --gate --report replay.html --rows rows.parquet",
-    )
-)
+@command
 @click.argument("run", default="last")
 @run_options
 def show(run: str, gate: bool, report: str | None, rows: str | None) -> int:
@@ -72,13 +50,7 @@ def show(run: str, gate: bool, report: str | None, rows: str | None) -> int:
     return deliver(here, found, config, asked, project=here.project, regression=gap)
 
 
-@command(
-    examples=(
-        "workbench runs compare",
-        "workbench runs compare 3f0c 91ab --system hybrid --measure recall_at_10",
-        "workbench runs compare main.json last --gate",
-    )
-)
+@command
 @click.argument("before", default="last~1")
 @click.argument("after", default="last")
 @click.option("--system", metavar="NAME", help="Whose sessions and tasks are listed (default: hybrid).")
@@ -117,12 +89,7 @@ def compare(before: str, after: str, system: str | None, measure: str, gate: boo
     return exits.OK
 
 
-@command(
-    examples=(
-        "workbench runs explain last 3f0c91ab",
-        "workbench runs explain last 3f0c91ab --system hybrid --json | jq '.files[0].contributions'",
-    )
-)
+@command
 @click.argument("run")
 @click.argument("task")
 @click.option("--system", metavar="NAME", help="Whose ranking is explained (default: hybrid).")
@@ -204,9 +171,3 @@ def _document(one: KeptRun) -> dict[str, object]:
             for name, (precision, ndcg) in said.scores.items()
         ],
     }
-
-
-runs.add_command(list_)
-runs.add_command(show)
-runs.add_command(compare)
-runs.add_command(explain)

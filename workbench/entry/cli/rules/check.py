@@ -30,13 +30,7 @@ _CODES = {Decision.ALLOW: exits.OK, Decision.ASK: exits.ASK, Decision.DENY: exit
 _COLORS = {Decision.ALLOW: "32", Decision.ASK: "33", Decision.DENY: "31"}
 
 
-@command(
-    examples=(
-        """workbench rules check --tool Bash --input '{"command": "git push --force"}'""",
-        """jq -c .tool_input call.json | workbench rules check --tool Edit --input -""",
-        "workbench rules check --suggest",
-    )
-)
+@command
 @click.option("--tool", metavar="NAME", help="The tool's name, such as Bash or mcp__github__push_files.")
 @click.option("--input", "given", metavar="JSON", help="The call's input: JSON, `-` for stdin, or @FILE.")
 @click.option("--cwd", metavar="DIR", help="Where the call runs (default: here).")

@@ -16,7 +16,7 @@ from workbench.entry.cli.curation import (
     settle_conflicts,
     settling_options,
 )
-from workbench.entry.cli.frame import Group, command
+from workbench.entry.cli.frame import command
 from workbench.entry.cli.listing import limit_option, list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
@@ -32,28 +32,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 
-@click.group(
-    cls=Group,
-    examples=(
-        "workbench rules conflicts list --kind contradictory",
-        "workbench rules conflicts show conflict-1f0c2a9b",
-        "workbench rules conflicts resolve conflict-1f0c2a9b --action keep-left",
-    ),
-)
-def conflicts() -> None:
-    """Find rules that say the same twice or contradict each other, and settle them."""
-
-
-@command(
-    name="list",
-    examples=(
-        "workbench rules conflicts list",
-        "workbench rules conflicts list --kind contradictory --limit 10",
-        "workbench rules conflicts list 'deploy file:CLAUDE.md' --sort newest",
-        "workbench rules conflicts list --settled",
-        'workbench rules conflicts list --json | jq -r ".conflicts[].why"',
-    ),
-)
+@command
 @list_options(CONFLICTS)
 @click.option("--kind", type=click.Choice([kind.value for kind in ConflictKind]), help="Only this kind.")
 @click.option("--file", metavar="PATH", help="Only conflicts with a rule of this file.")
@@ -130,9 +109,7 @@ def list_(
         out.say(note)
 
 
-@command(
-    examples=("workbench rules conflicts show 1f0c2a9b", "workbench rules conflicts show 1f0c2a9b --json")
-)
+@command
 @click.argument("identifier", metavar="ID")
 @click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
 def show(identifier: str, meaning: bool) -> None:
@@ -164,15 +141,7 @@ def show(identifier: str, meaning: bool) -> None:
     out.say(f"workbench rules conflicts resolve {conflict.id[:CONFLICT_SHOWN]} --action {'|'.join(ways)}")
 
 
-@command(
-    examples=(
-        "workbench rules conflicts resolve 1f0c2a9b --action keep-left",
-        "workbench rules conflicts resolve 1f0c2a9b 2e4d6c8a --suggested",
-        "workbench rules conflicts resolve --kind exact --suggested",
-        'workbench rules conflicts resolve 1f0c2a9b --action merge --text "Use pnpm, never npm."',
-        "workbench rules conflicts resolve 1f0c2a9b --action narrow-scope --keep left --scope path:docs/**",
-    )
-)
+@command
 @click.argument("identifiers", metavar="[ID]...", nargs=-1)
 @click.option("--kind", type=click.Choice([kind.value for kind in ConflictKind]), help="All of this kind.")
 @settling_options("The wording of a merge (default: the suggested one).", "What the other is narrowed to.")
@@ -296,7 +265,3 @@ def _mark_differences(left: str, right: str, out: Output) -> tuple[str, str]:
 def _words(words: list[str], common: set[int], out: Output) -> Iterator[str]:
     for at, word in enumerate(words):
         yield out.style(word, "0" if at in common else "1;33")
-
-
-for _command in (list_, show, resolve):
-    conflicts.add_command(_command)

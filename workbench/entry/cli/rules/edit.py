@@ -68,15 +68,7 @@ field_options = with_options(
 """An option for each field of a rule that people decide."""
 
 
-@command(
-    examples=(
-        'workbench rules add "Run the linter before each commit." --tag workflow:commit',
-        """workbench rules add "Never force-push." --check '{"command": "git push --force"}'""",
-        'workbench rules add "Use four spaces." --scope "path:**/*.py" --file CLAUDE.md',
-        "pbpaste | workbench rules add - --home",
-        'workbench rules add --json-lines rules.jsonl --reason "from the wiki"',
-    )
-)
+@command
 @click.argument("words", nargs=-1, metavar="TEXT|-")
 @field_options
 @click.option("--home", is_flag=True, help="Your own rule, in all projects, instead of this project's.")
@@ -119,13 +111,7 @@ def add(
     _show(work, added)
 
 
-@command(
-    examples=(
-        "workbench rules edit rule-1f0c2a9b",
-        'workbench rules edit rule-1f0c2a9b --text "Use pnpm." --reason "we moved"',
-        "workbench rules edit rule-1f0c2a9b --priority 80 --add-tag tool:git --clear scope",
-    )
-)
+@command
 @click.argument("identifier", metavar="ID")
 @click.option("--text", metavar="TEXT|-", help="New words, - for stdin; they make a new version.")
 @field_options
@@ -173,7 +159,7 @@ def edit(
     _show_change(work, before, after)
 
 
-@command(examples=("workbench rules enable rule-1f0c2a9b",))
+@command
 @IDENTIFIERS
 @WHY
 def enable(identifiers: Sequence[str], reason: str) -> None:
@@ -181,7 +167,7 @@ def enable(identifiers: Sequence[str], reason: str) -> None:
     _switch(identifiers, True, reason)
 
 
-@command(examples=('workbench rules disable rule-1f0c2a9b --reason "until the migration is done"',))
+@command
 @IDENTIFIERS
 @WHY
 def disable(identifiers: Sequence[str], reason: str) -> None:
@@ -189,9 +175,7 @@ def disable(identifiers: Sequence[str], reason: str) -> None:
     _switch(identifiers, False, reason)
 
 
-@command(
-    examples=("workbench rules remove rule-1f0c2a9b rule-77aa --reason outdated", "workbench rules undo")
-)
+@command
 @IDENTIFIERS
 @WHY
 def remove(identifiers: Sequence[str], reason: str) -> None:

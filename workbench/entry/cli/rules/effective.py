@@ -24,13 +24,7 @@ _WHEN = {
 }
 
 
-@command(
-    examples=(
-        "workbench rules effective src/app.py --agent claude",
-        "workbench rules effective packages/api/main.go --agent codex --cwd packages/api",
-        "workbench rules effective src/app.py --agent cursor --json | jq -r '.loaded[].file'",
-    )
-)
+@command
 @click.argument("file", metavar="FILE")
 @click.option(
     "--agent",

@@ -22,15 +22,7 @@ if TYPE_CHECKING:
 _COUNT = "10"
 
 
-@command(
-    examples=(
-        "workbench rules examples rule-1f0c2a9b",
-        'workbench rules examples rule-1f0c2a9b --add "refund order 4711"',
-        "workbench rules examples rule-1f0c2a9b --remove 2",
-        "workbench rules examples rule-1f0c2a9b --generate",
-        "workbench rules examples rule-1f0c2a9b --generate 5 --yes --json",
-    )
-)
+@command
 @click.argument("identifier", metavar="ID")
 @click.option("--add", "added", metavar="TEXT", multiple=True, help="Add a message (may be repeated).")
 @click.option(

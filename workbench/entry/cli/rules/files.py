@@ -24,14 +24,7 @@ from workbench.text.counts import counted
 _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
 
 
-@command(
-    name="import",
-    examples=(
-        "workbench rules import ~/dotfiles/CLAUDE.md",
-        "workbench rules import ../team-rules --dry-run",
-        "workbench rules import --discover",
-    ),
-)
+@command
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--discover", is_flag=True, help="Find the rule files of the project and your home instead.")
 @click.option("--all", "every", is_flag=True, help="Take every Markdown and text file of a directory.")
@@ -84,13 +77,7 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
     )
 
 
-@command(
-    examples=(
-        "workbench rules export --to cursor --dry-run",
-        "workbench rules export --to agents --to copilot",
-        "workbench rules export --to claude --home",
-    )
-)
+@command
 @click.option(
     "--to",
     "targets",
@@ -152,14 +139,7 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
     out.say(f"{counted(changed, 'file')} {done}, {len(files) - changed:,} up to date")
 
 
-@command(
-    examples=(
-        "workbench rules drift",
-        "workbench rules drift --merge --dry-run",
-        "workbench rules drift --merge",
-        "workbench rules drift --resolve rule-1f0c2a9b --take ours",
-    )
-)
+@command
 @click.option("--merge", is_flag=True, help="Sync both sides; conflicts stay for you to settle.")
 @click.option("--dry-run", is_flag=True, help="With --merge: show the lines that would be written.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="Write only this file (repeatable).")

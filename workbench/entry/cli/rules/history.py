@@ -23,13 +23,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 
-@command(
-    examples=(
-        "workbench rules history",
-        "workbench rules history --limit 100 --json",
-        "workbench rules history rule-1f0c2a9b",
-    )
-)
+@command
 @click.argument("identifier", metavar="[ID]", required=False)
 @click.option(
     "--limit",
@@ -79,13 +73,7 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
         out.say(f"the newest {len(shown):,} of {counted(len(found), 'change')}")
 
 
-@command(
-    examples=(
-        "workbench rules usage",
-        "workbench rules usage rule-1f0c2a9b --json",
-        "workbench rules usage --record rule-1f0c2a9b rule-77aa --session 4f1d --tool claude",
-    )
-)
+@command
 @click.argument("identifiers", metavar="[ID...]", nargs=-1)
 @click.option("--record", is_flag=True, help="Record that a session was given these rules.")
 @click.option("--session", "session_id", metavar="ID", help="The session, with --record.")

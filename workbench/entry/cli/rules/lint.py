@@ -26,15 +26,7 @@ _COLORS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}
 _NEVER = "never"
 
 
-@command(
-    examples=(
-        "workbench rules lint",
-        "workbench rules lint CLAUDE.md .cursor/rules --fail-on error",
-        "workbench rules lint --format sarif > rules.sarif",
-        "workbench rules lint --fix --dry-run",
-        "workbench rules lint --json | jq -r '.findings[] | \"\\(.file):\\(.line) \\(.message)\"'",
-    )
-)
+@command
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "--format",

@@ -27,14 +27,7 @@ if TYPE_CHECKING:
 _MODES = ("hybrid", "dense", "sparse")
 
 
-@command(
-    examples=(
-        'workbench rules search "database migrations"',
-        'workbench rules search "error handling" --scope path:src/app.py --limit 3',
-        "workbench rules search --mode sparse --threshold 0 E1042 --json",
-        'workbench rules search --with-absolute --limit 5 "database migrations"',
-    )
-)
+@command
 @click.argument("query", nargs=-1, required=True)
 @filter_options
 @click.option("--mode", type=click.Choice(_MODES), default=_MODES[0], help="By meaning, words, or both.")
@@ -122,7 +115,7 @@ def search(
         here.out.say(note)
 
 
-@command(examples=("workbench rules tags", "workbench rules tags --known", "workbench rules tags --json"))
+@command
 @click.option("--known", is_flag=True, help="List the tags that are known instead of those in use.")
 def tags(known: bool) -> None:
     """List the tags in use with the number of their rules, and what is wrong with any.

@@ -31,17 +31,7 @@ if TYPE_CHECKING:
     from workbench.rules.fetching.queries import RulePage
 
 
-@command(
-    name="list",
-    examples=(
-        "workbench rules list",
-        "workbench rules list --authority absolute --tag language:python",
-        "workbench rules list --scope path:src/app.py --tool claude",
-        "workbench rules list 'tag:python priority:>=80 !draft' --sort used",
-        "workbench rules list --as-of 2026-01-31",
-        "workbench rules list --limit 100 --json | jq -r .next_cursor",
-    ),
-)
+@command
 @list_options(RULES)
 @filter_options
 @click.option("--enabled/--disabled", default=None, help="Only rules that are switched on, or off.")
@@ -174,7 +164,7 @@ def rule_line(out: Output, rule: Rule) -> str:
     )
 
 
-@command(examples=('workbench rules match "add a migration"', 'workbench rules match "fix the login" --json'))
+@command
 @click.argument("task", nargs=-1)
 @click.option("--stdin", "from_stdin", is_flag=True, help="Read the task from stdin (also: TASK -).")
 @click.option("--all", "rejected", is_flag=True, help="Also say why the others do not match.")
@@ -216,7 +206,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
             out.data(f"    -  {place}  {shorten(rule.rule)}\n         {visible_line(reason)}")
 
 
-@command(examples=("workbench rules show rule-1f0c2a9b", "workbench rules show rule-1f0c2a9b --json"))
+@command
 @click.argument("identifier", metavar="ID")
 def show(identifier: str) -> None:
     """Show one rule in full: its text, its place and when it holds. The beginning of its id is enough.

@@ -25,13 +25,7 @@ _SESSION = 8  # characters of a session's id that are shown
 _NAMED = 10  # files that are no transcripts
 
 
-@command(
-    examples=(
-        "workbench rules violations ~/.claude/projects",
-        "workbench rules violations ~/.codex/sessions --since 7d --json",
-        "workbench rules violations session.jsonl --since 2026-01-31",
-    )
-)
+@command
 @click.argument("places", metavar="SESSION...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--since", default="", metavar="WHEN", help="Only calls since: a span (24h, 7d) or a date.")
 def violations(places: Sequence[Path], since: str) -> None:

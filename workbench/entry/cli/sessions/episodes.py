@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.entry.cli.frame import Invocation, LazyGroup, command, current, lazy_commands
+from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.inputs import decode_json, read_input
 from workbench.entry.cli.listing import WHY
 from workbench.entry.cli.session import episode_service_of
@@ -24,26 +24,8 @@ _MAX_INPUT = 1 << 20  # bytes
 _SCENARIO = click.option("--scenario", metavar="NAME", help="The scenario that is active from now on.")
 _STEP = click.option("--step", metavar="NAME", help="The step of the work that is active from now on.")
 
-episode = LazyGroup(
-    name="episode",
-    help="Record what a session does, and show what was recorded: task, reads, edits, outcome.",
-    lazy=lazy_commands("episode"),
-    examples=(
-        'workbench episode start "fix the login (#7)" --session fix-login',
-        "workbench episode event fix-login --type edit --file src/login.py",
-        "workbench episode end fix-login --outcome success",
-        "workbench episode list",
-    ),
-)
 
-
-@command(
-    examples=(
-        'workbench episode start "fix the login (#7)"',
-        'S=$(workbench episode start "fix the login (#7)")',
-        'workbench episode start "fix the login" --session 5f0c-1 --budget 3000 --json',
-    )
-)
+@command
 @click.argument("task")
 @click.option("--session", "session", default="", metavar="ID", help="Its id (default: a new one).")
 @click.option("--type", "query_type", default="", metavar="KIND", help="bugfix, feature, refactor, …")
@@ -91,13 +73,7 @@ def start(
         here.out.data(found)
 
 
-@command(
-    examples=(
-        "workbench episode event fix-login --type read --file src/login.py --file src/session.py",
-        "workbench episode event fix-login --type edit --file src/login.py --change added",
-        """workbench episode event fix-login --type decision --payload '{"why": "the token expires"}'""",
-    )
-)
+@command
 @click.argument("session")
 @click.option(
     "--type", "event_type", required=True, metavar="TYPE", help="read, edit, grepai_hit, delta, decision."
@@ -146,12 +122,7 @@ def event(
         here.out.json({"recorded": recorded})
 
 
-@command(
-    examples=(
-        "workbench episode end fix-login --outcome success --commit $(git rev-parse HEAD)",
-        "workbench episode end fix-login --outcome failed --tokens 41200 --json",
-    )
-)
+@command
 @click.argument("session")
 @click.option(
     "--outcome",
@@ -178,13 +149,7 @@ def end(
     _show_episode(here, ended)
 
 
-@command(
-    examples=(
-        'workbench feedback fix-login --outcome failed --why "it logs everybody out"',
-        "workbench feedback 01JD --outcome success",
-        'workbench feedback --session 01JD --outcome success --note "the tests pass"',
-    )
-)
+@command
 @click.argument("session", default="")
 @click.option("--session", "given", default="", metavar="ID", help="SESSION, where it is not an argument.")
 @click.option("--outcome", default="", metavar="OUTCOME", help="success, partial, failed, unknown.")
@@ -202,7 +167,7 @@ def feedback(session: str, given: str, outcome: str, why: str) -> None:
     _show_episode(here, episode_service_of(here).feedback(session or given, outcome, why))
 
 
-@command(examples=("workbench episode forget fix-login --reason 'a test'",))
+@command
 @click.argument("sessions", metavar="SESSION...", nargs=-1, required=True)
 @WHY
 def forget(sessions: Sequence[str], reason: str) -> None:

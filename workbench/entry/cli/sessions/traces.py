@@ -27,16 +27,7 @@ _SHOWN = 30  # files of a kind
 _COLORS = {"success": "32", "partial": "33", "failed": "31", "unknown": "2"}
 
 
-@command(
-    name="list",
-    examples=(
-        "workbench episode list",
-        "workbench episode list 'outcome:failed since:7d'",
-        "workbench episode list login file:src/login.py --sort edits",
-        "workbench episode list --open",
-        "workbench episode list --commits --limit 100 --json",
-    ),
-)
+@command
 @list_options(SESSIONS)
 @click.option(
     "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="Maximum number shown."
@@ -109,7 +100,7 @@ def _rows(rows: Sequence[SessionRow], states: Sequence[str]) -> Iterator[tuple[s
         yield "  ".join([*parts, cell[6]]), cell[3]
 
 
-@command(examples=("workbench episode running", "workbench episode running --json"))
+@command
 def running() -> None:
     """Show what agents do now: files read and changed, what they were given, rules kept and broken.
 
@@ -155,7 +146,7 @@ def _paths(paths: Iterable[str]) -> str:
     return f"{', '.join(found[:_SHOWN])}{more}" or "-"
 
 
-@command(examples=("workbench episode show fix-login", "workbench episode show 01JD --json"))
+@command
 @click.argument("session")
 @click.option("--events", "every", is_flag=True, help="Every event in its order, too.")
 def show(session: str, every: bool) -> None:

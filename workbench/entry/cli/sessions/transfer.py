@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.arguments import since_time
-from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.project import open_workspace
 from workbench.errors import UsageError
 from workbench.text.counts import counted
@@ -28,15 +28,7 @@ _SHOWN = 12
 _UNSOUND = 0.99  # files of which less was understood are named
 
 
-@command(
-    name="sessions",
-    examples=(
-        "workbench import sessions",
-        "workbench import sessions --dry-run --json",
-        "workbench import sessions ~/old-laptop/.claude/projects --root /Users/me/code/shop",
-        "workbench import sessions exported.jsonl --since 30d",
-    ),
-)
+@command
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--since", default="", metavar="WHEN", help="Only prompts since: a span (24h, 7d) or a date.")
 @click.option(
@@ -92,15 +84,7 @@ def import_sessions(
         _show_import(here, done, seconds, dry_run=dry_run)
 
 
-@click.group(name="export", cls=Group, examples=("workbench export sessions --out sessions.jsonl",))
-def export() -> None:
-    """Write out what was recorded: the sessions of this project."""
-
-
-@command(
-    name="sessions",
-    examples=("workbench export sessions --out sessions.jsonl", "workbench export sessions | gzip > s.gz"),
-)
+@command
 @click.option("--out", "target", metavar="FILE", type=click.Path(path_type=Path), help="Instead of stdout.")
 def export_sessions(target: Path | None) -> None:
     """Write the imported sessions as JSON lines, for `workbench import sessions` elsewhere or other programs.
@@ -122,9 +106,6 @@ def export_sessions(target: Path | None) -> None:
             file.write(text)
             count += 1
     here.out.say(f"{counted(count - 1, 'task')} written to {target}")
-
-
-export.add_command(export_sessions)
 
 
 def _absolute(root: str) -> str:

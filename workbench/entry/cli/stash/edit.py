@@ -35,13 +35,7 @@ _SHOWN = 3  # parts of a long text
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-@command(
-    examples=(
-        'workbench stash add "We keep sessions in Redis, not in Postgres" --type decision --topic auth',
-        "pytest 2>&1 | tail -50 | workbench stash add - --type error_log --source tests/test_auth.py",
-        "workbench stash add --file notes/auth.md --type research --expires-in 14",
-    )
-)
+@command
 @click.argument("text", nargs=-1)
 @click.option("--file", "file", metavar="PATH", help="Put aside what this file holds.")
 @click.option(
@@ -113,12 +107,7 @@ def add(
         out.say("it is in the stash already")
 
 
-@command(
-    examples=(
-        "workbench stash show seg-1f0c2a9b",
-        "workbench stash show 1f0c2a9b --json | jq -r .segment.text",
-    )
-)
+@command
 @click.argument("identifier", metavar="ID")
 def show(identifier: str) -> None:
     """Show a segment: its text, where it is from, and how often it came back."""
@@ -138,14 +127,7 @@ def show(identifier: str) -> None:
     out.data(visible(one.text))
 
 
-@command(
-    name="list",
-    examples=(
-        "workbench stash list",
-        "workbench stash list 'redis type:decision,research age:<30' --sort tokens",
-        "workbench stash list expired:yes --json | jq -r '.segments[].segment_id'",
-    ),
-)
+@command
 @list_options(SEGMENTS)
 @limit_option()
 def list_(text: Sequence[str], sort: str, cursor: str | None, limit: int) -> None:

@@ -30,14 +30,7 @@ _MOST_BYTES = 1 << 20
 _TYPES = [one.value for one in SegmentType]
 
 
-@command(
-    examples=(
-        'workbench stash search "how do we store sessions?"',
-        'workbench stash search --task "fix the login test" --file tests/test_login.py --explain',
-        'workbench stash search "why Redis for sessions?" --top-k 10 --summary',
-        "workbench stash search --queries questions.jsonl --format jsonl",
-    )
-)
+@command
 @click.argument("text", nargs=-1)
 @click.option("--task", default="", metavar="TEXT", help="The task at hand.")
 @click.option("--message", "messages", multiple=True, metavar="TEXT", help="A recent message, oldest first.")
@@ -115,9 +108,7 @@ def search(
     return exits.OK
 
 
-@command(
-    examples=("workbench stash references seg-1f0c2a9b --hops 3", "workbench stash references 1f0c --json")
-)
+@command
 @click.argument("identifier", metavar="ID")
 @click.option("--hops", type=click.IntRange(1, 100), default=2, show_default=True, help="At most so far.")
 @click.option(

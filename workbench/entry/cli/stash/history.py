@@ -29,13 +29,7 @@ from workbench.text.sanitize import visible_line
 _change = partial(change_document, "segment")
 
 
-@command(
-    examples=(
-        "workbench stash undo",
-        "workbench stash undo --list",
-        "workbench stash undo 01ka2b3c4d5e6f7g8h9j0k1m2n",
-    )
-)
+@command
 @STEP
 @LISTED
 def undo(step: str, listed: bool) -> None:
@@ -48,7 +42,7 @@ def undo(step: str, listed: bool) -> None:
         show_walk(work.here, work.service, SEGMENT_CHANGES, walk)
 
 
-@command(examples=("workbench stash redo", "workbench stash redo --list"))
+@command
 @LISTED
 def redo(listed: bool) -> None:
     """Redo the step that was undone last."""
@@ -56,7 +50,7 @@ def redo(listed: bool) -> None:
         show_walk(work.here, work.service, SEGMENT_CHANGES, None if listed else work.service.redo)
 
 
-@command(examples=("workbench stash history", "workbench stash history 1f0c2a9b --json"))
+@command
 @click.argument("identifier", metavar="[ID]", required=False)
 @limit_option(SHOWN_STEPS)
 def history(identifier: str | None, limit: int) -> None:

@@ -19,12 +19,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 
-@command(
-    examples=(
-        "workbench stash edit 1f0c2a9b --topic auth --type decision",
-        "workbench stash edit 1f0c2a9b --reference seg-2e4d6c8a --reference seg-77aa0912",
-    )
-)
+@command
 @click.argument("identifier", metavar="ID")
 @click.option("--type", "kind", type=click.Choice(TYPES), help="What it is.")
 @click.option("--topic", metavar="NAME", help="What it is about; empty for nothing in particular.")
@@ -57,7 +52,7 @@ def edit(
     _step(lambda work: [work.service.edit(identifier, reason=reason, **changes)])
 
 
-@command(examples=("workbench stash protect 1f0c2a9b", "workbench stash protect 1f0c2a9b 2e4d6c8a --off"))
+@command
 @IDENTIFIERS
 @click.option("--off", is_flag=True, help="Protect them no longer.")
 @WHY
@@ -66,13 +61,7 @@ def protect(identifiers: Sequence[str], off: bool, reason: str) -> None:
     _step(lambda work: (work.service.unprotect if off else work.service.protect)(identifiers, reason=reason))
 
 
-@command(
-    examples=(
-        "workbench stash expire 1f0c2a9b --days 14",
-        "workbench stash expire 1f0c2a9b --on 2026-12-31",
-        "workbench stash expire 1f0c2a9b --never",
-    )
-)
+@command
 @IDENTIFIERS
 @click.option("--days", type=click.FloatRange(min=0), help="Days from now.")
 @click.option("--on", "moment", metavar="TIME", help="A date or a time.")
@@ -93,9 +82,7 @@ def expire(
     _step(step)
 
 
-@command(
-    examples=("workbench stash remove 1f0c2a9b", 'workbench stash remove 1f0c2a9b --reason "wrong file"')
-)
+@command
 @IDENTIFIERS
 @WHY
 def remove(identifiers: Sequence[str], reason: str) -> None:
@@ -110,13 +97,7 @@ def remove(identifiers: Sequence[str], reason: str) -> None:
     out.say(f"{counted(len(gone), 'segment')} removed")
 
 
-@command(
-    examples=(
-        "workbench stash gc --dry-run",
-        "workbench stash gc",
-        "workbench stash gc --max-age 90 --max-tokens 2000000",
-    )
-)
+@command
 @click.option("--dry-run", is_flag=True, help="List what would go, and change nothing.")
 @click.option("--max-age", type=click.FloatRange(min=0), help="Days without being needed (stash.keep_days).")
 @click.option("--max-segments", type=click.IntRange(min=0), help="Segments that are kept; 0 for all.")

@@ -16,14 +16,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 
-@command(
-    examples=(
-        "workbench stash merge seg-1f0c2a9b seg-77d0e1aa --copy",
-        "workbench stash merge 1f0c2a9b --references 2 --neighbours 1",
-        'workbench stash merge 1f0c2a9b 77d0e1aa --summary --task "move sessions to Postgres"',
-        "workbench stash merge 1f0c2a9b --remove --json | jq -r .text",
-    )
-)
+@command
 @IDENTIFIERS
 @click.option(
     "--references",

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 _WIDTH = 44
 
 
-@command(
-    examples=(
-        "workbench stash prune --budget 60000 ~/.claude/projects/-home-me-shop/4f0c.jsonl",
-        "workbench stash prune --budget 60000 --task 'Fix the refunds' rollout.jsonl --apply",
-        "workbench stash prune --budget 60000 rollout.jsonl --json | jq -r '.aside[].why'",
-    )
-)
+@command
 @click.argument("transcript", metavar="TRANSCRIPT", type=click.Path(path_type=Path))
 @click.option("--budget", type=click.IntRange(min=1), required=True, help="Maximum tokens of what stays.")
 @click.option("--task", default="", metavar="TEXT", help="The current task (default: the last request).")

@@ -28,15 +28,7 @@ _SHOWN = 8  # files that are listed
 _FORMATS = ("auto", "claude_code", "claude_stream", "codex", "jsonl")
 
 
-@command(
-    name="import",
-    examples=(
-        "workbench stash import ~/.claude/projects/-home-me-shop",
-        "workbench stash import rollout.jsonl --expires-in 14 --json",
-        "workbench stash export | ssh laptop 'cd shop && workbench stash import -'",
-        """echo '{"session_id": "s1", "text": "We use SQLite"}' | workbench stash import -""",
-    ),
-)
+@command
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--session", default="", metavar="ID", help="The session they are of, instead of their own.")
 @click.option(
@@ -138,12 +130,7 @@ def _show_faults(here: Invocation, report: StashFileReport) -> None:
         here.out.warn(f"{name}: {report.malformed - _NAMED:,} more malformed lines; --json lists them")
 
 
-@command(
-    examples=(
-        "workbench stash export --out stash.jsonl",
-        "workbench stash export --type decision | jq -r .text",
-    )
-)
+@command
 @click.option("--out", "target", metavar="FILE", type=click.Path(path_type=Path), help="Instead of stdout.")
 @click.option(
     "--type", "types", type=click.Choice(TYPES), multiple=True, help="Only of this type. Repeatable."
