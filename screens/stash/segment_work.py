@@ -112,7 +112,7 @@ class StashWriter:
 
     def merge(self, ids: Sequence[str], job: Job) -> MergeResponse:
         """Return segments as one text, and note that they were useful."""
-        from workbench.entry.services.stash_merge import merge_for
+        from workbench.entry.services.stash_context import merge_for
 
         with self.engine.stash(job.progress) as stash:
             return merge_for(stash, ids)

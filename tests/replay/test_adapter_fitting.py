@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.entry.services.adapter_training import Measured, train_adapter
+from workbench.entry.services.model_fits import Measured, train_adapter
 from workbench.errors import UsageError
 from workbench.plan.own_models import adapter_params, check_params, read_adapter
 from workbench.plan.semantics import QueryAdapter

@@ -164,7 +164,7 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
         Raises: UsageError for an unknown one, or with `remove` for a protected one; StoreError.
         """
         from workbench.entry.services.stash import stash_service
-        from workbench.entry.services.stash_merge import merge_for
+        from workbench.entry.services.stash_context import merge_for
         from workbench.entry.services.stash_summary import summarize_segments
 
         with self._host.operation("stash-edit" if remove else "stash") as work:

@@ -226,7 +226,7 @@ def search_stash(host: ProjectHost, given: StashSearchRequest) -> RetrieveRespon
 
 def merge_segments(host: ProjectHost, given: MergeRequest) -> MergeResponse:
     """Return segments as one framed text to be taken back into a context."""
-    from workbench.entry.services.stash_merge import merge_for
+    from workbench.entry.services.stash_context import merge_for
 
     with curate_stash(host, "stash-edit" if given.remove else "stash") as service:
         return merge_for(

@@ -288,7 +288,7 @@ def _retrieve(served: ServedProject, given: RetrieveArguments, agent: str) -> Re
 
 def _merge(served: ServedProject, given: MergeArguments, agent: str) -> MergeResult:
     from workbench.entry.services.stash import curate_stash
-    from workbench.entry.services.stash_merge import merge_for
+    from workbench.entry.services.stash_context import merge_for
 
     with curate_stash(served.host(), "stash") as service:
         merged = merge_for(service, given.segment_ids, session_id=served.session)

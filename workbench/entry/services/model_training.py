@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import structs, to_builtins
 
-from workbench.entry.services.adapter_training import measure_adapters, past_heads, train_adapter
 from workbench.entry.services.linear_training import SESSION, sample_task, verdict_weights
+from workbench.entry.services.model_fits import measure_adapters, past_heads, train_adapter
 from workbench.entry.services.models import (
     TRAINING_LOCK,
     activate_model,

@@ -56,7 +56,7 @@ class VectorQuery:
 
 def sync_vectors(project: OpenedProject, progress: Progress | None = None) -> tuple[SyncedVectors, ...]:
     """Send the server what it lacks of each kind that it is to have. Raises: StoreError, ConfigError."""
-    from workbench.entry.services.vector_records import sync_iterations, sync_rules
+    from workbench.entry.services.vector_kinds import sync_iterations, sync_rules
 
     done: list[SyncedVectors] = []
     kinds = wanted_kinds(project)

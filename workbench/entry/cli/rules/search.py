@@ -9,7 +9,7 @@ import click
 
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.output import shorten
-from workbench.entry.cli.rules.filters import filter_options, read_filters
+from workbench.entry.cli.rules.options import filter_options, read_filters
 from workbench.entry.cli.session import rule_session
 from workbench.entry.services.rules import measured_fetcher, ready_to_search
 from workbench.rules.descriptions import origin

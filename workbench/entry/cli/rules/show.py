@@ -12,7 +12,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.listing import list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.rules.context import AGENT, context_fields, context_options
-from workbench.entry.cli.rules.filters import FilterOptions, filter_options, read_filters
+from workbench.entry.cli.rules.options import FilterOptions, filter_options, read_filters
 from workbench.entry.cli.session import RuleSession, Session, past_session, rule_session, session
 from workbench.errors import UsageError
 from workbench.lists.rules import RULES

@@ -57,7 +57,7 @@ def merge(
     With --summary the text is what the language model that you set up says of them, each sentence with its
     segments; where there is none, or it fails, the segments are printed as they are.
     """
-    from workbench.entry.services.stash_merge import merge_for
+    from workbench.entry.services.stash_context import merge_for
 
     with stash_session("stash-edit" if remove else "stash") as work:
         found = merge_for(
