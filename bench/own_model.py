@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bench.split import TEST
 from bench.tasks import commit_tasks
 from bench.timeline import Timeline, repositories
-from workbench.entry.services.linear_training import make_sample
+from workbench.entry.services.model_fits import make_sample
 from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import LEXICAL_MODEL, load_model
 from workbench.replay import fitting

@@ -20,8 +20,7 @@ from store.embedding_cache import cached
 from store.git_log import log_commits
 from store.git_repository import find_repository
 from workbench.config import load, user_cache
-from workbench.entry.services.stash_past import PastStash, stash_past
-from workbench.entry.services.stash_replay import read_recordings
+from workbench.entry.services.stash_replay import PastStash, read_recordings, stash_past
 from workbench.plan.segments import LOOKED_AT
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, SegmentType, StashQuery
 from workbench.replay.stash_systems import second_of

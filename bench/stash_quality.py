@@ -20,7 +20,7 @@ from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import CachedEmbedder, cached
 from store.lexical import build_index
 from workbench.config import load, user_cache
-from workbench.entry.services.stash_past import stash_past
+from workbench.entry.services.stash_replay import stash_past
 from workbench.records.segments import ContextSegment, SegmentType, StashQuery
 from workbench.replay.metrics import ndcg, recall, reciprocal_rank
 from workbench.replay.stash_systems import second_of

@@ -22,7 +22,7 @@ from bench.search import vectors_of
 from store.embedding import EmbeddingSettings, resolve_embedder
 from workbench.config import load, user_cache
 from workbench.entry.services.stash import stash_service
-from workbench.entry.services.stash_past import PastStash, stash_past
+from workbench.entry.services.stash_replay import PastStash, stash_past
 from workbench.records.segments import ContextSegment, StashQuery
 from workbench.stash.retrieval import retrieve
 from workbench.stash.segmentindex import SegmentIndex

@@ -26,7 +26,7 @@ from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from screens.stash.screen import StashScreen
-    from workbench.entry.services.stash_prune import TranscriptPruning
+    from workbench.entry.services.stash_context import TranscriptPruning
     from workbench.stash.pruning import PrunedPiece
 
 BUDGET: Final = 60_000

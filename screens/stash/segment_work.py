@@ -18,7 +18,7 @@ from workbench.records.segments import ContextSegment, FoundSegment
 
 if TYPE_CHECKING:
     from workbench.curation.records import RecordChange
-    from workbench.entry.services.stash_prune import TranscriptPruning
+    from workbench.entry.services.stash_context import TranscriptPruning
     from workbench.records.answers.stash import MergeResponse
     from workbench.stash.lifecycle import StashCollection
 
@@ -134,7 +134,7 @@ class StashWriter:
 
     def propose(self, transcript: str, budget: int, task: str, job: Job) -> TranscriptPruning:
         """Return what of a transcript's context to put aside for a budget of tokens."""
-        from workbench.entry.services.stash_prune import prune_transcript
+        from workbench.entry.services.stash_context import prune_transcript
 
         path = Path(transcript).expanduser()
         with self.engine.opened(job.progress) as opened:
@@ -142,7 +142,7 @@ class StashWriter:
 
     def put_aside(self, pruning: TranscriptPruning, job: Job) -> tuple[str, ...]:
         """Put aside what was proposed, as one step; return the ids of segments that are new."""
-        from workbench.entry.services.stash_prune import stash_proposal
+        from workbench.entry.services.stash_context import stash_proposal
 
         with self.engine.stash(job.progress) as stash:
             return tuple(sorted(stash_proposal(stash, pruning).added))

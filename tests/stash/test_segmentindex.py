@@ -13,7 +13,7 @@ import pytest
 
 from tests.adapters import MemoryJournal
 from tests.stash.conftest import Meanings
-from workbench.entry.services.stash_additions import AT_ONCE, embed_at_once
+from workbench.entry.services.stash import AT_ONCE, embed_at_once
 from workbench.ports import Damaged
 from workbench.records.segments import ContextSegment, FoundSegment, StashQuery
 from workbench.stash.retrieval import retrieve

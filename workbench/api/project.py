@@ -186,7 +186,7 @@ class Project:
         Raises: ProjectError where there is no past; UsageError for an unknown system or source; StoreError,
         GitError, ModelError.
         """
-        from workbench.entry.services.replay_runs import run_replay
+        from workbench.entry.services.runs import run_replay
 
         host = self._host
         return run_replay(

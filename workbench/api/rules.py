@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from workbench.api.curation import CuratedRecords
 from workbench.entry.services.opening import ProjectHost, report
-from workbench.entry.services.rule_reads import RuleReads
+from workbench.entry.services.rules import RuleReads
 from workbench.records.requests import RuleFields, WorkContext
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
 
     def add_many(self, segments: Iterable[ContextSegment]) -> tuple[ContextSegment, ...]:
         """Put segments aside as one step, written at once; return them as they are kept. Raises: as `add`."""
-        from workbench.entry.services.stash_additions import put_aside
+        from workbench.entry.services.stash import put_aside
 
         with self._host.operation("stash-edit") as work:
             return put_aside(work.project, self._host.by, segments)
@@ -118,7 +118,7 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
         The language model of the settings `models.llm` is asked, once; the texts go to its server. Without
         one, or where it fails, the summary has no sentences and its notes say why. Never fails.
         """
-        from workbench.entry.services.stash_summary import summarize_segments
+        from workbench.entry.services.stash import summarize_segments
 
         with self._host.operation("stash") as work:
             return summarize_segments(work.project, query, segments)
@@ -163,9 +163,8 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
         what a language model says of them for a task (`summarize`); if it fails, the segments as they are.
         Raises: UsageError for an unknown one, or with `remove` for a protected one; StoreError.
         """
-        from workbench.entry.services.stash import stash_service
+        from workbench.entry.services.stash import stash_service, summarize_segments
         from workbench.entry.services.stash_context import merge_for
-        from workbench.entry.services.stash_summary import summarize_segments
 
         with self._host.operation("stash-edit" if remove else "stash") as work:
             return merge_for(
@@ -217,7 +216,7 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
         the proposal is stashed, as one step. Raises: UsageError for what is no transcript; StoreError.
         """
         from workbench.entry.services.stash import stash_service
-        from workbench.entry.services.stash_prune import prune_response, prune_transcript, stash_proposal
+        from workbench.entry.services.stash_context import prune_response, prune_transcript, stash_proposal
 
         with self._host.operation("stash-prune") as work:
             found = prune_transcript(work.project, Path(transcript), budget=budget, task=task, latest=latest)

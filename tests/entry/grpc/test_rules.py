@@ -22,9 +22,8 @@ from tests.conftest import Work
 from tests.processes import running
 from workbench.entry.grpc import client as client_module
 from workbench.entry.grpc.client import AsyncIngestClient
-from workbench.entry.grpc.records import rule_message, rule_of
+from workbench.entry.grpc.records import METHODS, SERVICE, grpc, messages, rule_message, rule_of
 from workbench.entry.grpc.server import BY, RuleService, start_server
-from workbench.entry.grpc.stubs import METHODS, SERVICE, grpc, messages
 from workbench.entry.http.serving import ListeningPlace
 from workbench.entry.services.opening import ProjectHost, host_project, report_progress
 from workbench.errors import UsageError
@@ -223,9 +222,9 @@ def test_a_rule_survives_the_way() -> None:
 def test_without_the_extra_the_hint_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command and the client say what to install."""
     monkeypatch.setitem(sys.modules, "grpc", None)
-    monkeypatch.delitem(sys.modules, "workbench.entry.grpc.stubs")
+    monkeypatch.delitem(sys.modules, "workbench.entry.grpc.records")
     with pytest.raises(UsageError, match="which is not installed") as caught:
-        __import__("workbench.entry.grpc.stubs")
+        __import__("workbench.entry.grpc.records")
     assert caught.value.hint == "pip install 'context-workbench[grpc]'"
 
 

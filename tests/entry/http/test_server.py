@@ -23,9 +23,8 @@ from tests.processes import LONG, running
 from workbench.entry.hooks.client import ask_server
 from workbench.entry.hooks.payloads import read_call
 from workbench.entry.http import app, guard, projects
-from workbench.entry.http.projects import ServedProjects
+from workbench.entry.http.projects import ServedProjects, Workers
 from workbench.entry.http.serving import ListeningPlace, read_token, serve
-from workbench.entry.http.work import Workers
 from workbench.errors import StoreError, UsageError
 from workbench.places import serve_socket
 

@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from workbench.entry.install.agents import AGENTS, HOOKS, MCP, PROJECT, RULES, USER, AgentPlaces
-from workbench.entry.install.instructions import SECTION, rules_file
-from workbench.entry.install.setup import agent_states, apply_changes, plan_changes, settings_files
+from workbench.entry.install.setup import (
+    SECTION,
+    agent_states,
+    apply_changes,
+    plan_changes,
+    rules_file,
+    settings_files,
+)
 from workbench.rules.reading.construction import is_rule
 from workbench.rules.reading.units import split_units
 

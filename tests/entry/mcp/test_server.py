@@ -24,8 +24,7 @@ from tests.processes import LONG, running
 from tests.test_imports import modules
 from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.project import ServedProject
-from workbench.entry.mcp.prompts import prompt_text
-from workbench.entry.mcp.resources import read_resource
+from workbench.entry.mcp.resources import prompt_text, read_resource
 from workbench.entry.mcp.server import agent_of, in_thread, serve_messages
 from workbench.entry.mcp.stdio import HANDSHAKES, MODERN, Handshake
 from workbench.entry.mcp.tools import INSTRUCTIONS, TOOLS, listed_tools
@@ -194,7 +193,7 @@ def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Pa
         "from workbench.entry.services import opening; wire.MAX_MESSAGE = 5000\n"
         "def recall(*_):\n    opening.CALLER.get()('embedding', 1, 2); print('noise')\n"
         "    os.write(1, b'more noise'); os.system('echo even more')\n"
-        "    return calls.RecallResult((), note=repr(os.read(0, 1)))\n"
+        "    return calls.messages.RecallResult((), note=repr(os.read(0, 1)))\n"
         f"calls._CALLS['recall'] = recall; stdio.serve({str(tmp_path)!r})"
     )
     hello = {

@@ -17,7 +17,7 @@ from tests.adapters import ManualClock
 from tests.store.collections import MemoryCollection
 from workbench.config import Config, VectorsConfig
 from workbench.entry.project import OpenedProject, find_state, vector_servers
-from workbench.entry.services import stash_models, stash_search, vector_stash, vector_sync, vectors
+from workbench.entry.services import stash_models, stash_search, vector_kinds, vector_sync, vectors
 from workbench.entry.services.purge import purge_text
 from workbench.entry.services.stash import stash_service
 from workbench.errors import ConfigError, StoreError, UsageError
@@ -144,7 +144,7 @@ def test_without_a_server_everything_works_and_catches_up(
 ) -> None:
     """It fails in the middle: the same answer, said once, not asked again for a while, then caught up."""
     collection = MemoryCollection(384, "words")
-    monkeypatch.setattr(vector_stash, "segment_collection", lambda *_: collection)
+    monkeypatch.setattr(vector_kinds, "segment_collection", lambda *_: collection)
     monkeypatch.setattr(vector_sync, "BATCH", 2)
     monkeypatch.setattr(local, "CROSSOVER", 10**9)
     project = opened()
@@ -184,7 +184,7 @@ def test_without_a_server_everything_works_and_catches_up(
 def test_another_machine_need_not_embed(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the server has of segments is fetched, and only the rest embedded; nonsense is not taken."""
     collection = MemoryCollection(384, "words")
-    monkeypatch.setattr(vector_stash, "segment_collection", lambda *_: collection)
+    monkeypatch.setattr(vector_kinds, "segment_collection", lambda *_: collection)
     project = opened()
     stash(project, *TEXTS)
     find(project, "cache")
@@ -201,7 +201,7 @@ def test_another_machine_need_not_embed(opened: Open, monkeypatch: pytest.Monkey
 def test_what_is_purged_goes_from_the_server(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """A purge says that the server has it still; the next sync removes it, and nothing else."""
     collection = MemoryCollection(384, "words")
-    monkeypatch.setattr(vector_stash, "segment_collection", lambda *_: collection)
+    monkeypatch.setattr(vector_kinds, "segment_collection", lambda *_: collection)
     project = opened(kinds=("stash",))
     stash(project, *TEXTS)
     find(project, "cache")
@@ -318,10 +318,10 @@ def test_settings_that_lead_nowhere_cost_no_answer(opened: Open) -> None:
 def test_another_server_begins_with_nothing(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one server was sent is not taken to be on another one."""
     one, two = MemoryCollection(384, "words"), MemoryCollection(384, "words")
-    monkeypatch.setattr(vector_stash, "segment_collection", lambda *_: one)
+    monkeypatch.setattr(vector_kinds, "segment_collection", lambda *_: one)
     stash(opened(), *TEXTS)
     find(opened(), "cache")
-    monkeypatch.setattr(vector_stash, "segment_collection", lambda *_: two)
+    monkeypatch.setattr(vector_kinds, "segment_collection", lambda *_: two)
     _, searcher = find(opened(qdrant_url="https://elsewhere.example.org"), "cache")
     assert one.points.keys() == two.points.keys()
     assert not searcher.fault

@@ -18,7 +18,7 @@ from workbench.curation.ledger import Ledger
 from workbench.curation.records import CurationStep, RecordChange
 from workbench.curation.service import CurationService
 from workbench.entry.cli.frame import Function, Invocation, with_options
-from workbench.entry.cli.listing import WHY
+from workbench.entry.cli.inputs import WHY
 from workbench.entry.cli.output import Output, shorten
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action

@@ -247,7 +247,7 @@ def lazy_commands(group: str) -> dict[str, Lazy]:
 
     It maps a command to its module below this package, empty for a group, its line in the list (all of its
     help for a group) and examples. A command's function has its name, with `_` behind it where Python has a
-    meaning for that, or is given: `undo:undo_rules`.
+    meaning for that, or is given: `project.index:import_git`.
     """
     found = {}
     for name, (place, text, *examples) in _registry()[group].items():

@@ -1,4 +1,4 @@
-"""What commands read besides their options: files and stdin, whole or line by line, JSON, words or a dash."""
+"""What commands take: options about records that many share, and files, stdin, JSON, words or a dash."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ import click
 
 from workbench.beneath import open_plain
 from workbench.entry.cli import exits
-from workbench.entry.cli.frame import Function, Invocation
+from workbench.entry.cli.frame import Function, Invocation, with_options
 from workbench.errors import UsageError
+from workbench.lists.tables import ListType
 from workbench.records.dataclass import dataclass
 from workbench.text.counts import counted
 
 _LISTED = 20  # malformed lines that are named
+
+IDENTIFIERS = click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
+WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
 
 
 def format_option(help: str = "Output format.") -> Callable[[Function], Function]:
@@ -127,3 +131,21 @@ class LineCount:
 def _unreadable(name: str, error: Exception) -> UsageError:
     reason = getattr(error, "strerror", None) or str(error)
     return UsageError(f"{name} cannot be read: {reason}", hint="Name a file, or - for stdin.")
+
+
+def limit_option(default: int = 50, shown: str = "Maximum number shown.") -> Callable[[Function], Function]:
+    """Return what gives a command `--limit`, a number of at least 1."""
+    return click.option("--limit", type=click.IntRange(1), default=default, show_default=True, help=shown)
+
+
+def list_options(listed: ListType) -> Callable[[Function], Function]:
+    """Return what gives a command FILTER as `text`, `--sort` and `--cursor` for a type of record."""
+    return with_options(
+        click.argument("text", nargs=-1, metavar="[FILTER]..."),
+        click.option(
+            "--sort", default="", metavar="COLUMN", help=f"{', '.join(listed.sorts)}; -COLUMN the other way."
+        ),
+        click.option(
+            "--cursor", metavar="TEXT", help="The page after this one: next_cursor of the page before."
+        ),
+    )

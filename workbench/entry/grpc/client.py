@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
-from workbench.entry.grpc.records import rule_of
-from workbench.entry.grpc.stubs import METHODS, grpc, messages
+from workbench.entry.grpc.records import METHODS, grpc, messages, rule_of
 from workbench.records.rules import Authority, ContextRules, Rule
 from workbench.rules.fetching.cache import WARM_CATEGORIES
 from workbench.rules.fetching.queries import TOP_K, RulePage

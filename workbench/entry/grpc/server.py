@@ -13,11 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from hmac import compare_digest
 from typing import Any, Final
 
-from workbench.entry.grpc.records import rule_message
-from workbench.entry.grpc.stubs import METHODS, SERVICE, grpc, messages
+from workbench.entry.grpc.records import METHODS, SERVICE, grpc, messages, rule_message
 from workbench.entry.http.serving import ListeningPlace
 from workbench.entry.services.opening import ProjectHost
-from workbench.entry.services.rule_reads import RuleReads
+from workbench.entry.services.rules import RuleReads
 from workbench.errors import ProjectError, StoreBusy, UnknownRecord, UsageError, WorkbenchError
 from workbench.records.requests import FilterFields
 from workbench.rules.fetching.facets import RuleFilter

@@ -29,21 +29,27 @@ from workbench.entry.hooks.payloads import HookCall, read_call
 from workbench.entry.hooks.run import AGENTS, SECONDS, explain
 from workbench.entry.http import messages
 from workbench.entry.http.answers import Health
-from workbench.entry.http.failures import (
+from workbench.entry.http.guard import (
+    MAX_BODY,
+    PATH,
     RETRY,
+    Guard,
+    Receive,
     RequestRefused,
+    Scope,
+    Send,
     defect,
     error_body,
     http_failure,
+    send_body,
     status_of,
+    too_large,
 )
-from workbench.entry.http.guard import MAX_BODY, PATH, Guard, Receive, Scope, Send, send_body, too_large
 from workbench.entry.http.metrics import metrics_text, project_figures
 from workbench.entry.http.openapi import document
 from workbench.entry.http.operations import OPERATIONS, HttpOperation
-from workbench.entry.http.projects import OpenProject, ServedProjects
-from workbench.entry.http.work import Workers
-from workbench.entry.mcp.http import McpEndpoint
+from workbench.entry.http.projects import OpenProject, ServedProjects, Workers
+from workbench.entry.mcp.project import McpEndpoint
 from workbench.entry.services.opening import CallEnded
 from workbench.errors import StoreError, UsageError, WorkbenchError
 from workbench.records.conversion import convert, decode_json, encode_whole

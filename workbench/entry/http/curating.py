@@ -92,7 +92,7 @@ def check_call(host: ProjectHost, given: CheckRequest) -> CheckResponse:
 
 def search_rules(host: ProjectHost, given: RuleSearchRequest) -> RuleAnswer:
     """Return every absolute rule that filters let through, and the best default ones for a query."""
-    from workbench.entry.services.rule_reads import RuleReads
+    from workbench.entry.services.rules import RuleReads
 
     asked: Any = {
         name: value
@@ -205,7 +205,7 @@ def stash(host: ProjectHost, given: StashRequest) -> StashReceipt:
     """Put segments aside as one step, secrets masked."""
     from msgspec import structs
 
-    from workbench.entry.services.stash_additions import put_aside
+    from workbench.entry.services.stash import put_aside
     from workbench.records.segments import ContextSegment
 
     with host.operation("stash-edit") as work:

@@ -236,8 +236,7 @@ def _recall(served: ServedProject, given: RecallArguments, agent: str) -> Recall
 
 
 def _stash(served: ServedProject, given: StashArguments, agent: str) -> StashResult:
-    from workbench.entry.services.stash import stash_service
-    from workbench.entry.services.stash_additions import put_aside
+    from workbench.entry.services.stash import put_aside, stash_service
     from workbench.records.segments import ContextSegment
 
     host = served.host()

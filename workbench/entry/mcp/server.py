@@ -24,8 +24,7 @@ from workbench import __version__
 from workbench.entry.mcp.calls import call_tool
 from workbench.entry.mcp.messages import MergeResult, PlanResult
 from workbench.entry.mcp.project import ServedProject
-from workbench.entry.mcp.prompts import PROMPTS, prompt_text
-from workbench.entry.mcp.resources import JSON, TEMPLATES, read_resource
+from workbench.entry.mcp.resources import JSON, PROMPTS, TEMPLATES, prompt_text, read_resource
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
 from workbench.entry.mcp.wire import Wire, encode
 from workbench.entry.services.opening import CALLER, ENDED

@@ -11,8 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench import __version__
-from workbench.entry.mcp.prompts import PROMPTS
-from workbench.entry.mcp.resources import TEMPLATES
+from workbench.entry.mcp.resources import PROMPTS, TEMPLATES
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
 from workbench.entry.mcp.wire import Wire, encode
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from store.location import locate
 from store.project_state import foreign_state, has_consent, repository_at
-from workbench.entry.project.indexes import ProjectIndexes
-from workbench.entry.project.journals import STASH
+from workbench.entry.project.indexes import STASH, ProjectIndexes
 from workbench.errors import ProjectError, Unasked
 
 if TYPE_CHECKING:

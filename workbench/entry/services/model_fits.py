@@ -1,7 +1,7 @@
-"""Training an adapter of query vectors on a project's past: fitted to the oldest tasks, tested on the newest.
+"""What a model of a project is fitted to: each past task as it is ranked here, and maps of query vectors.
 
-What a task is like is then judged by which past tasks changed the same files here, not by words in general.
-The map is fitted in seconds; what takes time is to replay the tasks that it is chosen by and tested on.
+With an adapter, what a task is like is judged by which past tasks changed the same files here, not by words
+in general. It is fitted in seconds; what takes time is to replay the tasks it is chosen by and tested on.
 """
 
 from __future__ import annotations
@@ -13,29 +13,32 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from workbench.entry.services.replay_engine import held_engine
+from workbench.entry.parameters import trust
+from workbench.entry.services.replay_engine import EngineSpec, held_engine
 from workbench.errors import GitError, UsageError
-from workbench.plan.ranking import load_model
+from workbench.plan.ranking import RankingModel, load_model
 from workbench.plan.semantics import QueryAdapter, head_texts
 from workbench.records.dataclass import dataclass
+from workbench.records.episodes import Outcome
 from workbench.replay.adapter_fitting import PENALTIES, fit_adapter
-from workbench.replay.fitting import CHOICE, TEST, FittedModel, by_session
+from workbench.replay.fitting import CHOICE, TEST, FittedModel, TaskSample, by_session
 from workbench.replay.metrics import ndcg
 from workbench.replay.statistics import paired_permutation
-from workbench.replay.systems import first_files
+from workbench.replay.systems import Situation, first_files
+from workbench.replay.tasks import ReplayTask
 from workbench.replay.timeline import known_commit
 
 if TYPE_CHECKING:
     from workbench.entry.services.replay import PastProject
-    from workbench.entry.services.replay_engine import EngineSpec
     from workbench.replay.engine import Vectors
-    from workbench.replay.tasks import ReplayTask
     from workbench.replay.timeline import KnownTask, PastReader
 
 FIRST: Final = 10
 
 Measured = list[tuple["ReplayTask", tuple[float, ...]]]
 Measure = Callable[[Sequence["ReplayTask"], Sequence[QueryAdapter]], Measured]
+
+SESSION: Final = "session"  # the source of tasks that are prompts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,4 +132,57 @@ def measure_adapters(
     models = [model, *(replace(model, model_id=f"{base}+{n}", adapter=one) for n, one in enumerate(adapters))]
     return task, tuple(
         ndcg([path in truth for path in first_files(situation, one)[0][:FIRST]], len(truth)) for one in models
+    )
+
+
+def verdict_weights(past: PastProject) -> dict[str, float]:
+    """Return what prompts with a verdict count, by their id."""
+    rate = trust(past.place.config.sessions)
+    weights = {
+        Outcome.SUCCESS: rate.success,
+        Outcome.PARTIAL: (1.0 + rate.failed) / 2,
+        Outcome.FAILED: rate.failed,
+    }
+    return {
+        one.id: weights.get(one.known.task.verdict, 1.0)
+        for one in past.sessions
+        if one.known.task.verdict is not None
+    }
+
+
+def sample_task(
+    spec: EngineSpec, base: str, verdicts: dict[str, float], task: ReplayTask
+) -> TaskSample | None:
+    """Return a past task as a packaged model ranks it, in a process of its own; None without a right file."""
+    engine = held_engine(spec)
+    try:
+        seen = engine.look(task)
+    except GitError:
+        return None
+    finally:
+        engine.cache.flush()
+    return (
+        None
+        if seen is None
+        else make_sample(seen[0], seen[1], load_model(base), task, verdicts.get(task.id, 1.0))
+    )
+
+
+def make_sample(
+    situation: Situation, truth: tuple[str, ...], base: RankingModel, task: ReplayTask, trusted: float = 1.0
+) -> TaskSample:
+    """Return the first files that a packaged model ranks for a task, with their features."""
+    paths, names, features, scores = first_files(situation, base)
+    wanted = frozenset(truth)
+    return TaskSample(
+        names=names,
+        features=features.astype(np.float16),
+        scores=scores,
+        relevant=np.asarray([path in wanted for path in paths], dtype=np.bool_),
+        total=len(wanted),
+        at=task.at,
+        session=task.session,
+        text=task.text,
+        prompt=task.source == SESSION,
+        trust=trusted,
     )

@@ -16,8 +16,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import structs, to_builtins
 
-from workbench.entry.services.linear_training import SESSION, sample_task, verdict_weights
-from workbench.entry.services.model_fits import measure_adapters, past_heads, train_adapter
+from workbench.entry.services.model_fits import (
+    SESSION,
+    measure_adapters,
+    past_heads,
+    sample_task,
+    train_adapter,
+    verdict_weights,
+)
 from workbench.entry.services.models import (
     TRAINING_LOCK,
     activate_model,

@@ -1,13 +1,25 @@
-"""Replays that are kept: the runs of a project, and rows as Parquet. Opens no index and no model."""
+"""Replays that are kept: the runs of a project, and rows as Parquet. Only `run_replay` makes one.
+
+All else opens no index and no model.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
-from workbench.entry.project import find_state, list_runs, open_run, private_dir, put_run, write_atomic
+from workbench.entry.project import (
+    OpenedProject,
+    find_state,
+    list_runs,
+    open_run,
+    private_dir,
+    put_run,
+    write_atomic,
+)
 from workbench.errors import StoreError, UsageError
 from workbench.records.replay import ReplayRun
 from workbench.replay.runs import (
@@ -21,6 +33,8 @@ from workbench.replay.runs import (
 )
 
 _FILE_SUFFIX = ".json"
+
+TASKS: Final = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +111,47 @@ def write_parquet(path: Path, run: ReplayRun) -> None:
     from workbench.entry.project import write_rows
 
     write_rows(path, row_batches(run))
+
+
+def run_replay(  # noqa: PLR0913 - the options of a replay
+    project: OpenedProject,
+    *,
+    source: str = "all",
+    tasks: int = TASKS,
+    systems: Sequence[str] = (),
+    budget: int | None = None,
+    packs: int | None = None,
+    fresh: bool = False,
+    workers: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> ReplayRun:
+    """Replay the newest tasks of a project for some systems, keep the run and return it.
+
+    Raises: ProjectError where there is no past; UsageError for an unknown system or source; GitError,
+    StoreError, ModelError.
+    """
+    from workbench.entry.services.replay import PACKS, ReplayOptions, open_past, replay_past, score_replay
+    from workbench.replay.systems import DEFAULT_SYSTEMS, parse_systems
+    from workbench.replay.tasks import TaskSource
+    from workbench.sessions.episodes_checks import one_of
+
+    config = project.config
+    wanted = ReplayOptions(
+        source=one_of(TaskSource, source, "source of tasks"),
+        tasks=tasks,
+        systems=parse_systems(systems or DEFAULT_SYSTEMS),
+        budget=budget or config.plan.budget,
+        packs=PACKS if packs is None else packs,
+        fresh=fresh,
+    )
+
+    def report(done: int, total: int, stage: str = "") -> None:
+        if progress is not None:
+            progress(stage, done, total)
+
+    past = open_past(project.root, project.environment)
+    run = score_replay(past, replay_past(past, config, wanted, workers=workers, progress=report))
+    try:
+        return keep_run(past.state, run, spare=(config.gates.reference,))
+    except StoreError as error:
+        return replace(run, notes=(*run.notes, f"this run is not kept: {error.message}"))

@@ -1,15 +1,21 @@
-"""The stash of a project, as faces keep it; putting things aside needs no model and no index."""
+"""The stash of a project, as faces keep it; putting things aside needs no model and no index.
+
+What faces that stay open put aside is embedded at once where that is cheap. A language model that the user
+set up condenses segments, and none is asked unless somebody says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from workbench.config import StashConfig
 from workbench.errors import ConfigError, ModelError
 from workbench.records.answers.project import DoctorFinding, State
-from workbench.records.segments import ContextSegment
+from workbench.records.answers.stash import StashSummary
+from workbench.records.segments import ContextSegment, FoundSegment
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
 from workbench.stash.service import StashService
 from workbench.stash.stashstore import StashLedger
@@ -20,6 +26,9 @@ if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
     from workbench.entry.services.opening import ProjectHost
     from workbench.ports import Float32
+
+AT_ONCE: Final = 64
+"""Segments that are embedded when they are put aside; more of them would be waited for."""
 
 
 def stash_service(project: OpenedProject, by: str) -> StashService:
@@ -124,3 +133,81 @@ def curate_stash(host: ProjectHost, operation: str) -> Iterator[StashService]:
     """Hold the stash of a project that is kept open. Raises: WorkbenchError."""
     with host.operation(operation) as work:
         yield stash_service(work.project, host.by)
+
+
+def put_aside(
+    project: OpenedProject, by: str, segments: Iterable[ContextSegment], reason: str = ""
+) -> tuple[ContextSegment, ...]:
+    """Put segments aside as one step, for a face that stays open; return them as they are kept.
+
+    They are embedded at once where a model is loaded. Raises: as `StashService.add_many`.
+    """
+    service = stash_service(project, by)
+    collect_daily(project, service)
+    kept = service.add_many(segments, reason=reason).segments
+    if project.loaded_vectors is not None:
+        embed_at_once(project, kept)
+    return kept
+
+
+def embed_at_once(project: OpenedProject, segments: Sequence[ContextSegment]) -> None:
+    """Embed segments that were just put aside, so that the next search has their vectors.
+
+    Where this process has not loaded a model yet, or there are more than `AT_ONCE`, that search embeds them,
+    as it does where a model fails, and says so.
+    """
+    vectors = project.loaded_vectors
+    if vectors is None or len(segments) > AT_ONCE:
+        return
+    import numpy as np
+
+    from workbench.entry.services.stash_models import model_by, segment_model
+    from workbench.stash.chunking import embedded_text
+    from workbench.stash.columns import TYPES
+    from workbench.stash.segmenttail import segment_chunks
+
+    texts: list[str] = []
+    types: list[int] = []
+    for one in segments:
+        chunks = segment_chunks(one, one.text, project.counter.count, project.config.stash.chunk_tokens)
+        texts += [embedded_text(one.text, chunk) for chunk in chunks]
+        types += [TYPES.index(one.type)] * len(chunks)
+    with suppress(ModelError, ConfigError):
+        segment_model(project, model_by(vectors))[0].embed_segments(texts, np.array(types, np.int8))
+
+
+def summarize_segments(
+    project: OpenedProject,
+    query: str,
+    segments: Sequence[FoundSegment | ContextSegment],
+    *,
+    tell: Callable[[str], None] | None = None,
+) -> StashSummary:
+    """Return what of segments matters for a query, by the model of the settings `models.llm`.
+
+    Of what a search found the part that was hit is condensed. Never fails: where no model is set up, or it
+    does not answer as agreed, the summary is degraded and its notes say why.
+    """
+    from workbench.entry.project import language_model
+    from workbench.stash.summary import SummaryLimits, condense, without_summary
+
+    try:
+        model = language_model(project.config)
+    except ConfigError as error:
+        return without_summary(error.message)
+    if model is None:
+        return without_summary("models.llm and models.llm_url are not both set")
+    settings = project.config.stash
+    return condense(
+        query,
+        [_condensed(one) for one in segments],
+        model,
+        SummaryLimits(settings.summary_timeout, settings.summary_tokens),
+        project.answer_cache,
+        count_tokens=project.counter.count,
+        tell=tell,
+    )
+
+
+def _condensed(one: FoundSegment | ContextSegment) -> ContextSegment:
+    return one if isinstance(one, ContextSegment) else replace(one.segment, text=one.passage)

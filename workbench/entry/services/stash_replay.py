@@ -1,14 +1,20 @@
-"""Replays of the stash: recorded conversations are put aside as they went, and later tasks ask for more."""
+"""Replays of the stash: recorded conversations are put aside as they went, and later tasks ask for more.
+
+They are put aside in time in a scratch project, whose stash is then as it was at each moment of the past.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -16,10 +22,12 @@ from workbench.config import Config
 from workbench.entry.project import OpenedProject, cached_embedder, find_state
 from workbench.entry.services.replay import PastProject, ReplayOutcome, project_name, score_replay
 from workbench.entry.services.replay_engine import engine_version
+from workbench.entry.services.stash import stash_service
 from workbench.entry.services.stash_models import segment_model
-from workbench.entry.services.stash_past import stash_past
+from workbench.entry.services.stash_search import order_weights
 from workbench.errors import ProjectError, WorkbenchError
 from workbench.records.replay import ReplayRun, TaskRow
+from workbench.records.segments import MAX_SEGMENT, ContextSegment, FoundSegment, StashQuery
 from workbench.replay.engine import Progress, replay_tasks
 from workbench.replay.row_log import RowLog
 from workbench.replay.stash_systems import (
@@ -41,10 +49,19 @@ from workbench.sessions.importers.places import (
     transcript,
 )
 from workbench.stash.reading import TranscriptSegments, read_steps
+from workbench.stash.retrieval import retrieve
+from workbench.stash.scoring import OrderWeights
+from workbench.stash.segmentindex import SegmentIndex
 from workbench.stash.segmentmodels import EmbeddingModel
+from workbench.stash.segmentmodels import Progress as EmbeddingProgress
+
+if TYPE_CHECKING:
+    from workbench.ports import Int64
 
 _SIDE: Final = "agent-"
 """What the names of files of sub-agents begin with: their prompts are no user's."""
+
+_BY: Final = "replay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,3 +223,85 @@ def stash_keys(tasks: Sequence[StashTask], texts: Sequence[str]) -> list[str]:
 
 def _as_replayed(task: StashTask) -> ReplayTask:
     return ReplayTask(task.id, task.session, SOURCE, task.text, "", "", second_of(task.at), (), packed=False)
+
+
+@dataclass(slots=True)
+class MomentClock:
+    """A clock that shows what it was set to, in seconds since the epoch."""
+
+    moment: float = 0.0
+
+    def now(self) -> float:
+        """Return the moment."""
+        return self.moment
+
+
+@dataclass(slots=True)
+class PastStash:
+    """The stash of a scratch project. Segments are known by their rows among `segments`."""
+
+    segments: Sequence[ContextSegment]
+    project: OpenedProject
+    clock: MomentClock
+    index: SegmentIndex
+    model: EmbeddingModel | None
+    weights: OrderWeights
+    progress: EmbeddingProgress | None = None
+    stashed: set[int] = field(default_factory=set)
+
+    def put(self, known: Int64, at: float) -> None:
+        """Put aside, at a moment, those of the rows `known` that are not there yet, and embed them.
+
+        Raises: StoreError, ModelError.
+        """
+        new = [row for row in known.tolist() if row not in self.stashed]
+        self.stashed.update(new)
+        self.clock.moment = max(self.clock.moment, at)
+        usable = [one for row in new if 0 < len((one := self.segments[row]).text) <= MAX_SEGMENT]
+        if usable:
+            stash_service(self.project, _BY).add_many(usable)
+        self.index.refresh()
+        if self.index.is_behind("" if self.model is None else self.model.model):
+            self.index.publish(self.model, self.progress)  # all of a tail is read again whenever it grows
+        elif self.model is not None:
+            self.index.embed_tail(self.model, self.progress)
+
+    def find(self, known: Int64, query: StashQuery, at: float) -> tuple[FoundSegment, ...]:
+        """Return what is found of the rows `known`, which were put aside, at a moment. Raises: ModelError."""
+        allowed = {self.segments[row].segment_id for row in known.tolist()}
+        spare = len(self.stashed) - len(allowed)
+        found = retrieve(
+            self.index,
+            replace(query, top_k=query.top_k + spare),
+            embed=None if self.model is None else self.model.embed_query,
+            now=at,
+            weights=self.weights,
+            per_session=self.project.config.stash.per_session,
+        )
+        return tuple(one for one in found if one.segment.segment_id in allowed)[: query.top_k]
+
+
+@contextmanager
+def stash_past(
+    segments: Sequence[ContextSegment],
+    config: Config,
+    model: EmbeddingModel | None,
+    weights: OrderWeights | None = None,
+    progress: EmbeddingProgress | None = None,
+) -> Iterator[PastStash]:
+    """Open an empty stash for segments, which goes with the context. Raises: StoreError."""
+    with tempfile.TemporaryDirectory(prefix="workbench-stash-") as scratch:
+        root = Path(scratch) / "project"
+        (root / ".workbench").mkdir(parents=True)
+        environment = {**os.environ, "WORKBENCH_HOME": str(Path(scratch) / "home")}
+        clock = MomentClock()
+        project = replace(find_state(root, config, environment), clock=clock)
+        yield PastStash(
+            segments,
+            project,
+            clock,
+            project.segment_index,
+            model,
+            weights or order_weights(config.stash),
+            progress,
+        )

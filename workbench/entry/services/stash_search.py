@@ -92,7 +92,7 @@ class StashSearcher:
 
     def serve(self) -> None:
         """Let the server of the settings search the vectors, where they are many and it has all of them."""
-        from workbench.entry.services import vector_stash  # only where the settings name a server
+        from workbench.entry.services import vector_kinds  # only where the settings name a server
         from workbench.entry.services.vector_sync import away
 
         index, settings = self.index, self.project.config.vectors
@@ -102,10 +102,10 @@ class StashSearcher:
             return
         if reason := away(self.project):
             self._without(reason)
-        elif not vector_stash.serves_segments(self.project, index):
+        elif not vector_kinds.serves_segments(self.project, index):
             self._without("it does not have all of them yet: `workbench vectors sync`")
         else:
-            index.server = vector_stash.segment_server(self.project, index.model, matrix.shape[1], part)
+            index.server = vector_kinds.segment_server(self.project, index.model, matrix.shape[1], part)
 
     def _without(self, reason: str) -> None:
         self.fault = reason
@@ -231,7 +231,7 @@ def _bring_up(searcher: StashSearcher, progress: Progress | None, write: bool) -
 
 def _send(searcher: StashSearcher, progress: Progress | None) -> None:
     """Send the server the vectors that it lacks, unless it failed a moment ago. Raises: ConfigError."""
-    from workbench.entry.services.vector_stash import serves_segments, sync_segments
+    from workbench.entry.services.vector_kinds import serves_segments, sync_segments
     from workbench.entry.services.vector_sync import away, note_away
 
     project, index = searcher.project, searcher.index
@@ -245,7 +245,7 @@ def _send(searcher: StashSearcher, progress: Progress | None) -> None:
 
 def _fetch(project: OpenedProject) -> None:
     """Take vectors that the server has and this machine lacks, which takes less than embedding."""
-    from workbench.entry.services.vector_stash import fetch_segments
+    from workbench.entry.services.vector_kinds import fetch_segments
     from workbench.entry.services.vector_sync import away, note_away, wanted_kinds
 
     vectors, _ = project.text_vectors

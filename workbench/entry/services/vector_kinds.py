@@ -1,18 +1,30 @@
-"""Rules and iterations on the Qdrant of the settings, as other programs find them there [rules] [ralph]."""
+"""What a server of vectors gets of each kind: segments, to search them there, rules and iterations.
+
+The latter are on Qdrant as other programs find them there [rules] [ralph].
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import msgspec
 import numpy as np
 
-from workbench.entry.project import feature_collection, rule_collection
-from workbench.entry.services.vector_sync import BATCH, KEY_BYTES, Points, Progress, join_keys, sync_points
+from workbench.entry.project import feature_collection, rule_collection, segment_collection, server_identity
+from workbench.entry.services.vector_sync import (
+    BATCH,
+    KEY_BYTES,
+    Points,
+    Progress,
+    join_keys,
+    sent_state,
+    sync_points,
+)
 from workbench.records.conversion import encode_lossless
 from workbench.text.redact import redact_values
 
@@ -20,9 +32,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from workbench.entry.project import OpenedProject, QdrantCollection, QdrantServer, VectorStore
-    from workbench.ports import Float32, Int64, PointKeys
+    from workbench.ports import Float32, Int64, PointKeys, VectorCollection
     from workbench.records.answers.vectors import SyncedVectors
     from workbench.records.rules import Rule
+    from workbench.stash.segmentindex import SegmentIndex
+    from workbench.stash.segmentparts import SegmentPart
+    from workbench.stash.segmentserver import SegmentServer
 
 EMBEDDED: Final = "embedding_text"
 """The field of a rule's point with the text that was embedded, from which another model embeds it again."""
@@ -124,3 +139,68 @@ def _rule_keys(payloads: Sequence[Mapping[str, Any]]) -> PointKeys:
 def _payload_digests(payloads: Sequence[Mapping[str, Any]]) -> NDArray[np.uint64]:
     digests = b"".join(hashlib.sha256(encode_lossless(one)).digest()[:8] for one in payloads)
     return np.frombuffer(digests, np.uint64)
+
+
+def sync_segments(
+    project: OpenedProject, index: SegmentIndex, progress: Progress | None = None
+) -> SyncedVectors | None:
+    """Send the vectors of the generation of the stash; None without any. Raises: StoreError, ConfigError."""
+    from workbench.stash.segmentserver import field_rows, point_fields, point_keys, row_digests
+
+    part, of = index.generation, _generation(project)
+    matrix = None if part is None else part.matrix
+    if part is None or matrix is None or not of:
+        return None
+    collection = segment_collection(project, index.model, matrix.shape[1])
+    keys, fields = point_keys(part), field_rows(part, index.columns)
+
+    def write(rows: Int64) -> None:
+        assert matrix is not None
+        collection.put(keys[rows], matrix[rows], point_fields(fields[rows]))
+
+    points = Points("stash", "stash", keys, row_digests(fields), write, of)
+    return sync_points(project, collection, points, progress)
+
+
+def serves_segments(project: OpenedProject, index: SegmentIndex) -> bool:
+    """Whether the server has all vectors of the generation of the stash."""
+    state = sent_state(project, "stash")
+    if state is None or state.server != server_identity(project):
+        return False
+    return state.model == index.model and state.of == _generation(project) != ""
+
+
+def segment_server(project: OpenedProject, model: str, dimensions: int, part: SegmentPart) -> SegmentServer:
+    """Return what searches the generation of the stash on the server, which is not connected to yet."""
+    from workbench.stash.segmentserver import SegmentServer
+
+    opened = partial(segment_collection, project, model, dimensions)
+    return SegmentServer(opened, np.diff(part.chunks.starts), project.config.vectors.here)
+
+
+def fetch_segments(project: OpenedProject, vectors: VectorStore, index: SegmentIndex) -> int:
+    """Take the vectors of segments that are not embedded here from the server; return how many.
+
+    Raises: StoreError, ConfigError.
+    """
+    from workbench.stash.segmentserver import point_keys
+
+    fetched = 0
+    for part in index.parts():
+        if part.vectors is not None:
+            continue
+        keys = point_keys(part)
+        collection = segment_collection(project, vectors.model, vectors.dimensions)
+
+        def fetch(
+            rows: Int64, collection: VectorCollection = collection, keys: PointKeys = keys
+        ) -> tuple[Float32, NDArray[np.bool_]]:
+            return collection.vectors(keys[rows])
+
+        fetched += vectors.adopt(part.chunk_texts(), fetch)
+    return fetched
+
+
+def _generation(project: OpenedProject) -> str:
+    found = project.latest("stash")
+    return found.name if isinstance(found, Path) else ""

@@ -98,7 +98,7 @@ def vector_status(project: OpenedProject) -> VectorStatus:
             fault = error.message
     segments, current = 0, False
     if project.has_stash:
-        from workbench.entry.services.vector_stash import serves_segments
+        from workbench.entry.services.vector_kinds import serves_segments
 
         index = project.segment_index
         index.refresh()
@@ -158,7 +158,7 @@ def search_vectors(project: OpenedProject, asked: VectorQuery) -> VectorSearchRe
 
 def _sync_stash(project: OpenedProject, progress: Progress | None) -> list[SyncedVectors]:
     from workbench.entry.services.stash_search import open_stash_index
-    from workbench.entry.services.vector_stash import sync_segments
+    from workbench.entry.services.vector_kinds import sync_segments
 
     report = None if progress is None else partial(progress, "embedding segments")
     if project.config.vectors.store == "postgres":

@@ -1,8 +1,9 @@
-"""The command that answers programs over HTTP."""
+"""The commands that answer programs over HTTP and gRPC, and agents by the Model Context Protocol."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -95,3 +96,82 @@ def answer_requests(
 
     serve_requests(projects, place, ready)
     here.out.say("stopped serving")
+
+
+@command
+@click.option("--http", is_flag=True, help="Serve over HTTP instead, as `workbench serve` does, at /mcp.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="With --http: the port (default: free).",
+)
+def mcp(http: bool, port: int) -> None:
+    """Serve this project to an agent by the Model Context Protocol, over stdin and stdout.
+
+    Nine tools: plan_context, find_files, rules_for, remember, recall, record_feedback, and the stash:
+    stash_context, retrieve_stashed_context, merge_stashed_context. The project is that of --project, else of
+    CLAUDE_PROJECT_DIR, else the one around here; it is opened by the first call, and never indexed unasked.
+    Nothing but the protocol goes to stdout.
+
+    With --http agents ask at a port of this machine, with the bearer token of the file that is named; the
+    address goes to stdout, and Ctrl-C ends it.
+    """
+    if http:
+        answer_requests(port, "127.0.0.1", address="mcp")
+        return
+    if sys.stdin.isatty():
+        raise UsageError(
+            "the server speaks with a program over stdin", hint="Agents start it; `workbench install`."
+        )
+    from workbench.entry.mcp.stdio import serve
+
+    serve(current().flags.project)
+
+
+@command
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help="Listen at a port; 0 takes a free one."
+)
+@click.option("--socket", "path", type=click.Path(path_type=Path), help="Another unix socket.")
+def grpc(port: int | None, path: Path | None) -> int:
+    """Answer programs over gRPC: the rules of this project, by filters, by a query and by id.
+
+    Four methods, `workbench/entry/grpc/ingestion.proto`: GetMemoryRules, SearchMemoryRules, GetMemoryRuleById
+    and UpdateRuleUsage. It listens at a unix socket that only you can open; with --port at a port of this
+    machine, where every call bears the token of a file that only you can read. The address goes to stdout.
+    Ctrl-C ends it. It needs the extra: pip install 'context-workbench[grpc]'.
+    """
+    here = current()
+    if port is not None and path is not None:
+        raise UsageError("a server listens at a port or at a socket", hint="Leave out --port or --socket.")
+    from workbench.entry.grpc.server import BY, serve
+    from workbench.entry.http.serving import ListeningPlace, is_answered, read_token
+    from workbench.entry.project import private_dir
+    from workbench.entry.services.opening import host_project, report_progress
+    from workbench.places import serve_socket, user_home
+
+    if port is None:
+        socket = (path or serve_socket(here.project).with_suffix(".grpc")).absolute()
+        private_dir(socket.parent)
+        if socket.exists() and (not socket.is_socket() or is_answered(socket)):
+            raise UsageError(f"{socket} is in use", hint="Ask the server there, or give --socket.")
+        place, token_file = ListeningPlace(socket), None
+    else:
+        token, token_file = read_token(user_home(os.environ))
+        place = ListeningPlace(host="127.0.0.1", port=port, token=token)
+
+    def ready(address: str) -> None:
+        here.out.data(address)
+        if token_file is not None:
+            here.out.say(f"the bearer token is in {token_file}")
+        here.out.say("Ctrl-C ends it")
+
+    host = host_project(here.project, {}, BY, report_progress)
+    try:
+        serve(host, place, ready)
+    finally:
+        host.close()
+    here.out.say("stopped serving")
+    return exits.OK

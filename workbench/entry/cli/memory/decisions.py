@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import click
 
 from workbench.curation.conflicts import ConflictDecision
 from workbench.entry.cli.arguments import find_conflict
-from workbench.entry.cli.curation import check_asked, settle_conflicts, settling_options
+from workbench.entry.cli.curation import (
+    LISTED,
+    STEP,
+    check_asked,
+    settle_conflicts,
+    settling_options,
+    show_walk,
+)
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.listing import IDENTIFIERS, WHY
-from workbench.entry.cli.memory.learnings import WIDTH, line_of
+from workbench.entry.cli.inputs import IDENTIFIERS, WHY
+from workbench.entry.cli.memory.learnings import LEARNING_CHANGES, WIDTH, line_of
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.session import LearningSession, learning_session
 from workbench.errors import UsageError
@@ -200,6 +208,27 @@ def prune(days: float | None, dry_run: bool) -> None:
     _show_learnings(work, found)
     done = "would be taken out" if dry_run else "taken out"
     work.here.out.say(f"{counted(len(found), 'learning')} {done}")
+
+
+@command
+@STEP
+@LISTED
+def undo(step: str, listed: bool) -> None:
+    """Undo the last step, or STEP of --list: a review, an edit, a settlement, a promotion.
+
+    What was learned automatically is not a step: reject or prune it. `redo` does the step again.
+    """
+    with learning_session("memory" if listed else "memory-edit") as work:
+        walk = None if listed else partial(work.service.undo, step)
+        show_walk(work.here, work.service, LEARNING_CHANGES, walk)
+
+
+@command
+@LISTED
+def redo(listed: bool) -> None:
+    """Redo the step that was undone last."""
+    with learning_session("memory" if listed else "memory-edit") as work:
+        show_walk(work.here, work.service, LEARNING_CHANGES, None if listed else work.service.redo)
 
 
 def _step(make: Callable[[LearningSession], Sequence[FeatureLearning]]) -> None:

@@ -19,7 +19,7 @@ from workbench.entry.cli.curation import (
     show_steps,
 )
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.listing import limit_option, list_options
+from workbench.entry.cli.inputs import limit_option, list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import LearningSession, learning_session
 from workbench.lists.filters import Facet

@@ -11,7 +11,7 @@ import click
 
 from workbench.entry.cli.frame import Invocation, command, current, in_project
 from workbench.entry.cli.inputs import words_or_stdin
-from workbench.entry.cli.rules.context import AGENT, context_fields, context_options
+from workbench.entry.cli.rules.options import AGENT, context_fields, context_options
 from workbench.entry.cli.session import Session, episode_service_of, session
 from workbench.entry.os.background import in_background, prepare_in_background
 from workbench.entry.os.terminal import fold

@@ -17,7 +17,7 @@ from workbench.entry.cli.curation import (
     settling_options,
 )
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.listing import limit_option, list_options
+from workbench.entry.cli.inputs import limit_option, list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError

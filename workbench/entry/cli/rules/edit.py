@@ -12,8 +12,7 @@ import click
 from workbench.beneath import open_plain
 from workbench.entry.cli.arguments import find_live
 from workbench.entry.cli.frame import Invocation, command, current, with_options
-from workbench.entry.cli.inputs import words_or_stdin
-from workbench.entry.cli.listing import IDENTIFIERS, WHY
+from workbench.entry.cli.inputs import IDENTIFIERS, WHY, words_or_stdin
 from workbench.entry.cli.rules.diff import diff_lines
 from workbench.entry.cli.rules.show import rule_line
 from workbench.entry.cli.session import RuleSession, report_files, rule_session

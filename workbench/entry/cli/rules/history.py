@@ -1,4 +1,4 @@
-"""What was done to rules and with them: `workbench rules history` and `usage`."""
+"""What was done to rules and with them: `workbench rules history`, `usage`, `undo` and `redo`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,32 @@ from typing import Any
 import click
 
 from workbench.entry.cli.arguments import PREFIX, find_any
-from workbench.entry.cli.curation import SHOWN_STEPS, at_text, show_steps
+from workbench.entry.cli.curation import (
+    LISTED,
+    SHOWN_STEPS,
+    STEP,
+    at_text,
+    show_stacks,
+    show_steps,
+    show_walked,
+)
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.output import shorten
-from workbench.entry.cli.rules.diff import RULE_CHANGES, change_document, change_line, diff_lines
-from workbench.entry.cli.session import RuleSession, rule_session
+from workbench.entry.cli.rules.diff import (
+    RULE_CHANGES,
+    change_document,
+    change_line,
+    diff_lines,
+    show_written,
+    written_document,
+)
+from workbench.entry.cli.session import RuleSession, report_files, rule_session
 from workbench.errors import UsageError
 from workbench.rules.curation.curator import lineage
 from workbench.rules.curation.differences import story
 from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
 from workbench.rules.curation.rulestore import record_usage
+from workbench.rules.files.undo import Walked
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
@@ -71,6 +87,40 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
             out.painted("    " + out.style(visible(rule.rule).replace("\n", "\n    "), "0"))
     if len(shown) < len(found):
         out.say(f"the newest {len(shown):,} of {counted(len(found), 'change')}")
+
+
+@command
+@STEP
+@LISTED
+def undo(step: str, listed: bool) -> None:
+    """Undo the last step, or STEP of --list: an edit, a removal, a settlement, an import by name.
+
+    Lines that were written into rule files because of it are put back where they are still as written.
+    Rules that came or changed with their files are not steps: change the files instead.
+    `redo` does the step again.
+    """
+    with rule_session("rules" if listed else "rules-edit") as work:
+        _show_walk(work, None if listed else work.service.undo(step))
+
+
+@command
+@LISTED
+def redo(listed: bool) -> None:
+    """Redo the step that was undone last, also in the files that its undo was written into."""
+    with rule_session("rules" if listed else "rules-edit") as work:
+        _show_walk(work, None if listed else work.service.redo())
+
+
+def _show_walk(work: RuleSession, done: Walked | None) -> None:
+    if done is None:
+        show_stacks(work.here, work.store.ledger())
+        return
+    written = [written_document(item) for item in done.written]
+    entries = show_walked(work.here, work.store.ledger(), RULE_CHANGES, done.title, written=written)
+    if not work.here.flags.json:
+        show_written(work.here.out, done.written)
+        moved = [one.after or one.before for one in entries if one.what != "changed"]  # others are in no file
+        report_files(work, [rule for rule in moved if rule is not None])
 
 
 @command

@@ -9,10 +9,16 @@ import click
 
 from workbench.entry.cli.arguments import PREFIX, find_among, find_any, moment
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.listing import list_options
+from workbench.entry.cli.inputs import list_options
 from workbench.entry.cli.output import Output, shorten
-from workbench.entry.cli.rules.context import AGENT, context_fields, context_options
-from workbench.entry.cli.rules.options import FilterOptions, filter_options, read_filters
+from workbench.entry.cli.rules.options import (
+    AGENT,
+    FilterOptions,
+    context_fields,
+    context_options,
+    filter_options,
+    read_filters,
+)
 from workbench.entry.cli.session import RuleSession, Session, past_session, rule_session, session
 from workbench.errors import UsageError
 from workbench.lists.rules import RULES

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
-from workbench.entry.cli.inputs import decode_json, read_input
-from workbench.entry.cli.listing import WHY
+from workbench.entry.cli.inputs import WHY, decode_json, read_input
 from workbench.entry.cli.session import episode_service_of
 from workbench.errors import UsageError
 

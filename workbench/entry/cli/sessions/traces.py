@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.listing import list_options
+from workbench.entry.cli.inputs import list_options
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.session import episode_service_of
 from workbench.lists.sessions import SESSIONS

@@ -13,8 +13,7 @@ import click
 
 from workbench.beneath import open_beneath
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.inputs import read_input, words_or_stdin
-from workbench.entry.cli.listing import WHY, limit_option, list_options
+from workbench.entry.cli.inputs import WHY, limit_option, list_options, read_input, words_or_stdin
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import stash_session
 from workbench.entry.project import OpenedProject

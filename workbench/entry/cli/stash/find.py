@@ -1,10 +1,14 @@
-"""`workbench stash search|references`: segments that matter for a query, and those linked with one."""
+"""`workbench stash search|references`: segments that matter for a query, and those linked with one.
+
+Summaries are asked for here as other commands ask for them: who is asked, and what it took, is on stderr.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -14,10 +18,9 @@ from workbench.entry.cli.frame import Invocation, command
 from workbench.entry.cli.inputs import format_option, open_input, words_or_stdin
 from workbench.entry.cli.output import Output, shorten, to_json
 from workbench.entry.cli.session import StashSession, stash_session
-from workbench.entry.cli.stash.summaries import say_cost, summarizer
 from workbench.errors import UsageError, WorkbenchError
-from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse
-from workbench.records.segments import SegmentType
+from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse, StashSummary
+from workbench.records.segments import ContextSegment, FoundSegment, SegmentType
 from workbench.stash.segmenttype import SHORT
 from workbench.stash.stashstore import ReferenceDirection, follow_references, stash_links
 from workbench.text.counts import counted
@@ -229,3 +232,18 @@ def _explained(one: RetrievedSegment) -> list[str]:
     rows += [("age", one.temporal), ("in stash", one.recency)]
     shown = [f"    {name:<12} {value:6.2f}  {'#' * round(abs(value) * _BAR)}" for name, value in rows]
     return [f"    {visible_line(one.why)}", *(row.rstrip() for row in shown)]
+
+
+def summarizer(work: StashSession) -> Callable[[str, Sequence[FoundSegment | ContextSegment]], StashSummary]:
+    """Return what condenses segments to what matters for words, and says whom it asks."""
+    from workbench.entry.services.stash import summarize_segments
+
+    return partial(summarize_segments, work.opened, tell=work.here.out.say)
+
+
+def say_cost(out: Output, summary: StashSummary) -> None:
+    """Say what a summary took, nothing where no model was asked."""
+    if summary.prompt_tokens:
+        asked = "answered the same before" if summary.cached else "asked"
+        took = f"{summary.prompt_tokens:,} tokens sent, {summary.answer_tokens:,} received"
+        out.say(f"{asked}: {visible_line(summary.model)}, {took}")

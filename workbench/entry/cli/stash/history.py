@@ -19,7 +19,7 @@ from workbench.entry.cli.curation import (
     show_walk,
 )
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.listing import limit_option
+from workbench.entry.cli.inputs import limit_option
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.session import stash_session
 from workbench.records.segments import ContextSegment

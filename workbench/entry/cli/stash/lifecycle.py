@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.listing import IDENTIFIERS, WHY
+from workbench.entry.cli.inputs import IDENTIFIERS, WHY
 from workbench.entry.cli.session import StashSession, stash_session
 from workbench.entry.cli.stash.edit import TYPES, line_of
 from workbench.errors import UsageError

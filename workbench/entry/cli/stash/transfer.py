@@ -13,7 +13,7 @@ import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command
-from workbench.entry.cli.listing import WHY
+from workbench.entry.cli.inputs import WHY
 from workbench.entry.cli.session import StashSession, stash_session
 from workbench.entry.cli.stash.edit import TYPES, say_collected
 from workbench.text.counts import counted
