@@ -49,7 +49,7 @@ from workbench.entry.http.metrics import metrics_text, project_figures
 from workbench.entry.http.openapi import document
 from workbench.entry.http.operations import OPERATIONS, HttpOperation
 from workbench.entry.http.projects import OpenProject, ServedProjects, Workers
-from workbench.entry.mcp.project import McpEndpoint
+from workbench.entry.mcp.http import McpEndpoint
 from workbench.entry.services.opening import CallEnded
 from workbench.errors import StoreError, UsageError, WorkbenchError
 from workbench.records.conversion import convert, decode_json, encode_whole

@@ -6,44 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, structs
 
-from workbench.entry.http.answers import (
-    EpisodeState,
-    EventReceipt,
-    SessionReceipt,
-    SessionRows,
-    TextContext,
-)
-from workbench.entry.http.messages import (
-    ActivateRequest,
-    ContextRequest,
-    DeltaRequest,
-    EndRequest,
-    EventRequest,
-    ExplainRequest,
-    ExploreRequest,
-    FeedbackRequest,
-    ListRequest,
-    PlanContextRequest,
-    RecordRequest,
-    Request,
-    RollbackRequest,
-    StartRequest,
-    TrainRequest,
-)
+from workbench.entry.http import answers, messages
+from workbench.entry.services.opening import ProjectHost
 from workbench.errors import ProjectError
+from workbench.records.answers.explanation import FileExplanation
+from workbench.records.answers.models import ModelStatus, TrainingReport
+from workbench.records.answers.plan import PlanResponse
+from workbench.records.answers.project import Delta, ExploreResponse, IndexReport, ProjectStatus
+from workbench.records.episodes import Episode, Trace
+from workbench.records.plan import PlanRequest
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
-    from workbench.entry.services.opening import ProjectHost
-    from workbench.records.answers.explanation import FileExplanation
-    from workbench.records.answers.models import ModelStatus, TrainingReport
-    from workbench.records.answers.plan import PlanResponse
-    from workbench.records.answers.project import Delta, ExploreResponse, IndexReport, ProjectStatus
-    from workbench.records.episodes import Episode, Trace
-    from workbench.records.plan import PlanRequest
 
 
-def plan_context(host: ProjectHost, given: PlanContextRequest) -> PlanResponse:
+def plan_context(host: ProjectHost, given: messages.PlanContextRequest) -> PlanResponse:
     """Pack what an agent should read for a task into a token budget."""
     from workbench.entry.services.episodes import recording_of
     from workbench.entry.services.plan import plan_for, record_pack
@@ -64,7 +41,7 @@ def plan_context(host: ProjectHost, given: PlanContextRequest) -> PlanResponse:
         return made.response
 
 
-def explain(host: ProjectHost, given: ExplainRequest) -> FileExplanation:
+def explain(host: ProjectHost, given: messages.ExplainRequest) -> FileExplanation:
     """Say why a file is in the plan for a task or out of it, and what would bring it in; record nothing."""
     from workbench.entry.services.explanation import explain_for, normal_path
     from workbench.entry.services.requests import pack_style
@@ -76,7 +53,7 @@ def explain(host: ProjectHost, given: ExplainRequest) -> FileExplanation:
         return explain_for(work.project, work.measurement, request, path, style=style, progress=host.progress)
 
 
-def _plan_request(project: OpenedProject, given: PlanContextRequest) -> PlanRequest:
+def _plan_request(project: OpenedProject, given: messages.PlanContextRequest) -> PlanRequest:
     from workbench.entry.services.requests import plan_request
 
     return plan_request(
@@ -95,7 +72,7 @@ def _plan_request(project: OpenedProject, given: PlanContextRequest) -> PlanRequ
     )
 
 
-def explore(host: ProjectHost, given: ExploreRequest) -> ExploreResponse:
+def explore(host: ProjectHost, given: messages.ExploreRequest) -> ExploreResponse:
     """Show the project in layers, as a kind of task is routed to them."""
     from workbench.entry.services.index import explore_project
     from workbench.project.layers import explore_response
@@ -107,7 +84,7 @@ def explore(host: ProjectHost, given: ExploreRequest) -> ExploreResponse:
         return explore_response(view)
 
 
-def context(host: ProjectHost, given: ContextRequest) -> TextContext:
+def context(host: ProjectHost, given: messages.ContextRequest) -> answers.TextContext:
     """Return the layers of a kind of task as a text for an agent, within a token budget."""
     from workbench.entry.services.index import explore_project
     from workbench.project.layers import render
@@ -128,7 +105,7 @@ def context(host: ProjectHost, given: ContextRequest) -> TextContext:
                 most = middle - 1
         text = "".join(lines[:least])
         tokens = work.measurement.tokens = count(text)
-        return TextContext(
+        return answers.TextContext(
             query_type=given.query_type,
             detail=given.detail,
             layers=tuple(section.layer for section in view.sections),
@@ -139,7 +116,7 @@ def context(host: ProjectHost, given: ContextRequest) -> TextContext:
         )
 
 
-def delta(host: ProjectHost, given: DeltaRequest) -> Delta:
+def delta(host: ProjectHost, given: messages.DeltaRequest) -> Delta:
     """Show what changed since a revision: uncommitted work first, then files by their last commit."""
     from workbench.entry.project import delta as changes_since
 
@@ -149,7 +126,7 @@ def delta(host: ProjectHost, given: DeltaRequest) -> Delta:
         return changes_since(work.project.repository, given.since or None)
 
 
-def refresh(host: ProjectHost, given: Request) -> IndexReport:
+def refresh(host: ProjectHost, given: messages.Request) -> IndexReport:
     """Bring the index up to date with the files; the first time it is built."""
     from workbench.entry.services.index import index_report, refresh_index
 
@@ -158,7 +135,7 @@ def refresh(host: ProjectHost, given: Request) -> IndexReport:
         return index_report(work.project.workspace, synced, seconds)
 
 
-def status(host: ProjectHost, given: Request) -> ProjectStatus:
+def status(host: ProjectHost, given: messages.Request) -> ProjectStatus:
     """Show what is known of the project, and change nothing."""
     from workbench.entry.services.status import project_status
 
@@ -166,7 +143,7 @@ def status(host: ProjectHost, given: Request) -> ProjectStatus:
         return project_status(project)
 
 
-def train_model(host: ProjectHost, given: TrainRequest) -> TrainingReport:
+def train_model(host: ProjectHost, given: messages.TrainRequest) -> TrainingReport:
     """Train a ranking on the project's own past, in a process of its own; its status says what came of it."""
     from workbench.entry.services.model_training import TrainingOptions, start_training
 
@@ -177,7 +154,7 @@ def train_model(host: ProjectHost, given: TrainRequest) -> TrainingReport:
         return start_training(project, wanted)
 
 
-def model_status(host: ProjectHost, given: Request) -> ModelStatus:
+def model_status(host: ProjectHost, given: messages.Request) -> ModelStatus:
     """Show what plans rank with, how a canary does, and the models of the project."""
     from workbench.entry.services import models
 
@@ -185,7 +162,7 @@ def model_status(host: ProjectHost, given: Request) -> ModelStatus:
         return models.model_status(project)
 
 
-def activate_model(host: ProjectHost, given: ActivateRequest) -> ModelStatus:
+def activate_model(host: ProjectHost, given: messages.ActivateRequest) -> ModelStatus:
     """Let plans rank with a model from now on, or try it on a share of them."""
     from workbench.entry.services import models
 
@@ -194,7 +171,7 @@ def activate_model(host: ProjectHost, given: ActivateRequest) -> ModelStatus:
         return models.model_status(project)
 
 
-def roll_back_model(host: ProjectHost, given: RollbackRequest) -> ModelStatus:
+def roll_back_model(host: ProjectHost, given: messages.RollbackRequest) -> ModelStatus:
     """Stop a canary, or go back to the model that was active before."""
     from workbench.entry.services import models
 
@@ -203,7 +180,7 @@ def roll_back_model(host: ProjectHost, given: RollbackRequest) -> ModelStatus:
         return models.model_status(project)
 
 
-def list_sessions(host: ProjectHost, given: ListRequest) -> SessionRows:
+def list_sessions(host: ProjectHost, given: messages.ListRequest) -> answers.SessionRows:
     """List sessions, the newest first."""
     from workbench.entry.services.sessions import session_page, session_query
 
@@ -212,17 +189,17 @@ def list_sessions(host: ProjectHost, given: ListRequest) -> SessionRows:
         page = session_page(
             work.project, query, commits=False, cursor=given.cursor or None, limit=given.limit
         )
-    return SessionRows(page.rows, page.total, page.cursor)
+    return answers.SessionRows(page.rows, page.total, page.cursor)
 
 
-def show_session(host: ProjectHost, given: RecordRequest) -> Trace:
+def show_session(host: ProjectHost, given: messages.RecordRequest) -> Trace:
     """Show a session with its events: task, reads, edits, outcome."""
     from workbench.entry.services.episodes import recording_of
 
     return recording_of(host).trace(given.id)
 
 
-def start_episode(host: ProjectHost, given: StartRequest) -> SessionReceipt:
+def start_episode(host: ProjectHost, given: messages.StartRequest) -> answers.SessionReceipt:
     """Start an episode for a task; the same one again changes nothing."""
     from workbench.entry.services.episodes import recording_of
 
@@ -232,10 +209,10 @@ def start_episode(host: ProjectHost, given: StartRequest) -> SessionReceipt:
         query_type=given.query_type or "",
         token_budget=given.token_budget,
     )
-    return SessionReceipt(started)
+    return answers.SessionReceipt(started)
 
 
-def record_event(host: ProjectHost, given: EventRequest) -> EventReceipt:
+def record_event(host: ProjectHost, given: messages.EventRequest) -> answers.EventReceipt:
     """Record what a session did, once for each file."""
     from workbench.entry.services.episodes import recording_of
 
@@ -248,10 +225,10 @@ def record_event(host: ProjectHost, given: EventRequest) -> EventReceipt:
         payload=given.payload,
         key=given.key,
     )
-    return EventReceipt(bool(recorded))
+    return answers.EventReceipt(bool(recorded))
 
 
-def end_episode(host: ProjectHost, given: EndRequest) -> EpisodeState:
+def end_episode(host: ProjectHost, given: messages.EndRequest) -> answers.EpisodeState:
     """End an episode and say how it went."""
     from workbench.entry.services.episodes import recording_of
 
@@ -262,15 +239,17 @@ def end_episode(host: ProjectHost, given: EndRequest) -> EpisodeState:
     )
 
 
-def give_feedback(host: ProjectHost, given: FeedbackRequest) -> EpisodeState:
+def give_feedback(host: ProjectHost, given: messages.FeedbackRequest) -> answers.EpisodeState:
     """Judge a session; the last word on an outcome counts."""
     from workbench.entry.services.episodes import recording_of
 
     return _state(recording_of(host).feedback(given.session_id, given.outcome or "", given.rationale))
 
 
-def _state(found: Episode) -> EpisodeState:
-    return EpisodeState(found.session_id, found.outcome, found.ended_at, len(found.reads), len(found.changes))
+def _state(found: Episode) -> answers.EpisodeState:
+    return answers.EpisodeState(
+        found.session_id, found.outcome, found.ended_at, len(found.reads), len(found.changes)
+    )
 
 
 def known(given: Any) -> Any:  # noqa: ANN401 - the fields of `WorkContext` that a request has

@@ -2,73 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
-from workbench.entry.http.answers import (
-    LearningRows,
-    RecallAnswer,
-    RecalledLearning,
-    RemovalReceipt,
-    RuleAnswer,
-    RuleRows,
-    ScoredRule,
-    SegmentRows,
-    StashReceipt,
-    StepReceipt,
-)
+from workbench.entry.http import answers, messages
 from workbench.entry.http.calls import known, values_of
-from workbench.entry.http.messages import (
-    AddLearningRequest,
-    AddRuleRequest,
-    ChangeRequest,
-    CheckRequest,
-    EditRuleRequest,
-    EditSegmentRequest,
-    ListRequest,
-    MatchRequest,
-    MergeRequest,
-    RecallRequest,
-    RecordRequest,
-    Request,
-    RuleSearchRequest,
-    StashRequest,
-    StashSearchRequest,
-    UndoRequest,
-)
 from workbench.entry.services.learnings import curate_learnings
+from workbench.entry.services.opening import ProjectHost
 from workbench.entry.services.rules import curate_rules
 from workbench.entry.services.stash import curate_stash
+from workbench.records.answers.rules import CheckResponse, MatchResponse
+from workbench.records.answers.stash import MergeResponse, RetrieveResponse
+from workbench.records.learnings import FeatureLearning
+from workbench.records.rules import Rule
+from workbench.records.segments import ContextSegment
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from typing import Any
-
-    from workbench.entry.services.opening import ProjectHost
-    from workbench.records.answers.rules import CheckResponse, MatchResponse
-    from workbench.records.answers.stash import MergeResponse, RetrieveResponse
-    from workbench.records.learnings import FeatureLearning
-    from workbench.records.rules import Rule
-    from workbench.records.segments import ContextSegment
-
-    Hold = Callable[[ProjectHost, str], AbstractContextManager[Any]]
+Hold = Callable[[ProjectHost, str], AbstractContextManager[Any]]
 
 
-def list_rules(host: ProjectHost, given: ListRequest) -> RuleRows:
+def list_rules(host: ProjectHost, given: messages.ListRequest) -> answers.RuleRows:
     """List the rules in force, by file and line."""
     from workbench.entry.services.rules import rule_page
 
     page = rule_page(host, given.filter, given.sort, limit=given.limit, cursor=given.cursor or None)
-    return RuleRows(page.rows, page.total, page.cursor)
+    return answers.RuleRows(page.rows, page.total, page.cursor)
 
 
-def show_rule(host: ProjectHost, given: RecordRequest) -> Rule:
+def show_rule(host: ProjectHost, given: messages.RecordRequest) -> Rule:
     """Show a rule in force."""
     with curate_rules(host, "rules") as curator:
         return curator.store.ledger().require(given.id)
 
 
-def match_rules(host: ProjectHost, given: MatchRequest) -> MatchResponse:
+def match_rules(host: ProjectHost, given: messages.MatchRequest) -> MatchResponse:
     """Match the rules in force with a task, best first; their use is recorded."""
     from workbench.entry.services.plan import match_for, match_response
     from workbench.entry.services.requests import plan_request
@@ -79,7 +46,7 @@ def match_rules(host: ProjectHost, given: MatchRequest) -> MatchResponse:
         return match_response(found)
 
 
-def check_call(host: ProjectHost, given: CheckRequest) -> CheckResponse:
+def check_call(host: ProjectHost, given: messages.CheckRequest) -> CheckResponse:
     """Say whether the call of a tool may run, and by which rule; nothing is run."""
     from workbench.entry.services.requests import work_context
     from workbench.entry.services.rule_checks import check_response, check_tool_call, current_rules
@@ -90,7 +57,7 @@ def check_call(host: ProjectHost, given: CheckRequest) -> CheckResponse:
         return check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), work))
 
 
-def search_rules(host: ProjectHost, given: RuleSearchRequest) -> RuleAnswer:
+def search_rules(host: ProjectHost, given: messages.RuleSearchRequest) -> answers.RuleAnswer:
     """Return every absolute rule that filters let through, and the best default ones for a query."""
     from workbench.entry.services.rules import RuleReads
 
@@ -100,10 +67,12 @@ def search_rules(host: ProjectHost, given: RuleSearchRequest) -> RuleAnswer:
         if value not in ("", (), None)
     }
     found = RuleReads(host).context(given.query, given.k, given.threshold, asked)
-    return RuleAnswer(found.absolute, tuple(ScoredRule(rule, score) for rule, score in found.default))
+    return answers.RuleAnswer(
+        found.absolute, tuple(answers.ScoredRule(rule, score) for rule, score in found.default)
+    )
 
 
-def add_rule(host: ProjectHost, given: AddRuleRequest) -> Rule:
+def add_rule(host: ProjectHost, given: messages.AddRuleRequest) -> Rule:
     """Add a rule: by default for this project, everywhere, of default authority."""
     from workbench.entry.services import rule_edits
 
@@ -111,21 +80,21 @@ def add_rule(host: ProjectHost, given: AddRuleRequest) -> Rule:
     return rule_edits.add_rule(host, fields, home=given.home, file=given.file, reason=given.reason)
 
 
-def edit_rule(host: ProjectHost, given: EditRuleRequest) -> Rule:
+def edit_rule(host: ProjectHost, given: messages.EditRuleRequest) -> Rule:
     """Change fields of a rule and return it as it is now."""
     from workbench.entry.services import rule_edits
 
     return rule_edits.edit_rule(host, given.id, values_of(given, "id"), reason=given.reason)
 
 
-def remove_rule(host: ProjectHost, given: ChangeRequest) -> RemovalReceipt:
+def remove_rule(host: ProjectHost, given: messages.ChangeRequest) -> answers.RemovalReceipt:
     """Remove a rule; it stays in the history."""
     with curate_rules(host, "rules-edit") as curator:
         curator.remove((given.id,), reason=given.reason)
-    return RemovalReceipt(given.id)
+    return answers.RemovalReceipt(given.id)
 
 
-def list_learnings(host: ProjectHost, given: ListRequest) -> LearningRows:
+def list_learnings(host: ProjectHost, given: messages.ListRequest) -> answers.LearningRows:
     """List learnings, live or not, the newest first."""
     from workbench.lists.learnings import LEARNINGS
     from workbench.lists.tables import read_page
@@ -133,16 +102,16 @@ def list_learnings(host: ProjectHost, given: ListRequest) -> LearningRows:
     query = LEARNINGS.query(given.filter, given.sort)
     with host.operation("memory") as work:
         page = read_page(work.project.learning_list, query, given.cursor or None, given.limit)
-    return LearningRows(page.rows, page.total, page.cursor)
+    return answers.LearningRows(page.rows, page.total, page.cursor)
 
 
-def show_learning(host: ProjectHost, given: RecordRequest) -> FeatureLearning:
+def show_learning(host: ProjectHost, given: messages.RecordRequest) -> FeatureLearning:
     """Show a learning, whether it holds or not."""
     with curate_learnings(host, "memory") as service:
         return service.find(given.id)
 
 
-def add_learning(host: ProjectHost, given: AddLearningRequest) -> FeatureLearning:
+def add_learning(host: ProjectHost, given: messages.AddLearningRequest) -> FeatureLearning:
     """Add a learning that a person or an agent words."""
     from workbench.records.learnings import LearningSource
 
@@ -158,7 +127,7 @@ def add_learning(host: ProjectHost, given: AddLearningRequest) -> FeatureLearnin
         )
 
 
-def recall(host: ProjectHost, given: RecallRequest) -> RecallAnswer:
+def recall(host: ProjectHost, given: messages.RecallRequest) -> answers.RecallAnswer:
     """Find what was learned in earlier work; that it was given back is noted."""
     from workbench.entry.services.learnings import note_recalled, recall_learnings
     from workbench.memory.learnings.prompt import escape_frame
@@ -167,16 +136,18 @@ def recall(host: ProjectHost, given: RecallRequest) -> RecallAnswer:
         ranked = [one.learning for one in recall_learnings(work.project, given.query)]
         found = ranked[: given.limit]
         note_recalled(work.project, found)
-    return RecallAnswer(
+    return answers.RecallAnswer(
         tuple(
-            RecalledLearning(one.id, escape_frame(one), one.feature, one.reviewed, round(one.confidence, 3))
+            answers.RecalledLearning(
+                one.id, escape_frame(one), one.feature, one.reviewed, round(one.confidence, 3)
+            )
             for one in found
         ),
         len(ranked),
     )
 
 
-def judge_learning(verb: str, host: ProjectHost, given: ChangeRequest) -> FeatureLearning:
+def judge_learning(verb: str, host: ProjectHost, given: messages.ChangeRequest) -> FeatureLearning:
     """Accept, reject, retire or restore a learning."""
     with curate_learnings(host, "memory-edit") as service:
         [found] = getattr(service, verb)((given.id,), reason=given.reason)
@@ -184,7 +155,7 @@ def judge_learning(verb: str, host: ProjectHost, given: ChangeRequest) -> Featur
     return learning
 
 
-def list_segments(host: ProjectHost, given: ListRequest) -> SegmentRows:
+def list_segments(host: ProjectHost, given: messages.ListRequest) -> answers.SegmentRows:
     """List the segments of the stash, the newest first, their texts cut."""
     from workbench.lists.segments import SEGMENTS
     from workbench.lists.tables import read_page
@@ -192,16 +163,16 @@ def list_segments(host: ProjectHost, given: ListRequest) -> SegmentRows:
     query = SEGMENTS.query(given.filter, given.sort)
     with host.operation("stash") as work:
         page = read_page(work.project.segment_list, query, given.cursor or None, given.limit)
-    return SegmentRows(page.rows, page.total, page.cursor)
+    return answers.SegmentRows(page.rows, page.total, page.cursor)
 
 
-def show_segment(host: ProjectHost, given: RecordRequest) -> ContextSegment:
+def show_segment(host: ProjectHost, given: messages.RecordRequest) -> ContextSegment:
     """Show a segment with its whole text."""
     with curate_stash(host, "stash") as service:
         return service.find(given.id)
 
 
-def stash(host: ProjectHost, given: StashRequest) -> StashReceipt:
+def stash(host: ProjectHost, given: messages.StashRequest) -> answers.StashReceipt:
     """Put segments aside as one step, secrets masked."""
     from msgspec import structs
 
@@ -211,10 +182,12 @@ def stash(host: ProjectHost, given: StashRequest) -> StashReceipt:
     with host.operation("stash-edit") as work:
         segments = [ContextSegment(**structs.asdict(one)) for one in given.segments]
         added = put_aside(work.project, host.by, segments, given.reason)
-    return StashReceipt(len(added), tuple(one.segment_id for one in added), sum(one.tokens for one in added))
+    return answers.StashReceipt(
+        len(added), tuple(one.segment_id for one in added), sum(one.tokens for one in added)
+    )
 
 
-def search_stash(host: ProjectHost, given: StashSearchRequest) -> RetrieveResponse:
+def search_stash(host: ProjectHost, given: messages.StashSearchRequest) -> RetrieveResponse:
     """Find segments by meaning, words and context, best first; that they were shown is noted."""
     from workbench.entry.services.stash_queries import answer_query
 
@@ -224,7 +197,7 @@ def search_stash(host: ProjectHost, given: StashSearchRequest) -> RetrieveRespon
     )
 
 
-def merge_segments(host: ProjectHost, given: MergeRequest) -> MergeResponse:
+def merge_segments(host: ProjectHost, given: messages.MergeRequest) -> MergeResponse:
     """Return segments as one framed text to be taken back into a context."""
     from workbench.entry.services.stash_context import merge_for
 
@@ -239,27 +212,27 @@ def merge_segments(host: ProjectHost, given: MergeRequest) -> MergeResponse:
         )
 
 
-def edit_segment(host: ProjectHost, given: EditSegmentRequest) -> ContextSegment:
+def edit_segment(host: ProjectHost, given: messages.EditSegmentRequest) -> ContextSegment:
     """Change what is known of a segment; its text never changes."""
     with curate_stash(host, "stash-edit") as service:
         edited = service.edit(given.id, reason=given.reason, **values_of(given, "id"))
         return service.find(edited.segment_id)
 
 
-def remove_segment(host: ProjectHost, given: ChangeRequest) -> RemovalReceipt:
+def remove_segment(host: ProjectHost, given: messages.ChangeRequest) -> answers.RemovalReceipt:
     """Remove a segment that is not protected."""
     with curate_stash(host, "stash-edit") as service:
         service.remove((given.id,), reason=given.reason)
-    return RemovalReceipt(given.id)
+    return answers.RemovalReceipt(given.id)
 
 
-def undo(hold: Hold, operation: str, host: ProjectHost, given: UndoRequest) -> StepReceipt:
+def undo(hold: Hold, operation: str, host: ProjectHost, given: messages.UndoRequest) -> answers.StepReceipt:
     """Undo the last step, or the one with an id."""
     with hold(host, operation) as service:
-        return StepReceipt(service.undo(given.step).title)
+        return answers.StepReceipt(service.undo(given.step).title)
 
 
-def redo(hold: Hold, operation: str, host: ProjectHost, given: Request) -> StepReceipt:
+def redo(hold: Hold, operation: str, host: ProjectHost, given: messages.Request) -> answers.StepReceipt:
     """Do the step again that was undone last."""
     with hold(host, operation) as service:
-        return StepReceipt(service.redo().title)
+        return answers.StepReceipt(service.redo().title)

@@ -11,33 +11,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType, ValidationError
 
-from workbench.entry.mcp.messages import (
-    FeedbackArguments,
-    FeedbackResult,
-    FilesResult,
-    FindArguments,
-    FoundFile,
-    FoundLearning,
-    GivenSegment,
-    MergeArguments,
-    MergeResult,
-    PlanArguments,
-    PlannedFile,
-    PlanResult,
-    RecallArguments,
-    RecallResult,
-    RelevantRule,
-    RememberArguments,
-    RememberResult,
-    RetrieveArguments,
-    RetrieveResult,
-    RulesArguments,
-    RulesResult,
-    SegmentPreview,
-    StashArguments,
-    StashResult,
-    ToolAnswer,
-)
+from workbench.entry.mcp import messages
 from workbench.entry.mcp.project import ServedProject, require_index
 from workbench.entry.mcp.tools import TOOLS
 from workbench.errors import StoreError, UsageError
@@ -50,7 +24,9 @@ HEAD: Final = (
 _FEW: Final = 20  # rules that match
 
 
-def call_tool(served: ServedProject, name: str, arguments: Mapping[str, Any], agent: str) -> ToolAnswer:
+def call_tool(
+    served: ServedProject, name: str, arguments: Mapping[str, Any], agent: str
+) -> messages.ToolAnswer:
     """Do what a tool does; `agent` is who asks (claude, codex …), empty if unknown.
 
     Raises: UsageError for an unknown tool and for arguments that its schema does not allow; WorkbenchError.
@@ -65,7 +41,7 @@ def call_tool(served: ServedProject, name: str, arguments: Mapping[str, Any], ag
     return _CALLS[name](served, given, agent)
 
 
-def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult:
+def _plan(served: ServedProject, given: messages.PlanArguments, agent: str) -> messages.PlanResult:
     from workbench.entry.services.episodes import recording_of
     from workbench.entry.services.plan import plan_for, record_pack, record_plan
     from workbench.entry.services.requests import pack_style, plan_request
@@ -105,11 +81,11 @@ def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult
             )
         except StoreError as error:
             notes.append(f"what was handed over is not recorded: {error.message}")
-    return PlanResult(
+    return messages.PlanResult(
         text=text,
         tokens=tokens,
         files=tuple(
-            PlannedFile(one.path, str(one.representation), visible_line(one.why))
+            messages.PlannedFile(one.path, str(one.representation), visible_line(one.why))
             for one in response.selection
         ),
         low_confidence=response.low_confidence,
@@ -117,7 +93,7 @@ def _plan(served: ServedProject, given: PlanArguments, agent: str) -> PlanResult
     )
 
 
-def _find(served: ServedProject, given: FindArguments, agent: str) -> FilesResult:
+def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> messages.FilesResult:
     from workbench.entry.services.plan import rank_for
     from workbench.entry.services.requests import plan_request
     from workbench.plan.ranking import needed_chances
@@ -132,9 +108,9 @@ def _find(served: ServedProject, given: FindArguments, agent: str) -> FilesResul
         threshold = work.project.config.hooks.threshold
     chances = needed_chances(made.model, made.files)
     end = start + given.limit
-    return FilesResult(
+    return messages.FilesResult(
         files=tuple(
-            FoundFile(
+            messages.FoundFile(
                 one.path,
                 round(chances[one.path], 3),
                 ", ".join(words for words, _ in top_reasons(one.contributions)),
@@ -146,7 +122,7 @@ def _find(served: ServedProject, given: FindArguments, agent: str) -> FilesResul
     )
 
 
-def _rules(served: ServedProject, given: RulesArguments, agent: str) -> RulesResult:
+def _rules(served: ServedProject, given: messages.RulesArguments, agent: str) -> messages.RulesResult:
     if bool(given.task.strip()) == bool(given.tool.strip()):
         raise UsageError(
             "rules_for takes a task or a tool", hint='{"task": "…"} or {"tool": "Bash", "input": {…}}'
@@ -154,7 +130,7 @@ def _rules(served: ServedProject, given: RulesArguments, agent: str) -> RulesRes
     return _checked(served, given, agent) if given.tool else _matched(served, given, agent)
 
 
-def _matched(served: ServedProject, given: RulesArguments, agent: str) -> RulesResult:
+def _matched(served: ServedProject, given: messages.RulesArguments, agent: str) -> messages.RulesResult:
     from workbench.entry.services.plan import match_for, match_response
     from workbench.entry.services.requests import plan_request
 
@@ -166,11 +142,15 @@ def _matched(served: ServedProject, given: RulesArguments, agent: str) -> RulesR
         request = plan_request(work.project, given.task, session=served.session, **_known(agent))
         report = match_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
         found = match_response(report)
-    rules = tuple(RelevantRule(one.id, one.rule, one.origin, one.why) for one in found.matches[start:end])
-    return RulesResult(rules, notes=found.notes, next_cursor=str(end) if end < len(found.matches) else "")
+    rules = tuple(
+        messages.RelevantRule(one.id, one.rule, one.origin, one.why) for one in found.matches[start:end]
+    )
+    return messages.RulesResult(
+        rules, notes=found.notes, next_cursor=str(end) if end < len(found.matches) else ""
+    )
 
 
-def _checked(served: ServedProject, given: RulesArguments, agent: str) -> RulesResult:
+def _checked(served: ServedProject, given: messages.RulesArguments, agent: str) -> messages.RulesResult:
     from workbench.entry.services.requests import work_context
     from workbench.entry.services.rule_checks import check_response, check_tool_call, current_rules
 
@@ -178,9 +158,9 @@ def _checked(served: ServedProject, given: RulesArguments, agent: str) -> RulesR
         rules, notes = current_rules(project.root, project.config)
         context = work_context(project, str(project.root), **_known(agent))
         found = check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), context))
-    return RulesResult(
+    return messages.RulesResult(
         tuple(
-            RelevantRule(one.id, one.rule, one.origin, f"{one.decision}: {one.found}")
+            messages.RelevantRule(one.id, one.rule, one.origin, f"{one.decision}: {one.found}")
             for one in found.breaches
         ),
         decision=str(found.decision),
@@ -189,7 +169,9 @@ def _checked(served: ServedProject, given: RulesArguments, agent: str) -> RulesR
     )
 
 
-def _remember(served: ServedProject, given: RememberArguments, agent: str) -> RememberResult:
+def _remember(
+    served: ServedProject, given: messages.RememberArguments, agent: str
+) -> messages.RememberResult:
     from workbench.entry.services.learnings import curate_learnings
     from workbench.records.learnings import LearningSource
 
@@ -202,10 +184,10 @@ def _remember(served: ServedProject, given: RememberArguments, agent: str) -> Re
             files=given.files,
             session_id=served.session,
         )
-    return RememberResult(made.id, made.reviewed, made.conflicts_with)
+    return messages.RememberResult(made.id, made.reviewed, made.conflicts_with)
 
 
-def _recall(served: ServedProject, given: RecallArguments, agent: str) -> RecallResult:
+def _recall(served: ServedProject, given: messages.RecallArguments, agent: str) -> messages.RecallResult:
     from workbench.entry.services.learnings import note_recalled, recall_learnings
     from workbench.lists.learnings import LEARNINGS
     from workbench.lists.tables import read_page
@@ -223,9 +205,9 @@ def _recall(served: ServedProject, given: RecallArguments, agent: str) -> Recall
             found, cursor = [row.learning for row in page.rows], page.cursor or ""
         work.measurement.candidates = len(found)
         note_recalled(work.project, found, served.session)
-    return RecallResult(
+    return messages.RecallResult(
         tuple(
-            FoundLearning(
+            messages.FoundLearning(
                 one.id, escape_frame(one), visible_line(one.feature), one.reviewed, round(one.confidence, 3)
             )
             for one in found
@@ -235,7 +217,7 @@ def _recall(served: ServedProject, given: RecallArguments, agent: str) -> Recall
     )
 
 
-def _stash(served: ServedProject, given: StashArguments, agent: str) -> StashResult:
+def _stash(served: ServedProject, given: messages.StashArguments, agent: str) -> messages.StashResult:
     from workbench.entry.services.stash import put_aside, stash_service
     from workbench.records.segments import ContextSegment
 
@@ -243,7 +225,7 @@ def _stash(served: ServedProject, given: StashArguments, agent: str) -> StashRes
     with host.operation("stash-edit") as work:
         days = _or_none(given.expires_in_days)
         expires_at = None if days is None else stash_service(work.project, host.by).in_days(days)
-        whole = (GivenSegment(one) if isinstance(one, str) else one for one in given.segments)
+        whole = (messages.GivenSegment(one) if isinstance(one, str) else one for one in given.segments)
         segments = [
             ContextSegment(
                 text=one.text,
@@ -256,21 +238,23 @@ def _stash(served: ServedProject, given: StashArguments, agent: str) -> StashRes
             for one in whole
         ]
         kept = put_aside(work.project, host.by, segments, "put aside by an agent")
-    return StashResult(
+    return messages.StashResult(
         len(kept), tuple(one.segment_id for one in kept), tokens_freed=sum(one.tokens for one in kept)
     )
 
 
-def _retrieve(served: ServedProject, given: RetrieveArguments, agent: str) -> RetrieveResult:
+def _retrieve(
+    served: ServedProject, given: messages.RetrieveArguments, agent: str
+) -> messages.RetrieveResult:
     from workbench.entry.services.stash_queries import answer_query
 
     asked: dict[str, object] = {"query": given.query, "top_k": given.top_k, "filters": dict(given.filters)}
     if given.min_similarity is not UNSET:
         asked["min_similarity"] = given.min_similarity
     found = answer_query(served.host(), asked, served.session)
-    return RetrieveResult(
+    return messages.RetrieveResult(
         segments=tuple(
-            SegmentPreview(
+            messages.SegmentPreview(
                 one.segment_id,
                 escape_marks(defuse(one.text)),
                 str(one.type),
@@ -285,13 +269,13 @@ def _retrieve(served: ServedProject, given: RetrieveArguments, agent: str) -> Re
     )
 
 
-def _merge(served: ServedProject, given: MergeArguments, agent: str) -> MergeResult:
+def _merge(served: ServedProject, given: messages.MergeArguments, agent: str) -> messages.MergeResult:
     from workbench.entry.services.stash import curate_stash
     from workbench.entry.services.stash_context import merge_for
 
     with curate_stash(served.host(), "stash") as service:
         merged = merge_for(service, given.segment_ids, session_id=served.session)
-    return MergeResult(
+    return messages.MergeResult(
         merged.text,
         merged.merged_count,
         merged.tokens_added,
@@ -299,7 +283,9 @@ def _merge(served: ServedProject, given: MergeArguments, agent: str) -> MergeRes
     )
 
 
-def _feedback(served: ServedProject, given: FeedbackArguments, agent: str) -> FeedbackResult:
+def _feedback(
+    served: ServedProject, given: messages.FeedbackArguments, agent: str
+) -> messages.FeedbackResult:
     from workbench.entry.hooks.sessions import session_state
     from workbench.entry.services.episodes import recording_of
 
@@ -307,7 +293,7 @@ def _feedback(served: ServedProject, given: FeedbackArguments, agent: str) -> Fe
     if not given.session_id:  # hooks record it prompt by prompt
         session = session_state(host.project, session).episode or session
     episode = recording_of(host).feedback(session, given.outcome, given.reason)
-    return FeedbackResult(episode.session_id, str(episode.outcome))
+    return messages.FeedbackResult(episode.session_id, str(episode.outcome))
 
 
 def _or_none(value: Any) -> Any:  # noqa: ANN401 - whatever was given
@@ -326,7 +312,7 @@ def _offset(cursor: str) -> int:
     return int(cursor)
 
 
-_CALLS: Final[Mapping[str, Callable[[ServedProject, Any, str], ToolAnswer]]] = {
+_CALLS: Final[Mapping[str, Callable[[ServedProject, Any, str], messages.ToolAnswer]]] = {
     "plan_context": _plan,
     "find_files": _find,
     "rules_for": _rules,

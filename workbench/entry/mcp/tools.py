@@ -11,28 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from workbench.entry.mcp.messages import (
-    FeedbackArguments,
-    FeedbackResult,
-    FilesResult,
-    FindArguments,
-    MergeArguments,
-    MergeResult,
-    PlanArguments,
-    PlanResult,
-    RecallArguments,
-    RecallResult,
-    RememberArguments,
-    RememberResult,
-    RetrieveArguments,
-    RetrieveResult,
-    RulesArguments,
-    RulesResult,
-    StashArguments,
-    StashResult,
-    ToolAnswer,
-    ToolArguments,
-)
+from workbench.entry.mcp import messages
 from workbench.records.dataclass import dataclass
 
 NAME: Final = "workbench"
@@ -58,8 +37,8 @@ class ToolDeclaration:
     """
 
     description: str
-    arguments: type[ToolArguments]
-    result: type[ToolAnswer]
+    arguments: type[messages.ToolArguments]
+    result: type[messages.ToolAnswer]
     reads: bool = False
 
 
@@ -67,55 +46,55 @@ TOOLS: Final = {
     "plan_context": ToolDeclaration(
         "Choose what to read for a task: files, rules, learnings and stashed segments, packed into a token "
         "budget, with reasons. Call it first.",
-        PlanArguments,
-        PlanResult,
+        messages.PlanArguments,
+        messages.PlanResult,
         reads=True,
     ),
     "find_files": ToolDeclaration(
         "List the files a task likely needs, best first, with chances and without contents.",
-        FindArguments,
-        FilesResult,
+        messages.FindArguments,
+        messages.FilesResult,
         reads=True,
     ),
     "rules_for": ToolDeclaration(
         "Rules that match a task; or, with tool and input, whether that call may run: allow, ask or deny.",
-        RulesArguments,
-        RulesResult,
+        messages.RulesArguments,
+        messages.RulesResult,
         reads=True,
     ),
     "remember": ToolDeclaration(
         "Note a finding about this project, such as an error's cause. One sentence that stays true. It waits "
         "for a person's review.",
-        RememberArguments,
-        RememberResult,
+        messages.RememberArguments,
+        messages.RememberResult,
     ),
     "recall": ToolDeclaration(
         "Find what was learned in earlier work on this project.",
-        RecallArguments,
-        RecallResult,
+        messages.RecallArguments,
+        messages.RecallResult,
         reads=True,
     ),
     "stash_context": ToolDeclaration(
         "Put parts of your context aside, word for word, to be found later by meaning. Returns ids.",
-        StashArguments,
-        StashResult,
+        messages.StashArguments,
+        messages.StashResult,
     ),
     "retrieve_stashed_context": ToolDeclaration(
         "Find stashed segments by meaning: previews, best first.",
-        RetrieveArguments,
-        RetrieveResult,
+        messages.RetrieveArguments,
+        messages.RetrieveResult,
         reads=True,
     ),
     "merge_stashed_context": ToolDeclaration(
         "Return stashed segments whole, in the order of their times.",
-        MergeArguments,
-        MergeResult,
+        messages.MergeArguments,
+        messages.MergeResult,
         reads=True,
     ),
     "record_feedback": ToolDeclaration(
         "Say how a task ended. Later plans learn from it.",
-        FeedbackArguments,
-        FeedbackResult,
+        messages.FeedbackArguments,
+        messages.FeedbackResult,
     ),
 }
 """The tools by name, in the order in which they are listed."""
@@ -150,7 +129,7 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """
     (schema,), parts = msgspec.json.schema_components((kind,), ref_template="{name}")
     left_out = {"title", "description"}
-    if issubclass(kind, ToolAnswer):
+    if issubclass(kind, messages.ToolAnswer):
         left_out.add("required")
     parts = {name: {key: part[key] for key in part if key not in left_out} for name, part in parts.items()}
     found: dict[str, Any] = _inline(schema, parts)
