@@ -78,6 +78,12 @@ class Invocation:
             self._noted.add(note)
             self.out.say(note)
 
+    def wrote_json(self, value: object) -> bool:
+        """Print a value as JSON where `--json` asks for it; whether it does: then no text is printed."""
+        if self.flags.json:
+            self.out.json(value)
+        return self.flags.json
+
     def settings(self, **flags: object) -> Settings:
         """Return the settings with a command's flags on top (`plan__budget=3000`); warnings are printed."""
         from workbench.config import load

@@ -203,8 +203,7 @@ def _show_states(
     from workbench.entry.install.setup import agent_states
 
     found = agent_states(places, kinds, agents or tuple(AGENTS.values()))
-    if here.flags.json:
-        here.out.json(found)
+    if here.wrote_json(found):
         return
     for one in found:
         if one.is_there or one.installed is not False:

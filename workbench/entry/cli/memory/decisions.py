@@ -191,8 +191,7 @@ def promote(identifier: str, text: str | None, absolute: bool, scopes: Sequence[
     with learning_session("memory-edit") as work:
         done = work.service.promote(identifier, reason=reason, **fields)
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"learning": done.learning, "rule": done.rule})
+    if work.here.wrote_json({"learning": done.learning, "rule": done.rule}):
         return
     out.painted(f"{out.style(done.rule.id[:13], '1')}  {shorten(done.rule.rule, WIDTH)}")
     out.say(f"it is a rule now and supersedes {done.learning.id[:SHORT]}")
@@ -239,8 +238,7 @@ def _step(make: Callable[[LearningSession], Sequence[FeatureLearning]]) -> None:
 
 def _show_learnings(work: LearningSession, learnings: Sequence[FeatureLearning]) -> None:
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"learnings": list(learnings)})
+    if work.here.wrote_json({"learnings": list(learnings)}):
         return
     now = work.store.now()
     for one in learnings:

@@ -100,8 +100,7 @@ def _list_page(
         page = read_page(work.opened.learning_list, query, cursor, limit)
         work.measurement.candidates = page.total
     found, out, now = [row.learning for row in page.rows], work.here.out, work.store.now()
-    if work.here.flags.json:
-        out.json({"total_count": page.total, "learnings": found, "next_cursor": page.cursor})
+    if work.here.wrote_json({"total_count": page.total, "learnings": found, "next_cursor": page.cursor}):
         return
     for one in found:
         out.painted(line_of(out, one, now))
@@ -139,8 +138,7 @@ def _list_all(
         found.sort(key=lambda one: not one.reviewed)
         work.measurement.candidates = len(found)
     out, now = work.here.out, work.store.now()
-    if work.here.flags.json:
-        out.json({"total_count": len(found), "learnings": found[:limit]})
+    if work.here.wrote_json({"total_count": len(found), "learnings": found[:limit]}):
         return
     for one in found[:limit]:
         out.painted(line_of(out, one, now))
@@ -157,8 +155,7 @@ def show(identifier: str) -> None:
         ledger = work.store.ledger()
     out = work.here.out
     hits, against = ledger.hits.get(one.id, ()), ledger.contradictions.get(one.id, ())
-    if work.here.flags.json:
-        out.json({"learning": one, "hits": hits, "contradictions": against})
+    if work.here.wrote_json({"learning": one, "hits": hits, "contradictions": against}):
         return
     out.painted(f"{out.style(one.id, '1')}  {one.state.value}  confidence {one.confidence:.2f}")
     out.data(visible(one.text))
@@ -243,8 +240,7 @@ def queue(why: str | None, limit: int) -> None:
     with learning_session("memory") as work:
         found = [item for item in work.service.review_queue() if why is None or item.why == why]
     out, now = work.here.out, work.store.now()
-    if work.here.flags.json:
-        out.json({"total_count": len(found), "items": found[:limit]})
+    if work.here.wrote_json({"total_count": len(found), "items": found[:limit]}):
         return
     for item in found[:limit]:
         _show_item(out, item, now)
@@ -279,8 +275,7 @@ def conflicts(limit: int) -> None:
         found = work.service.conflicts()
         work.opened.conflicts.keep("learning", conflict_rows(found))
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"total_count": len(found), "conflicts": found[:limit]})
+    if work.here.wrote_json({"total_count": len(found), "conflicts": found[:limit]}):
         return
     for one in found[:limit]:
         _show_conflict(out, one)
@@ -388,8 +383,7 @@ def corrections(status: str | None, limit: int) -> None:
         found = [one for one in said if status is None or one.status == status]
         work.measurement.candidates = len(found)
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"total_count": len(found), "corrections": found[:limit]})
+    if work.here.wrote_json({"total_count": len(found), "corrections": found[:limit]}):
         return
     for one in found[:limit]:
         _show_correction(out, one)

@@ -93,9 +93,7 @@ def serve_web(port: int, host: str, allow_remote: bool) -> int:
         here.out.warn(f"whoever reads the address of {url_of(host, port)} uses the app as you")
 
     def ready(url: str) -> None:
-        if here.flags.json:
-            here.out.json({"url": url})
-        else:
+        if not here.wrote_json({"url": url}):
             here.out.data(url)
         here.out.say("open it in a browser; Ctrl-C ends it")
 

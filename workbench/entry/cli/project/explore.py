@@ -71,8 +71,7 @@ def delta(since: str | None) -> None:
                 f"{work.opened.root} is not a git repository", hint="There is nothing to compare."
             )
         found = delta_since(work.opened.repository, since)
-    if work.here.flags.json:
-        work.here.out.json(found)
+    if work.here.wrote_json(found):
         return
     for line in delta_lines(found):
         work.here.out.data(line)

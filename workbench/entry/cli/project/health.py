@@ -32,8 +32,7 @@ def status() -> None:
 
     here = current()
     found = project_status(open_project(here.project, here.settings().config))
-    if here.flags.json:
-        here.out.json(found)
+    if here.wrote_json(found):
         return
     for name, text in _status_lines(found):
         shown = fold(f"{name:<12} {text}", 13)

@@ -81,8 +81,7 @@ def status() -> None:
 
     with _opened() as (here, project):
         found = model_status(project)
-    if here.flags.json:
-        here.out.json(found)
+    if here.wrote_json(found):
         return
     for line in status_lines(found):
         here.out.data(line)
@@ -99,8 +98,7 @@ def show(model_id: str) -> None:
     with _opened() as (here, project):
         model = find_model(project.own_models.registry(), model_id)
         [entry] = [one for one in list_models(project) if one.model_id == model.model_id]
-    if here.flags.json:
-        here.out.json({"model": entry, "params": model.params})
+    if here.wrote_json({"model": entry, "params": model.params}):
         return
     for line in (model_line(entry), *provenance_lines(entry)):
         here.out.data(line)
@@ -143,10 +141,9 @@ def activate(model_id: str, canary: int | None) -> None:
 
     with _opened() as (here, project):
         model = activate_model(project, model_id, share=1.0 if canary is None else canary / 100, by="cli")
-    if here.flags.json:
-        here.out.json(
-            {"model_id": model.model_id, "model_kind": model.model_kind, "canary": (canary or 0) / 100}
-        )
+    if here.wrote_json(
+        {"model_id": model.model_id, "model_kind": model.model_kind, "canary": (canary or 0) / 100}
+    ):
         return
     name = visible_line(model.model_id)
     here.out.data(f"{name} is active" if canary is None else f"{name} is tried on {canary} % of plans")
@@ -161,8 +158,7 @@ def rollback(kind: str) -> None:
     with _opened() as (here, project):
         left, now = roll_back(project, kind, by="cli")
         packaged = packaged_ranking(project)
-    if here.flags.json:
-        here.out.json({"from": left, "to": now or packaged})
+    if here.wrote_json({"from": left, "to": now or packaged}):
         return
     here.out.data(visible_line(f"{left} is no longer used; plans rank with {now or packaged}"))
 
@@ -193,8 +189,7 @@ def import_(path: Path) -> None:
 
     with _opened() as (here, project):
         name = import_model(project, path, by="cli")
-    if here.flags.json:
-        here.out.json({"model_id": name})
+    if here.wrote_json({"model_id": name}):
         return
     here.out.data(f"{name} is registered")
     here.out.say(f"use it: `workbench model activate {name}`")
@@ -245,8 +240,7 @@ def train(
                 give_way()
             with here.out.progress("Reading the past") as line:
                 found = train_model(project, wanted, by="cli", progress=line)
-    if here.flags.json:
-        here.out.json(found)
+    if here.wrote_json(found):
         return
     for text in training_lines(found):
         here.out.data(text)
@@ -279,8 +273,7 @@ def register(name: str, candidates: int | None, weight: float | None) -> None:
 
     with _opened() as (here, project):
         found = register_reranker(project, name, candidates=candidates, weight=weight, by="cli")
-    if here.flags.json:
-        here.out.json({"model_id": found})
+    if here.wrote_json({"model_id": found}):
         return
     here.out.data(f"{found} is registered")
     here.out.say(f"use it: `workbench model activate {found}`")

@@ -65,9 +65,7 @@ def get(key: str) -> None:
     value = configuration.values(here.settings().config).get(key)
     if value is None:
         configuration.check(configuration.Given(key, None, configuration.Origin("flag")))
-    if here.flags.json:
-        here.out.json(value)
-    else:
+    if not here.wrote_json(value):
         here.out.data(value if isinstance(value, str) else to_toml(value))
 
 

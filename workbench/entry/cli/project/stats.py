@@ -73,8 +73,7 @@ def stats(since: str, usage: bool, storage: bool) -> None:
         plans = next((one for one in found if one.operation == "plan"), None)
         figures = specified_figures(opened, plans, start)
         waits = waits_for_locks(opened, start)
-    if here.flags.json:
-        here.out.json(StatsReport(since, tuple(found), stories, figures, tuple(waits)))
+    if here.wrote_json(StatsReport(since, tuple(found), stories, figures, tuple(waits))):
         return
     if stories.ended or stories.open:
         here.out.say(completeness_sentence(stories))
@@ -92,8 +91,7 @@ def _show_storage(here: Invocation) -> None:
     from workbench.entry.services.storage import storage_lines, storage_report
 
     found = storage_report(open_workspace(here.project, here.settings().config))
-    if here.flags.json:
-        here.out.json(found)
+    if here.wrote_json(found):
         return
     for line in storage_lines(found):
         here.out.data(visible_line(line))
@@ -104,8 +102,7 @@ def _show_usage(here: Invocation, since: str, start: float) -> None:
 
     opened = open_workspace(here.project, here.settings().config)
     found = usage_for(opened, start, since)
-    if here.flags.json:
-        here.out.json(found)
+    if here.wrote_json(found):
         return
     if not found.hooks:
         here.out.say(f"nothing was handed over in the last {since}")

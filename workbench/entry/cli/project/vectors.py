@@ -156,8 +156,7 @@ def _where(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 def _show(found: VectorSearchReport) -> None:
     here = current()
-    if here.flags.json:
-        here.out.json(found)
+    if here.wrote_json(found):
         return
     for hit in found.hits:
         fields = hit.fields

@@ -77,9 +77,7 @@ def compare(before: str, after: str, system: str | None, measure: str, gate: boo
     first, second = load_run(state, before), load_run(state, after)
     name = _system(first, second, system)
     found = compare_runs(first, second, system=name, measure=measure)
-    if here.flags.json:
-        here.out.json(found)
-    else:
+    if not here.wrote_json(found):
         here.out.data(comparison_text(found))
     change = found.change(name, measure)
     if gate and (change is None or change.verdict == "worse"):
@@ -106,9 +104,7 @@ def explain(run: str, task: str, system: str | None) -> int:
     found = load_run(runs_root(here.project), run)
     with here.out.progress("Reading the past") as line:
         explained = explain_task(here.project, here.settings().config, found, task, system, line)
-    if here.flags.json:
-        here.out.json(explained)
-    else:
+    if not here.wrote_json(explained):
         here.out.data(explanation_text(explained))
     if not explained.same:
         here.out.warn("the program ranks otherwise now than in that run: it, its models or the past changed")

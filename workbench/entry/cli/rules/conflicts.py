@@ -119,8 +119,7 @@ def show(identifier: str, meaning: bool) -> None:
     conflict = find_in_queue(queue, identifier)
     left, right = rules[conflict.left], rules[conflict.right]
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"conflict": conflict, "left": left, "right": right})
+    if work.here.wrote_json({"conflict": conflict, "left": left, "right": right}):
         return
     out.painted(f"{out.style(conflict.id, '1')}  {conflict.kind.value}, score {conflict.score:.2f}")
     out.data(conflict.why)
@@ -215,8 +214,7 @@ def _queue(work: Session, *, meaning: bool) -> tuple[Queue, dict[str, Rule]]:
 
 def _show_settled(work: Session, queue: Queue, limit: int) -> None:
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"total_count": len(queue.settled), "settled": queue.settled[:limit]})
+    if work.here.wrote_json({"total_count": len(queue.settled), "settled": queue.settled[:limit]}):
         return
     for item in queue.settled[:limit]:
         out.painted(

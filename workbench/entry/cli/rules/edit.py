@@ -183,8 +183,7 @@ def remove(identifiers: Sequence[str], reason: str) -> None:
     with rule_session("rules-edit") as work:
         rules = _several(work, identifiers)
         work.service.remove([rule.id for rule in rules], reason=reason)
-    if here.flags.json:
-        here.out.json({"removed": rules})
+    if here.wrote_json({"removed": rules}):
         return
     for rule in rules:
         here.out.painted(rule_line(here.out, rule))
@@ -201,8 +200,7 @@ def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
         changed = (
             work.service.edit_all(ids, reason=reason, title=f"{word} {named}", enabled=on) if ids else []
         )
-    if here.flags.json:
-        here.out.json({"rules": changed})
+    if here.wrote_json({"rules": changed}):
         return
     for rule in changed:
         here.out.painted(rule_line(here.out, rule))
@@ -256,8 +254,7 @@ def _edited_by_hand(work: RuleSession, before: Rule, reason: str) -> Rule | None
 
 def _show(work: RuleSession, rules: Sequence[Rule]) -> None:
     here = work.here
-    if here.flags.json:
-        here.out.json({"rules": rules})
+    if here.wrote_json({"rules": rules}):
         return
     for rule in rules:
         here.out.painted(rule_line(here.out, rule))

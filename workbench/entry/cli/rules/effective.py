@@ -46,8 +46,7 @@ def effective(file: str, agent: str, cwd: str) -> None:
         listed = work.opened.workspace.rule_files()
         found = effective_response(work.opened, work.book, listed, agent, place, start)
     out = work.here.out
-    if work.here.flags.json:
-        out.json(found)
+    if work.here.wrote_json(found):
         return
     for line in _lines(out, found):
         out.painted(line)

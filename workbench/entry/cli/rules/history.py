@@ -149,9 +149,7 @@ def usage(
             uses = list(read_uses(work.store.usage_journals))
     out = work.here.out
     if record:
-        if work.here.flags.json:
-            out.json({"recorded": count})
-        else:
+        if not work.here.wrote_json({"recorded": count}):
             out.say(f"noted for {counted(count, 'rule')}")
         return
     _show_usage(work, ledger, _by_version(ledger, ids), uses, limit)

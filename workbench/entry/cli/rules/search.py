@@ -133,8 +133,7 @@ def tags(known: bool) -> None:
         _show_known(work.here.flags.json, extra)
         return
     uses = tag_uses(work.book.rules, extra)
-    if work.here.flags.json:
-        out.json({"tags": uses})
+    if work.here.wrote_json({"tags": uses}):
         return
     for use in uses:
         mark = out.style(_problem(use), "33") if use.problem else ""

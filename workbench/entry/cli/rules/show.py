@@ -76,8 +76,9 @@ def list_(
             found = sorted(_let_through(work, asked), key=place)
             total, following = len(found), None
     warnings = [] if as_of else list(work.book.warnings)
-    if here.flags.json:
-        here.out.json({"rules": found, "total_count": total, "next_cursor": following, "warnings": warnings})
+    if here.wrote_json(
+        {"rules": found, "total_count": total, "next_cursor": following, "warnings": warnings}
+    ):
         return
     for rule in found:
         here.out.painted(rule_line(here.out, rule))

@@ -66,9 +66,7 @@ def start(
     )
     if parts := _parts(scenario, step):
         records.event(found, "decision", payload=parts, key=f"begun in {parts}")
-    if here.flags.json:
-        here.out.json({"session_id": found})
-    else:
+    if not here.wrote_json({"session_id": found}):
         here.out.data(found)
 
 
@@ -176,9 +174,7 @@ def forget(sessions: Sequence[str], reason: str) -> None:
     """
     here = current()
     found = episode_service_of(here).forget(sessions, reason)
-    if here.flags.json:
-        here.out.json({"forgotten": found})
-    else:
+    if not here.wrote_json({"forgotten": found}):
         for session in found:
             here.out.data(f"{session} forgotten")
 

@@ -114,8 +114,7 @@ def running() -> None:
     here = current()
     place = open_workspace(here.project, here.settings().config)
     found = RunningSessions(place).look()
-    if here.flags.json:
-        here.out.json(RunningSessionsResponse(found))
+    if here.wrote_json(RunningSessionsResponse(found)):
         return
     for one in found:
         head = f"{one.session_id}  {one.state}, prompt {one.prompts:,}, last word {shown_time(one.last_at)}"

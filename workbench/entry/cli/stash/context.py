@@ -81,9 +81,7 @@ def merge(
         )
         work.measurement.tokens = found.tokens_added
     out = work.here.out
-    if work.here.flags.json:
-        out.json(found)
-    else:
+    if not work.here.wrote_json(found):
         out.data(found.text.removesuffix("\n"))
         for one in found.left_out:
             out.say(f"left out: {visible_line(one.segment_id)}: {one.reason}")

@@ -115,8 +115,7 @@ def show(identifier: str) -> None:
         uses = work.service.uses(one.id)
         referring = work.opened.referring_segments([one.id])[one.id]
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"segment": one, "referenced_by": referring, **asdict(uses)})
+    if work.here.wrote_json({"segment": one, "referenced_by": referring, **asdict(uses)}):
         return
     out.painted(f"{out.style(one.id, '1')}  {one.type.value}  {counted(one.tokens, 'token')}")
     for name, value in _facts(one, referring):

@@ -198,8 +198,7 @@ def _print(here: Invocation, found: RetrieveResponse, *, explain: bool, lines: b
     if lines:
         _write_line(found)
         return
-    if here.flags.json:
-        out.json(found)
+    if here.wrote_json(found):
         return
     if found.summary is not None:
         if found.summary.text:

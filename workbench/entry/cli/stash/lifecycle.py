@@ -91,8 +91,7 @@ def remove(identifiers: Sequence[str], reason: str) -> None:
         gone = [one.id for one in work.service.find_all(identifiers)]
         work.service.remove(gone, reason=reason)
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"removed": gone})
+    if work.here.wrote_json({"removed": gone}):
         return
     out.say(f"{counted(len(gone), 'segment')} removed")
 
@@ -154,8 +153,7 @@ def _step(make: Callable[[StashSession], Sequence[ContextSegment]]) -> None:
     with stash_session("stash-edit") as work:
         done = work.service.with_texts(make(work))
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"segments": done})
+    if work.here.wrote_json({"segments": done}):
         return
     for one in done:
         out.painted(line_of(out, one))

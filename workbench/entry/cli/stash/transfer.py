@@ -72,9 +72,7 @@ def import_(
     say_collected(work.here.out, collected)
     timing = {"import": round(seconds * 1000, 3), "embedding": round(spent * 1000, 3)}
     response = import_response(reports, notes, timing)
-    if work.here.flags.json:
-        work.here.out.json(response)
-    else:
+    if not work.here.wrote_json(response):
         _show(work.here, reports, response, seconds)
     return exits.ERROR if any(one.failed for one in reports) else exits.OK
 
