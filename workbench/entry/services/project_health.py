@@ -31,14 +31,24 @@ _SHOWN = 5
 _RECORDS: Mapping[str, str] = {"tasks": "past tasks", "rules": "texts of rules", "learnings": "learnings"}
 
 
-def broken(name: str, error: WorkbenchError) -> DoctorFinding:
+def ok(name: str, text: str) -> DoctorFinding:
+    """Return that a thing is sound, with what is known of it."""
+    return DoctorFinding(name, State.OK, text)
+
+
+def note(name: str, text: str, step: str) -> DoctorFinding:
+    """Return that something is missing and the rest works without it, and what to do about it."""
+    return DoctorFinding(name, State.NOTE, text, step)
+
+
+def broken(name: str, text: str, step: str) -> DoctorFinding:
+    """Return that a thing is broken, and what to do about it."""
+    return DoctorFinding(name, State.BROKEN, text, step)
+
+
+def failed(name: str, error: WorkbenchError) -> DoctorFinding:
     """Return an error as a finding."""
-    return DoctorFinding(name, State.BROKEN, error.message, error.hint)
-
-
-def ok(name: str, text: str) -> Iterator[DoctorFinding]:
-    """Yield that a thing is sound, with what is known of it."""
-    yield DoctorFinding(name, State.OK, text)
+    return broken(name, error.message, error.hint)
 
 
 def _project(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -49,27 +59,25 @@ def _project(project: OpenedProject) -> Iterator[DoctorFinding]:
     yield DoctorFinding("project", state, f"{project.root} ({kind})", step)
     if place.fallback_reason:
         text = f"kept in {place.root}, because {place.fallback_reason}"
-        yield DoctorFinding(
-            "state", State.NOTE, text, "Make the project directory writable to keep it there."
-        )
+        yield note("state", text, "Make the project directory writable to keep it there.")
     else:
-        yield DoctorFinding("state", State.OK, str(place.root))
+        yield ok("state", str(place.root))
     if not os.access(place.root, os.W_OK | os.X_OK):
         step = "Make it writable, or set WORKBENCH_HOME to a directory you can write."
-        yield DoctorFinding("state", State.BROKEN, f"{place.root} cannot be written: nothing is kept", step)
-    for note in project.workspace.look().notes:
-        yield DoctorFinding("state", State.NOTE, note, "The next plan mends it.")
+        yield broken("state", f"{place.root} cannot be written: nothing is kept", step)
+    for text in project.workspace.look().notes:
+        yield note("state", text, "The next plan mends it.")
 
 
 def _disk(project: OpenedProject) -> Iterator[DoctorFinding]:
     free = shutil.disk_usage(project.location.root).free
     text = f"{free / 1e9:,.1f} GB free"
     if free < NO_DISK:
-        yield DoctorFinding("disk", State.BROKEN, text, "Free some space: nothing can be recorded.")
+        yield broken("disk", text, "Free some space: nothing can be recorded.")
     elif free < LOW_DISK:
-        yield DoctorFinding("disk", State.NOTE, text, "Free some space before it runs out.")
+        yield note("disk", text, "Free some space before it runs out.")
     else:
-        yield DoctorFinding("disk", State.OK, text)
+        yield ok("disk", text)
 
 
 def _journals(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -80,32 +88,26 @@ def _journals(project: OpenedProject) -> Iterator[DoctorFinding]:
             place = root / "journal" / f"{fault.stream}.jsonl"
             if fault.is_later:
                 step = "Update this program, which leaves it alone: nothing of it is lost."
-                yield DoctorFinding(
-                    name, State.NOTE, f"{fault.stream}, line {fault.line}: {fault.reason}", step
-                )
+                yield note(name, f"{fault.stream}, line {fault.line}: {fault.reason}", step)
             elif fault.line:
                 step = f"Nothing reads line {fault.line} of {place}: mend it or delete it."
-                yield DoctorFinding(
-                    name, State.BROKEN, f"{fault.stream}, line {fault.line}: {fault.reason}", step
-                )
+                yield broken(name, f"{fault.stream}, line {fault.line}: {fault.reason}", step)
             else:
                 step = "The next writer ends it; a writer was killed there."
-                yield DoctorFinding(name, State.NOTE, f"{fault.stream}: {fault.reason}", step)
+                yield note(name, f"{fault.stream}: {fault.reason}", step)
         if len(faults) > _SHOWN:
-            yield DoctorFinding(
-                name, State.BROKEN, f"and {counted(len(faults) - _SHOWN, 'more line')}", "See `--json`."
-            )
+            yield broken(name, f"and {counted(len(faults) - _SHOWN, 'more line')}", "See `--json`.")
         if not faults:
-            yield from ok(name, f"every line can be read ({_streams(root)})")
+            yield ok(name, f"every line can be read ({_streams(root)})")
 
 
 def _journal_copies(project: OpenedProject) -> Iterator[DoctorFinding]:
     found = project.journal_damages()
     for one in found:
         step = "`workbench doctor --repair` brings it back; `--accept` if you changed it yourself."
-        yield DoctorFinding("journals", State.BROKEN, visible_line(_damage_sentence(one)), step)
+        yield broken("journals", visible_line(_damage_sentence(one)), step)
     if not found:
-        yield from ok("journals", "every line is as it was written")
+        yield ok("journals", "every line is as it was written")
 
 
 def _damage_sentence(found: JournalDamage) -> str:
@@ -128,7 +130,7 @@ def settle_journals(project: OpenedProject, *, accepted: bool) -> Iterator[Docto
     for found, aside in settled:
         done = "accepted as it is" if accepted else "repaired"
         text = f"{_damage_sentence(found)}: {done}; both files as they were are in {aside}"
-        yield DoctorFinding("journals", State.OK, visible_line(text))
+        yield ok("journals", visible_line(text))
     if settled:
         from workbench.entry.services.index import rebuild_tables
         from workbench.entry.services.rules import rule_fetcher
@@ -136,7 +138,7 @@ def settle_journals(project: OpenedProject, *, accepted: bool) -> Iterator[Docto
         rebuild_tables(project)
         project.workspace.sync(rebuild=True)
         rule_fetcher(project.workspace, project.config, project.clock).invalidate()
-        yield from ok("journals", "tables and index are rebuilt")
+        yield ok("journals", "tables and index are rebuilt")
 
 
 def _memory(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -152,16 +154,13 @@ def _memory(project: OpenedProject) -> Iterator[DoctorFinding]:
         aside += found.set_aside
     for one in aside[:_SHOWN]:
         step = f"It is left out: mend or delete the line {one.id} of journal/{one.stream}.jsonl."
-        yield DoctorFinding("memory", State.BROKEN, visible_line(f"{one.stream}: {one.reason}"), step)
+        yield broken("memory", visible_line(f"{one.stream}: {one.reason}"), step)
     if len(aside) > _SHOWN:
-        yield DoctorFinding(
-            "memory",
-            State.BROKEN,
-            f"and {counted(len(aside) - _SHOWN, 'more entry', 'more entries')}",
-            "See `--json`.",
+        yield broken(
+            "memory", f"and {counted(len(aside) - _SHOWN, 'more entry', 'more entries')}", "See `--json`."
         )
     if iterations and not aside:
-        yield from ok("memory", f"{counted(iterations, 'iteration')} can be read")
+        yield ok("memory", f"{counted(iterations, 'iteration')} can be read")
 
 
 def _stash(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -199,16 +198,12 @@ def _indexes(project: OpenedProject) -> Iterator[DoctorFinding]:
     for state in states:
         name = f"{state.kind}-{state.number}"
         if state.faults:
-            yield DoctorFinding(
-                "indexes", State.BROKEN, f"{name}: {state.faults[0]}", "Run `workbench rebuild`."
-            )
+            yield broken("indexes", f"{name}: {state.faults[0]}", "Run `workbench rebuild`.")
         else:
             text = f"{name} is as it was written: {index_sentence(state, now)}"
-            yield DoctorFinding("indexes", State.OK, text)
+            yield ok("indexes", text)
     if not states:
-        yield DoctorFinding(
-            "indexes", State.NOTE, "none yet", "The first plan makes them; or `workbench index`."
-        )
+        yield note("indexes", "none yet", "The first plan makes them; or `workbench index`.")
 
 
 def _sessions(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -216,8 +211,8 @@ def _sessions(project: OpenedProject) -> Iterator[DoctorFinding]:
     if malformed:
         text = f"{malformed:,} of the sessions journal's lines are not about an episode and are left out"
         step = "`workbench stats` makes tables that name them, in the table `rejected`."
-        yield DoctorFinding("sessions", State.NOTE, text, step)
-    yield DoctorFinding("sessions", State.OK, f"{stories.ended:,} ended, {stories.open:,} open")
+        yield note("sessions", text, step)
+    yield ok("sessions", f"{stories.ended:,} ended, {stories.open:,} open")
 
 
 def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -225,7 +220,7 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     findings = []
     try:
         if tables.file() is None and not tables.degraded:
-            return ok("tables", "none yet: `workbench stats` makes them")
+            return iter([ok("tables", "none yet: `workbench stats` makes them")])
         report = tables.catch_up()
         count, first = tables.rejected()
         found = tables.report()
@@ -238,25 +233,25 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     if count:
         where = f"{first.origin} {first.stream}.jsonl, byte {first.offset}, {visible_line(first.kind)}"
         text = f"{count:,} journal entries are left out, the first: {where}: {visible_line(first.reason)}"
-        findings.append(DoctorFinding("tables", State.NOTE, text, "They are in the table `rejected`."))
+        findings.append(note("tables", text, "They are in the table `rejected`."))
     if tables.degraded:
         text = f"they are in a file, as the server of the team does not have them: {tables.degraded}"
-        findings.append(DoctorFinding("tables", State.NOTE, text, "Lists are as they would be there."))
+        findings.append(note("tables", text, "Lists are as they would be there."))
     size = "" if tables.on_server else f"{(file.bytes if file else 0) / 1e6:,.1f} MB, "
     were = f", {counted(report.entries, 'entry', 'entries')} behind until now" if report.entries else ""
     known = f"{counted(found.entries, 'entry', 'entries')} of {counted(found.streams, 'stream')}"
-    findings.append(DoctorFinding("tables", State.OK, f"{tables.place}: {size}{known}{were}"))
+    findings.append(ok("tables", f"{tables.place}: {size}{known}{were}"))
     if found.unknown:
         text = f"{counted(found.unknown, 'entry', 'entries')} of kinds that this program does not know"
         step = "Update this program, which leaves them alone: a later version recorded them."
-        findings.append(DoctorFinding("tables", State.NOTE, text, step))
+        findings.append(note("tables", text, step))
     rows = sorted(((count, name) for name, count in found.rows.items() if count), reverse=True)
     text = ", ".join(f"{name} {count:,}" for count, name in rows)
-    findings.append(DoctorFinding("tables", State.OK, f"rows: {text}"))
+    findings.append(ok("tables", f"rows: {text}"))
     for model in found.models:
         name = visible_line(f"{model.model_id} {model.version}")
         text = f"registered {model.model_kind} {name}{', active' if model.active else ''}"
-        findings.append(DoctorFinding("tables", State.OK, text))
+        findings.append(ok("tables", text))
     return iter(findings)
 
 
@@ -265,11 +260,9 @@ def _locks(project: OpenedProject) -> Iterator[DoctorFinding]:
     for name, process, named in held:
         who = f"process {process}" if process else "a process"
         who += f" ({visible_line(named)})" if named else ""
-        yield DoctorFinding(
-            "locks", State.NOTE, f"{name} is held by {who}", "Wait for it, or end that process."
-        )
+        yield note("locks", f"{name} is held by {who}", "Wait for it, or end that process.")
     if not held:
-        yield DoctorFinding("locks", State.OK, "none is held")
+        yield ok("locks", "none is held")
 
 
 def rule_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -281,7 +274,7 @@ def rule_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
         yield from found
         return
     kept = f"{len(ledger.live):,} in force" if ledger.live else "none yet"
-    yield DoctorFinding("rules", State.OK, kept)
+    yield ok("rules", kept)
 
 
 def _entries(ledger: RuleLedger) -> Iterator[DoctorFinding]:
@@ -289,15 +282,13 @@ def _entries(ledger: RuleLedger) -> Iterator[DoctorFinding]:
         step = (
             "It is in no list. Put the rule right with `workbench rules add`, or delete the journal's line."
         )
-        yield DoctorFinding("rules", State.NOTE, f"a recorded rule is left out: {reason}", step)
+        yield note("rules", f"a recorded rule is left out: {reason}", step)
     if len(ledger.skipped) > _SHOWN:
-        yield DoctorFinding(
-            "rules", State.NOTE, f"and {len(ledger.skipped) - _SHOWN:,} more", "See the first ones."
-        )
+        yield note("rules", f"and {len(ledger.skipped) - _SHOWN:,} more", "See the first ones.")
     for cycle in replacement_cycles(ledger.versions.values())[:_SHOWN]:
         text = f"rules replace each other in a circle: {' -> '.join((*cycle, cycle[0]))}"
         step = f"`workbench rules history {cycle[0][:13]}` shows how; add the rule again if it is missing."
-        yield DoctorFinding("rules", State.NOTE, text, step)
+        yield note("rules", text, step)
 
 
 def _secrets(ledger: RuleLedger) -> Iterator[DoctorFinding]:
@@ -308,13 +299,9 @@ def _secrets(ledger: RuleLedger) -> Iterator[DoctorFinding]:
     leaking = [(key, counts) for key, counts in held if counts]
     for key, counts in leaking[:_SHOWN]:
         text = f"rule {key[:13]} holds what looks like a secret: {', '.join(counts)}"
-        yield DoctorFinding(
-            "rules", State.NOTE, text, "Take it out of the rule and its file, and renew the secret."
-        )
+        yield note("rules", text, "Take it out of the rule and its file, and renew the secret.")
     if len(leaking) > _SHOWN:
-        yield DoctorFinding(
-            "rules", State.NOTE, f"{len(leaking) - _SHOWN:,} more hold secrets", "See the first ones."
-        )
+        yield note("rules", f"{len(leaking) - _SHOWN:,} more hold secrets", "See the first ones.")
 
 
 def _files(outcome: SyncOutcome) -> Iterator[DoctorFinding]:
@@ -322,13 +309,13 @@ def _files(outcome: SyncOutcome) -> Iterator[DoctorFinding]:
         if drift.pending:
             text = f"{drift.file} does not have what changed here: {len(drift.pending):,} of its rules"
             step = "`workbench rules drift` shows what is to be written, `--merge` writes it."
-            yield DoctorFinding("rules", State.NOTE, text, step)
+            yield note("rules", text, step)
         if drift.conflicts:
             text = f"{drift.file} and the store changed rules differently: {len(drift.conflicts):,}"
             step = "`workbench rules drift` shows both sides, `--resolve ID --take ours` settles one."
-            yield DoctorFinding("rules", State.NOTE, text, step)
+            yield note("rules", text, step)
     for warning in outcome.warnings[:_SHOWN]:
-        yield DoctorFinding("rules", State.NOTE, warning, "Mend the file; the rest of it was read.")
+        yield note("rules", warning, "Mend the file; the rest of it was read.")
 
 
 def _team(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -340,9 +327,9 @@ def _team(project: OpenedProject) -> Iterator[DoctorFinding]:
     found = local_status(project)
     text = f"{found.project} at {found.server}, {counted(found.unsent, 'record')} to send"
     if found.fault:
-        yield DoctorFinding("team", State.NOTE, f"{text}: {found.fault}", found.hint)
+        yield note("team", f"{text}: {found.fault}", found.hint)
     else:
-        yield DoctorFinding("team", State.OK, text)
+        yield ok("team", text)
 
 
 def project_questions(project: OpenedProject) -> list[tuple[str, Callable[[], Iterator[DoctorFinding]]]]:
