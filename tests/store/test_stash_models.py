@@ -15,13 +15,13 @@ from workbench.config import Config, StashConfig
 from workbench.entry.project import OpenedProject, find_state
 from workbench.entry.services.stash import segment_embedding, stash_figures, stash_findings, stash_service
 from workbench.entry.services.stash_models import models_of_types
-from workbench.entry.services.stash_search import open_stash_search, renew_stash_index
 from workbench.entry.services.stash_replay import (
     StashReplayOptions,
     open_conversations,
     replay_stash,
     stash_sources,
 )
+from workbench.entry.services.stash_search import open_stash_search, renew_stash_index
 from workbench.errors import ConfigError
 from workbench.records.segments import ContextSegment, SegmentType
 

@@ -17,7 +17,9 @@ from workbench.entry.http.operations import OPERATIONS
 
 EXAMPLES = Path(__file__).with_name("examples.json")
 PUBLISHED = Path(__file__).parents[3] / "docs" / "openapi.json"
-_VOLATILE = re.compile(r"-[0-9a-f]{8,20}\b|\b[0-9a-f]{16,40}\b|\d{4}-\d\d-\d\dT[\d:]+\S*|\d+ days (?:ago|old)")
+_VOLATILE = re.compile(
+    r"-[0-9a-f]{8,20}\b|\b[0-9a-f]{16,40}\b|\d{4}-\d\d-\d\dT[\d:]+\S*|\d+ days (?:ago|old)"
+)
 _MEASURED = frozenset(
     "timing started_at last_at ended_at at latency_ms indexes tables state_directory root head cursor "
     "created_at embedding_model timestamp since notes digest age age_days recency temporal last_used "
