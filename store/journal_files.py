@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -61,10 +61,24 @@ def lock_path(root: Path, stream: str) -> Path:
 
 def list_streams(root: Path) -> list[str]:
     """Return the names of the streams under a state directory, sorted."""
-    base = root / "journal"
-    found = [*base.glob(f"*{SUFFIX}"), *base.glob(f"*/*{SUFFIX}")]
-    names = [path.relative_to(base).as_posix().removesuffix(SUFFIX) for path in found if path.is_file()]
-    return sorted(name for name in names if _STREAM.fullmatch(name))
+    return sorted(stream_sizes(root))
+
+
+def stream_sizes(root: Path) -> dict[str, int]:
+    """Return how many bytes the files of the streams under a state directory have; none is opened."""
+    return _sizes_in(f"{root}/journal", "", 1)
+
+
+def _sizes_in(directory: str, before: str, deeper: int) -> dict[str, int]:
+    found: dict[str, int] = {}
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            name = before + entry.name
+            if deeper and entry.is_dir():
+                found |= _sizes_in(entry.path, f"{name}/", deeper - 1)
+            elif name.endswith(SUFFIX) and _STREAM.fullmatch(name[: -len(SUFFIX)]) and entry.is_file():
+                found[name[: -len(SUFFIX)]] = entry.stat().st_size
+    return found
 
 
 @contextmanager

@@ -7,15 +7,16 @@ connection announces arrives at the other is tried once; where it does not, the 
 from __future__ import annotations
 
 import hashlib
+import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from store.postgres.connection import Connections, cut, errors, second_handle
-from workbench.records.ids import new_id
+from workbench.records.ids import is_id, new_id
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -55,9 +56,10 @@ class Listener:
         self._looked_at = 0.0
         self._seen: object = None
 
-    def wait(self, seconds: float, machine: str) -> bool:
-        """Wait until a machine other than this sent something; the first time whether it did is not known.
+    def wait(self, seconds: float, machine: str) -> Collection[str] | None:
+        """Wait until machines other than this sent something, and return which; None if none did in time.
 
+        Empty where it may have been any, as it is the first time.
         Raises: ServerUnreachable, TeamError; the next call connects again.
         """
         with self._turn:
@@ -73,25 +75,29 @@ class Listener:
             self._drop()
             self._turn.release()
 
-    def _wait(self, seconds: float, machine: str) -> bool:
+    def _wait(self, seconds: float, machine: str) -> Collection[str] | None:
         if self._connection is None:
             self._open()
-            return not self._closed
+            return None if self._closed else ()
         until = time.monotonic() + seconds
+
+        def is_news(text: str) -> bool:
+            return text[:1] != _TRIAL and text != machine
+
         try:
             while (left := until - time.monotonic()) > 0:
                 due = self._looked_at + self._interval - time.monotonic()
-                if self._hears(min(left, max(due, 0)), lambda text: text[:1] != _TRIAL and text != machine):
-                    self._gather()
-                    return True
+                if heard := self._hear(min(left, max(due, 0)), is_news):
+                    heard |= self._hear_for(_MOMENT, is_news)
+                    return heard if all(map(is_id, heard)) else ()
                 if due <= left and self._sees():
-                    return True
+                    return ()
         except BaseException:
             self._drop()
             if self._closed:
-                return False
+                return None
             raise
-        return False
+        return None
 
     def _open(self) -> None:
         connection = self._connections.connect()
@@ -119,26 +125,29 @@ class Listener:
                 return False
         with self._connections.use() as other:
             other.execute(NOTIFY, [self._channel, trial])
-        return self._hears(_POLL, lambda text: text == trial)
+        return bool(self._hear(_POLL, lambda text: text == trial))
 
-    def _hears(self, seconds: float, matches: Callable[[str], bool]) -> bool:
+    def _hear(self, seconds: float, matches: Callable[[str], bool]) -> set[str]:
+        """Return the first announcement that matches, and what came with it; empty if none did in time."""
         assert self._connection is not None
         until = time.monotonic() + seconds
         with self._connections.explained():
             while True:
                 left = max(until - time.monotonic(), 0)
-                heard = [one.payload for one in self._connection.notifies(timeout=left, stop_after=1)]
-                if any(matches(text) for text in heard):
-                    return True
-                if not heard:
-                    return False
+                with selectors.DefaultSelector() as selector:
+                    selector.register(self._connection, selectors.EVENT_READ)
+                    if not selector.select(left):
+                        return set()
+                heard = (one.payload for one in self._connection.notifies(timeout=0))
+                if found := {*filter(matches, heard)}:
+                    return found
 
-    def _gather(self) -> None:
-        """Take what is announced in the next moment, too: of many who write each look has the most."""
+    def _hear_for(self, seconds: float, matches: Callable[[str], bool]) -> set[str]:
+        """Return what is announced in the next moment: of many who write each look has the most."""
         assert self._connection is not None
         with self._connections.explained():
-            for _ in self._connection.notifies(timeout=_MOMENT):
-                pass
+            heard = self._connection.notifies(timeout=seconds)
+            return {one.payload for one in heard if matches(one.payload)}
 
     def _sees(self) -> bool:
         former, self._seen = self._seen, self._look()

@@ -6,7 +6,7 @@ How lines are read and written is in `store.postgres.streams`; here is who may, 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from store.journal_lines import decode_line
@@ -48,8 +48,9 @@ FROM workbench.machines WHERE project = %s ORDER BY machine
 """
 SELECT_HEADS: Final = """
 SELECT extract(epoch FROM clock_timestamp())::float8, machine, stream, generation, bytes, crc, last
-FROM workbench.streams WHERE project = %s ORDER BY machine, stream
+FROM workbench.streams WHERE project = %s
 """
+OF_MACHINES: Final = "AND machine = ANY(%s)"
 DELETE_FORMER: Final = """
 DELETE FROM workbench.entries
 WHERE project = %(project)s AND machine = %(machine)s AND stream = %(stream)s AND generation < %(generation)s
@@ -123,14 +124,18 @@ class PostgresServer:
             rows = connection.execute(SELECT_MACHINES, [self._project]).fetchall()
         return [TeamMachine(*row) for row in rows]
 
-    def heads(self) -> Mapping[StreamKey, StreamHead]:
-        """Return how far each stream of each machine of the project is.
+    def heads(self, machines: Collection[str] = ()) -> Mapping[StreamKey, StreamHead]:
+        """Return how far each stream is of these machines of the project, of all where none is named.
 
         What another member says is its last id counts only if it is none of the future: the ids of all who
         read it come after it.
         """
         with self._connections.use() as connection:
-            rows = connection.execute(SELECT_HEADS, [self._project]).fetchall()
+            if machines:
+                found = connection.execute(SELECT_HEADS + OF_MACHINES, [self._project, [*machines]])
+            else:
+                found = connection.execute(SELECT_HEADS, [self._project])
+            rows = found.fetchall()
             if not rows:  # that is what a removed member sees, too
                 _require_membership(connection, self._project, self._connections.place)
         heads = {}
@@ -191,11 +196,11 @@ class PostgresServer:
             announce(connection, self._project, self._machine)
         return after.head
 
-    def wait(self, seconds: float) -> bool:
-        """Wait until another machine sent something; False if that did not happen in time.
+    def wait(self, seconds: float) -> Collection[str] | None:
+        """Wait until other machines sent something, and return which; None if that did not happen in time.
 
-        The first call, and the first after a connection was lost, returns True: it is not known. One thread
-        waits at a time.
+        Empty where it may have been any: in the first call, in the first after a connection was lost, and
+        where a look found it. One thread waits at a time.
         """
         return self._listener.wait(seconds, self._machine)
 

@@ -7,7 +7,7 @@ machines' members and names.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -50,11 +50,13 @@ class DirectoryTeam:
         known |= {one.id: one for one in read_machines(self._root)}
         return [known[name] for name in sorted(known)]
 
-    def heads(self) -> Mapping[StreamKey, StreamHead]:
-        """Return how far each stream is; their files are read. Raises: StoreError."""
-        keys = [(name, stream) for name in self._names() for stream in list_streams(self._journals(name))]
-        self._heads = {key: self._head(key) for key in keys}
-        return dict(self._heads)
+    def heads(self, machines: Collection[str] = ()) -> Mapping[StreamKey, StreamHead]:
+        """Return how far each stream is, of all machines or of some; files are read. Raises: StoreError."""
+        names = [name for name in self._names() if not machines or name in machines]
+        keys = [(name, stream) for name in names for stream in list_streams(self._journals(name))]
+        found = {key: self._head(key) for key in keys}
+        self._heads = {**self._heads, **found} if machines else found
+        return dict(found)
 
     def read(self, machine: str, stream: str, start: int, most: int) -> bytes:
         """Return whole lines. Raises: StoreError."""
@@ -75,10 +77,9 @@ class DirectoryTeam:
         generation = self._heads.get(key, StreamHead()).generation + 1
         return self._keep(key, put_file(self._path(*key), generation, (lines,)))
 
-    def wait(self, seconds: float) -> bool:
+    def wait(self, seconds: float) -> None:
         """Nobody else writes here."""
         del seconds
-        return False
 
     def close(self) -> None:
         """Nothing is held."""

@@ -7,7 +7,7 @@ stream is replaced as a whole and counts one generation more.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Protocol
 
 from workbench.errors import TeamError
@@ -82,8 +82,8 @@ class TeamServer(Protocol):
         """Return the machines of the project, sorted by id."""
         ...
 
-    def heads(self) -> Mapping[StreamKey, StreamHead]:
-        """Return how far each stream of each machine of the project is."""
+    def heads(self, machines: Collection[str] = ()) -> Mapping[StreamKey, StreamHead]:
+        """Return how far each stream is of these machines of the project, of all where none is named."""
         ...
 
     def read(self, machine: str, stream: str, start: int, most: int) -> bytes:
@@ -98,8 +98,11 @@ class TeamServer(Protocol):
         """Let lines be all of a stream of the own machine, one generation on."""
         ...
 
-    def wait(self, seconds: float) -> bool:
-        """Wait until another machine sent something; False if that did not happen in time."""
+    def wait(self, seconds: float) -> Collection[str] | None:
+        """Wait until other machines sent something, and return which; None if that did not happen in time.
+
+        Empty where it may have been any.
+        """
         ...
 
     def close(self) -> None:

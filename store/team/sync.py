@@ -8,7 +8,7 @@ are. A process that ends anywhere leaves files that the next one goes on with.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import field
@@ -107,12 +107,12 @@ class TeamReplicas:
         theirs = _streams_of_others(heads, self.machine)
         return sum(max(0, head.size - self._kept(key).size) for key, head in theirs.items())
 
-    def exchange(self, server: TeamServer) -> Exchange:
-        """Send what the server has not, and receive what is not here."""
+    def exchange(self, server: TeamServer, machines: Collection[str] = ()) -> Exchange:
+        """Send what the server has not, and receive what is not here: of these machines, or of all."""
         done = Exchange()
         self.fill_outbox()
         self._register(server, done)
-        heads = server.heads()
+        heads = server.heads({*machines, self.machine} if machines else ())
         if self._is_written_by_another(heads):
             done.notes.append(
                 "the server has entries of this machine that are not here: its directory was copied, or came "
@@ -305,7 +305,7 @@ class TeamReplicas:
     def _fetch(self, server: TeamServer, key: StreamKey, path: Path, done: Exchange) -> None:
         """Fetch a stream whole, again if it is replaced meanwhile. Raises: TeamError."""
         for _ in range(3):
-            head = server.heads().get(key, StreamHead())
+            head = server.heads((key[0],)).get(key, StreamHead())
             blocks = list(read_stream(server, *key, 0, head.size))
             kept = put_file(path, head.generation, blocks)
             self._split_former(key, path)

@@ -6,20 +6,22 @@ Work never waits for a server: whoever sends and receives does so after the answ
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from store.files import STATE, translated
+from store.journal_files import stream_sizes
 from store.table_places import remove_server_tables
 from store.team.adoption import STASH, adopt_segments, give_up_segments
 from store.team.copying import TeamComparison, compare_teams, copy_team
 from store.team.directory import DirectoryTeam
 from store.team.record import read_machines, read_record, write_record
-from store.team.replicas import TEAM, is_shared, own_machine, replica_root
+from store.team.replicas import TEAM, USES, is_shared, own_machine, replica_root
 from store.team.server import TeamMachine, TeamServer
 from store.team.settings import (
+    TEAM_FILE,
     TeamLook,
     TeamSettings,
     forget_settings,
@@ -124,16 +126,23 @@ class ProjectTeam:
         return self._connect(settings.url, settings.project)
 
     def sync(
-        self, patience: float = PATIENCE, progress: Progress | None = None, server: TeamServer | None = None
+        self,
+        patience: float = PATIENCE,
+        progress: Progress | None = None,
+        server: TeamServer | None = None,
+        machines: Collection[str] = (),
     ) -> Exchange:
-        """Send and receive; how it went is kept. Raises: StoreError, StoreBusy."""
+        """Send, and receive what `machines` wrote, or all; how it went is kept.
+
+        Raises: StoreError, StoreBusy.
+        """
         settings = self._required()
         with team_lock(self._state, patience):
             try:
                 with translated("exchanging records with the team"):
                     replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
                     with closing(self.connect()) if server is None else nullcontext(server) as opened:
-                        done = replicas.exchange(opened)
+                        done = replicas.exchange(opened, machines)
                     self._adopt(replicas)
             except StoreError as error:
                 self.note_fault(error)
@@ -152,16 +161,23 @@ class ProjectTeam:
             new = TeamLook(look.synced_at, now, error.message, error.hint, look.notes)
             write_look(self._state, new)
 
-    def written(self) -> dict[str, int]:
-        """Return how large the journals are that are for the team: it differs when something was written."""
-        return {name: self._journal.size(name) for name in self._journal.streams() if is_shared(name)}
+    def written(self) -> dict[str, int] | None:
+        """Return how large the files are of journals for the team, but of uses; None without a team.
+
+        It differs when something was written that others wait for. No file is opened.
+        """
+        if not (self._state / TEAM / TEAM_FILE).exists():
+            return None
+        sizes = stream_sizes(self._journal.root)
+        return {name: size for name, size in sizes.items() if is_shared(name) and name != USES}
 
     def has_news(self) -> bool:
         """Whether anything was written here since the last look, or that was a while ago."""
         record = read_record(self._state, self.machine)
         known = {name: outbox.source.end for name, outbox in record.own.items()}
         recent = self._clock.now() - self.look.synced_at < _SAME
-        return not recent or any(size != known.get(name, 0) for name, size in self.written().items())
+        shared = (name for name in self._journal.streams() if is_shared(name))
+        return not recent or any(self._journal.size(name) != known.get(name, 0) for name in shared)
 
     def is_resting(self) -> bool:
         """Whether the server did not answer so lately that commands do not ask it again."""

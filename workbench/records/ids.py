@@ -11,6 +11,7 @@ LENGTH = 26
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _VALUES = {character: value for value, character in enumerate(_ALPHABET)}
+_CHARACTERS = frozenset(_ALPHABET)
 _PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]  # two characters are 10 bits
 _RANDOM_BITS = 80
 _LAST = (1 << 128) - 1
@@ -67,7 +68,7 @@ def new_id() -> str:
 
 def is_id(text: str) -> bool:
     """Tell whether the text has the form of an id."""
-    return len(text) == LENGTH and text[0] in "01234567" and all(character in _VALUES for character in text)
+    return len(text) == LENGTH and text[0] in "01234567" and _CHARACTERS.issuperset(text)
 
 
 def milliseconds(identifier: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 from zlib import crc32
 
@@ -132,28 +132,30 @@ def test_a_machine_is_one_members(open_team: Open) -> None:
 def test_whoever_waits_hears_of_others(team: Team, open_member: Callable[..., PostgresServer]) -> None:
     """Waiting ends with what another machine sends, but uses, not with one's own, and with the connection."""
     project = team.project("anna", "ben")
-    anna, ben = open_member(project, "anna", new_id()), open_member(project, "ben", new_id())
-    while ben.wait(0):
+    sender = new_id()
+    anna, ben = open_member(project, "anna", sender), open_member(project, "ben", new_id())
+    while ben.wait(0) is not None:
         pass
     ben.append("rules", 0, lines({}))
-    assert not ben.wait(0.01)
+    assert ben.wait(0.01) is None
     size = 0
     for _ in range(3):
         size = anna.append("stash", size, lines({})).size
-    assert ben.wait(LONG)
+    assert ben.wait(LONG) == {sender}
+    assert ben.heads({sender}).keys() == {(sender, "stash")}
     anna.append(USES, 0, lines({}))
-    assert not ben.wait(0.01)
-    heard: list[bool] = []
+    assert ben.wait(0.01) is None
+    heard: list[Collection[str] | None] = []
     waiting = threading.Thread(target=lambda: heard.append(ben.wait(LONG)))
     waiting.start()
     anna.append("rules", 0, lines({}))
     waiting.join()
-    assert heard == [True]
+    assert heard == [{sender}]
     waiting = threading.Thread(target=lambda: heard.append(ben.wait(LONG)))
     waiting.start()
     ben.close()
     waiting.join()
-    assert heard == [True, False]
+    assert heard == [{sender}, None]
 
 
 def test_where_nothing_is_announced_the_server_is_asked(
@@ -163,12 +165,12 @@ def test_where_nothing_is_announced_the_server_is_asked(
     project = team.project("anna", "ben")
     anna, ben = open_member(project, "anna", new_id()), open_member(project, "ben", new_id())
     monkeypatch.setattr(listening, "announce", lambda *_: None)
-    monkeypatch.setattr(listening.Listener, "_hears", lambda *_: False)
+    monkeypatch.setattr(listening.Listener, "_hear", lambda *_: set())
     monkeypatch.setattr(listening, "_POLL", 0.0)
-    assert ben.wait(0)  # not known before
-    assert not ben.wait(0.01)
+    assert ben.wait(0) == ()  # not known before
+    assert ben.wait(0.01) is None
     anna.append("rules", 0, lines({}))
-    assert ben.wait(LONG)
+    assert ben.wait(LONG) == ()
 
 
 def test_the_future_is_refused(team: Team, open_member: Callable[..., PostgresServer]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from store.team.replica_files import last_id
 from store.team.server import MachineTaken, StreamHead, StreamKey, StreamMoved, TeamMachine
@@ -18,7 +18,7 @@ class MemoryTeam:
         self.lines: dict[StreamKey, bytes] = {}
         self.generations: dict[StreamKey, int] = {}
         self.changed = threading.Condition()
-        self.changes = 0
+        self.changes: list[str] = []  # the machine of each
         self.fail: Callable[[str], None] = lambda call: None
         self.calls: list[str] = []
 
@@ -39,7 +39,7 @@ class MemoryServer:
         self.team = team
         self.member = member
         self.machine = ""
-        self._seen = team.changes
+        self._seen = len(team.changes)
 
     def register(self, machine: str, name: str) -> None:
         """Be a machine from now on."""
@@ -55,10 +55,11 @@ class MemoryServer:
         with _Call(self.team, "machines"):
             return [self.team.machines[key] for key in sorted(self.team.machines)]
 
-    def heads(self) -> Mapping[StreamKey, StreamHead]:
-        """Return how far all streams are."""
+    def heads(self, machines: Collection[str] = ()) -> Mapping[StreamKey, StreamHead]:
+        """Return how far all streams are, or those of some machines."""
         with _Call(self.team, "heads"):
-            return {key: self.team.head(key) for key in self.team.lines}
+            keys = [key for key in self.team.lines if not machines or key[0] in machines]
+            return {key: self.team.head(key) for key in keys}
 
     def read(self, machine: str, stream: str, start: int, most: int) -> bytes:
         """Return whole lines."""
@@ -85,12 +86,12 @@ class MemoryServer:
             self._put(key, lines)
         return self.team.head(key)
 
-    def wait(self, seconds: float) -> bool:
+    def wait(self, seconds: float) -> Collection[str] | None:
         """Wait for a change by anybody."""
         with self.team.changed:
-            self.team.changed.wait_for(lambda: self.team.changes != self._seen, seconds)
-            seen, self._seen = self._seen, self.team.changes
-            return seen != self._seen
+            self.team.changed.wait_for(lambda: len(self.team.changes) != self._seen, seconds)
+            seen, self._seen = self._seen, len(self.team.changes)
+            return {*self.team.changes[seen:]} or None
 
     def close(self) -> None:
         """Nothing is held."""
@@ -98,7 +99,7 @@ class MemoryServer:
     def _put(self, key: StreamKey, lines: bytes) -> None:
         with self.team.changed:
             self.team.lines[key] = lines
-            self.team.changes += 1
+            self.team.changes.append(key[0])
             self.team.changed.notify_all()
 
 

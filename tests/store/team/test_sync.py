@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -44,10 +44,10 @@ class Machine:
         """Append an entry for each text."""
         self.journal.append(stream, kind, [{"text": text} for text in texts], by=by)
 
-    def sync(self, server: TeamServer | None = None) -> Exchange:
-        """Send and receive."""
+    def sync(self, server: TeamServer | None = None, machines: Collection[str] = ()) -> Exchange:
+        """Send and receive what some machines wrote, or all."""
         replicas = TeamReplicas(self.state, self.journal, self.state.name)
-        return replicas.exchange(server or self.team.connect(self.member))
+        return replicas.exchange(server or self.team.connect(self.member), machines)
 
     @property
     def id(self) -> str:
@@ -111,6 +111,23 @@ def test_what_one_writes_the_other_has(pair: tuple[Machine, Machine]) -> None:
     first.sync()
     assert first.peers() == {"second": ["three"]}
     assert first.sync() == Exchange()
+
+
+def test_a_look_at_one_machine_leaves_the_others(
+    pair: tuple[Machine, Machine], tmp_path: Path, team: MemoryTeam
+) -> None:
+    """What that machine and this one wrote is exchanged, what a third one wrote with the next whole look."""
+    first, second = pair
+    third = Machine(tmp_path / "third", team)
+    for one in (first, second, third):
+        one.write(f"of {one.state.name}")
+    first.sync()
+    third.sync()
+    done = second.sync(machines=(first.id,))
+    assert (done.sent, done.received) == (1, 1)
+    assert second.peers() == {"first": ["of first"]}
+    assert second.sync().received == 1
+    assert second.peers() == {"first": ["of first"], "third": ["of third"]}
 
 
 def test_a_look_without_news_reads_no_journal(

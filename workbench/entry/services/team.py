@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,6 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from workbench.entry.project import (
-    USES,
     ProjectTeam,
     TeamSettings,
     add_team_member,
@@ -391,14 +390,13 @@ class TeamListener:
 
     def _exchanges(self, server: TeamServer) -> Iterator[None]:
         seen: object = None
-        news, looked = True, 0.0
-        while not self._stop.is_set():
-            now = {name: size for name, size in self._team.written().items() if name != USES}
+        news: Collection[str] | None = ()
+        looked = 0.0
+        while not self._stop.is_set() and (now := self._team.written()) is not None:
             rested = time.monotonic() - looked > _REST and self._team.has_news()
-            if news or now != seen or rested:
-                self._team.sync(server=server)
+            if news is not None or now != seen or rested:
+                own = () if rested else (self._team.machine,)
+                self._team.sync(server=server, machines=own if news is None else news)
                 seen, looked = now, time.monotonic()
                 yield
-            if self._team.settings is None:
-                return
             news = server.wait(_LISTEN)
