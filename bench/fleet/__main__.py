@@ -6,8 +6,9 @@ asked in Python, some by HTTP (`workbench serve`), some by commands; the clocks 
 one each way. Meanwhile the server is ended at once and started again, a third of the machines is cut off
 while rules are edited on both sides, and processes are killed. In the end everybody synchronises. Then each
 acknowledged write has to be on the server and on every machine exactly once, all machines have to have the
-same ledgers and tables, and the conflicts that wait have to be the edits that were made at once. Prints a
-table and writes all figures with `--json`; 1 if something is lost, doubled or different.
+same ledgers and tables, and the conflicts that wait have to be the edits that were made at once. What
+machines and the bench itself took of the processors is counted by what took it. Prints a table and writes all
+figures with `--json`; 1 if something is lost, doubled or different.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,22 +77,50 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def figures(fleet: Fleet, work: Work) -> dict[str, Any]:
-    """Return the figures of a run: calls and writes counted, times in milliseconds."""
+    """Return the figures of a run: calls and writes counted, times in milliseconds.
+
+    Seconds of processors are of machines whose process was not killed.
+    """
     observers = [one.number for one in fleet.machines if one.observes]
     found: dict[str, Any] = {
         "calls": dict(Counter(call["kind"] for call in work.calls)),
         "failed calls": dict(Counter(note["why"][:80] for note in work.failed)),
         "rules that an observer never saw": unseen(work, observers),
-        "seconds of processors, of processes that ended in order": round(work.seconds),
     }
     for when, faults in (("calm", fleet.faults), ("with faults", ())):
         for face in dict.fromkeys(call["face"] for call in work.calls):
             for name, kinds in (("fetch", ("fetch",)), ("write", EDITS)):
                 found[f"{name}, {face}, {when}"] = spread(durations(work, kinds, face, faults))
+                if face == "LibraryFace":
+                    took = durations(work, kinds, face, faults, measure="cpu")
+                    found[f"{name}, {face}, {when}, of processors"] = spread(took)
         found[f"lag, {when}"] = spread([value * 1000 for value in lags(work, faults)])
     for fault in fleet.faults:
         found[f"{fault.name}: seconds until its writes were seen"] = round(recovery(work, fault), 1)
     return found
+
+
+def processor_seconds(work: Work, minutes: float) -> dict[str, dict[str, float]]:
+    """Return the seconds of processors that a machine of each face took a minute, by what took them.
+
+    `listeners` are what is received and sent, `calls` the agents'; `observers` are the bench's own.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for face in dict.fromkeys(one["face"] for one in work.ended):
+        machines = [one["seconds"] for one in work.ended if one["face"] == face]
+        kinds = dict.fromkeys(kind for one in machines for kind in one)
+        found[f"processor seconds of a machine a minute, {face}"] = {
+            kind: round(sum(one.get(kind, 0.0) for one in machines) / len(machines) / minutes, 3)
+            for kind in kinds
+        }
+    return found
+
+
+def received_costs(work: Work, received: int) -> float:
+    """Return the milliseconds of processors for each entry that a library machine received."""
+    listeners = [one["seconds"].get("listeners", 0.0) for one in work.ended if one["face"] == "library"]
+    mean = sum(listeners) / max(1, len(listeners))
+    return float(round(mean / max(1, received) * 1000, 2))
 
 
 def faults_of(
@@ -117,6 +147,7 @@ class Database:
         self.proxy = Proxy(("127.0.0.1", self.port))
         self.owner = self.server.make_database("team")
         self.samples: list[dict[str, int]] = []
+        self.before = 0.0  # seconds of processors until it was last ended
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._sample)
 
@@ -133,6 +164,24 @@ class Database:
         """Return all lines that the server has."""
         with psycopg.connect(self.owner) as connection:
             return [bytes(line) for (line,) in connection.execute(SELECT_LINES)]
+
+    def stop(self) -> None:
+        """End the server as a crash does."""
+        self.before += self.seconds()
+        self.server.stop()
+
+    def seconds(self) -> float:
+        """Return how many seconds of processors the server took since it was started."""
+        keeper = int((self.server.directory / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
+        found = 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):  # ended meanwhile
+                process, _, rest = stat.read_text().rpartition(") ")
+                numbers = rest.split()
+                own = int(process.split(" ", 1)[0]) == keeper
+                if own or int(numbers[1]) == keeper:
+                    found += sum(map(int, numbers[11:15] if own else numbers[11:13]))
+        return found / os.sysconf("SC_CLK_TCK")
 
     def start_sampling(self) -> None:
         """Look at the server every five seconds."""
@@ -162,14 +211,13 @@ def endure(fleet: Fleet, database: Database, rules: Sequence[str]) -> None:
     tenth = fleet.plan.minutes * 6
     time.sleep(2 * tenth)
     with fleet.fault("the server is ended and started again"):
-        database.server.stop()
+        database.stop()
         time.sleep(RESTART)
         database.server.start()
     time.sleep(1.5 * tenth)
     fleet.split(1.5 * tenth, lambda: fleet.edit_at_once(rules))
     time.sleep(1.5 * tenth)
-    for process in (fleet.processes[2], fleet.processes[-1]):
-        fleet.kill(process, RESTART)
+    fleet.kill([*fleet.processes[2:4], fleet.processes[-1]], RESTART)
     time.sleep(3 * tenth)
 
 
@@ -181,20 +229,29 @@ def run(plan: FleetPlan, place: Path) -> tuple[dict[str, Any], list[str]]:
         fleet.make_checkouts()
         rules = fleet.add_rules(RULES)
         fleet.join(database.make_members(MEMBERS), PROJECT)
-        began, busy = time.monotonic(), busy_seconds()
-        database.start_sampling()
         fleet.start()
+        lines = len(database.lines())
+        began, busy, own, served = time.monotonic(), busy_seconds(), time.process_time(), database.seconds()
+        database.start_sampling()
         endure(fleet, database, rules[: plan.edits])
         fleet.end()
         seconds = time.monotonic() - began
-        busy = (busy_seconds() - busy) / seconds / (os.cpu_count() or 1)
+        busy, own = busy_seconds() - busy, time.process_time() - own
+        served = database.before + database.seconds() - served
+        received = (len(database.lines()) - lines) * (plan.machines - 1) // plan.machines
         states = fleet.states()
         work = read_work(place.glob("notes-*.jsonl"))
         found = {
             "machines": plan.machines,
             "agents of each": plan.agents,
             "seconds": round(seconds),
-            "share of the processors that is busy": round(busy, 3),
+            "share of the processors that is busy": round(busy / seconds / (os.cpu_count() or 1), 3),
+            "processor seconds, of everything that ran": round(busy),
+            "processor seconds, PostgreSQL": round(served),
+            "processor seconds, the network and the control of the bench": round(own),
+            **processor_seconds(work, seconds / 60),
+            "entries that each machine received, about": received,
+            "milliseconds of processors for each of them": received_costs(work, received),
             **figures(fleet, work),
         }
         for name in ("bytes", "connections"):

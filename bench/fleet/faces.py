@@ -60,9 +60,15 @@ class Face(Protocol):
         ...
 
 
+def compiled_once(place: Path) -> dict[str, str]:
+    """Return an environment whose programs keep compiled modules below a directory, as installed ones do."""
+    given = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**given, "PYTHONPYCACHEPREFIX": str(place / "compiled")}
+
+
 def machine_environment(home: Path) -> dict[str, str]:
     """Return the environment of a machine's programs."""
-    return {**os.environ, "HOME": str(home), "WORKBENCH_HOME": str(home / "state")}
+    return {**compiled_once(home.parent), "HOME": str(home), "WORKBENCH_HOME": str(home / "state")}
 
 
 class LibraryFace:

@@ -15,18 +15,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from bench.fleet.faces import LibraryFace
+from bench.fleet.faces import LibraryFace, compiled_once
 from bench.fleet.load import phrase
 from bench.fleet.outcome import Fault
 from bench.fleet.proxy import Proxy
 from bench.fleet.worker import EditOrder, Machine, Specification
 from workbench.entry.services.team import join_team
 
-TOGETHER: Final = 4
-"""Machines in a process."""
-OBSERVERS: Final = 8
+OBSERVERS: Final = 4
+WRONG_CLOCKS: Final = 2
 SKEW: Final = 300.0
-"""Seconds that the clocks of two machines are wrong, one each way."""
+"""Seconds that the clocks of the first two machines are wrong, one each way."""
 COMMAND_PACE: Final = 0.1
 """Of agents whose every call is a process."""
 _HERE: Final = Path(__file__).resolve().parents[2]
@@ -34,15 +33,23 @@ _HERE: Final = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """How large a fleet is, how long it works; so many machines are asked by HTTP and by commands."""
+    """How large a fleet is and how long it works; `edits` are made on both sides of a split."""
 
     machines: int
     agents: int
     minutes: float
     pace: float = 1.0
-    served: int = 4
-    commanded: int = 2
     edits: int = 10
+
+    @property
+    def served(self) -> int:
+        """How many machines are asked by HTTP."""
+        return max(1, self.machines // 12)
+
+    @property
+    def commanded(self) -> int:
+        """How many machines are asked by commands."""
+        return max(1, self.machines // 25)
 
     def faces(self) -> Iterator[str]:
         """Yield the face of each machine."""
@@ -94,9 +101,8 @@ class Fleet:
     def _machine(self, number: int, face: str) -> Machine:
         root, home = self.place / f"machine-{number}" / "shop", self.place / f"home-{number}"
         pace = COMMAND_PACE if face == "command" else 1.0
-        return Machine(
-            number, str(root), str(home), face, pace, 2 <= number < 2 + OBSERVERS and face == "library"
-        )
+        observes = WRONG_CLOCKS <= number < WRONG_CLOCKS + OBSERVERS and face == "library"
+        return Machine(number, str(root), str(home), face, pace, observes)
 
     def is_behind_proxy(self, machine: Machine) -> bool:
         """Whether the network of a machine is the one that is split."""
@@ -140,27 +146,29 @@ class Fleet:
             use(machine)
 
     def start(self) -> None:
-        """Start all processes."""
-        for number, group in enumerate(self._groups()):
-            notes = str(self.place / f"notes-{number}.jsonl")
-            skew = SKEW * (1, -1)[number] if number < 2 else 0.0
-            self.processes.append(
-                self._spawn(Specification(group, self.plan.agents, self.plan.pace, notes, skew=skew))
-            )
+        """Start all processes, and let them work once all are there."""
+        for machine in self.machines:
+            notes = str(self.place / f"notes-{machine.number}.jsonl")
+            skew = SKEW * (1, -1)[machine.number] if machine.number < WRONG_CLOCKS else 0.0
+            given = Specification(machine, self.plan.agents, self.plan.pace, notes, skew=skew)
+            self.processes.append(self._spawn(given))
         for one in self.processes:
             one.ids = json.loads(one.receive())
-
-    def _groups(self) -> Iterator[tuple[Machine, ...]]:
-        """Yield the machines of each process: the first two alone, as their clocks are wrong."""
-        yield from ((one,) for one in self.machines[:2])
-        for at in range(2, len(self.machines), TOGETHER):
-            yield tuple(self.machines[at : at + TOGETHER])
+        for one in self.processes:
+            one.send("begin")
 
     def _spawn(self, specification: Specification) -> Process:
         path = Path(f"{specification.notes}.specification")
         specification.write(path)
         command = [sys.executable, "-m", "bench.fleet.worker", str(path)]
-        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_HERE)
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=_HERE,
+            env=compiled_once(self.place),
+        )
         return Process(specification, child)
 
     @contextmanager
@@ -179,17 +187,20 @@ class Fleet:
             time.sleep(seconds / 2)
             self.proxy.heal()
 
-    def kill(self, process: Process, seconds: float) -> None:
-        """Kill a process and its servers with SIGKILL, and start it again after so many seconds."""
+    def kill(self, processes: Sequence[Process], seconds: float) -> None:
+        """Kill processes and their servers with SIGKILL, and start them again after so many seconds."""
         with self.fault("processes are killed"):
-            for one in process.ids:
-                os.kill(one, signal.SIGKILL)
-            process.child.wait()
+            for process in processes:
+                for one in process.ids:
+                    os.kill(one, signal.SIGKILL)
+                process.child.wait()
             time.sleep(seconds)
-            given = replace(process.specification, life=process.specification.life + 1)
-            again = self._spawn(given)
-            again.ids = json.loads(again.receive())
-            self.processes[self.processes.index(process)] = again
+            for process in processes:
+                given = replace(process.specification, life=process.specification.life + 1)
+                again = self._spawn(given)
+                again.ids = json.loads(again.receive())
+                again.send("begin")
+                self.processes[self.processes.index(process)] = again
 
     def edit_at_once(self, rules: Sequence[str]) -> None:
         """Give each rule two priorities, on a machine that is cut off and on one that is not."""
@@ -198,11 +209,8 @@ class Fleet:
         for number, rule in enumerate(rules):
             for priority, side in enumerate(sides, 60):
                 machine = side[number % len(side)]
-                order = EditOrder(machine.number, rule, priority + 10 * (number % 3))
-                self._process_of(machine).send(json.dumps(asdict(order)))
-
-    def _process_of(self, machine: Machine) -> Process:
-        return next(one for one in self.processes if machine in one.specification.machines)
+                order = EditOrder(rule, priority + 10 * (number % 3))
+                self.processes[machine.number].send(json.dumps(asdict(order)))
 
     def end(self) -> None:
         """End the work of all processes."""
@@ -217,7 +225,15 @@ class Fleet:
         found: dict[int, dict[str, Any]] = {}
         places = "".join(f"{json.dumps([one.root, one.home])}\n" for one in self.machines)
         command = [sys.executable, "-m", "bench.fleet.state"]
-        done = subprocess.run(command, input=places, stdout=subprocess.PIPE, text=True, check=True, cwd=_HERE)
+        done = subprocess.run(
+            command,
+            input=places,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            cwd=_HERE,
+            env=compiled_once(self.place),
+        )
         for machine, line in zip(self.machines, done.stdout.splitlines(), strict=True):
             found[machine.number] = json.loads(line)
         return found

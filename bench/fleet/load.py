@@ -24,6 +24,9 @@ RATES: Final = {"fetch": 180.0, "use": 30.0, "segment": 6.0, "learning": 4.0, "r
 LOOK: Final = 0.1
 """Seconds between the looks of an observer, which the lag it sees is too long by, at most."""
 PAGE: Final = 1_000
+AGENT: Final = "agent"
+OBSERVER: Final = "observer"
+"""How threads are called, by which their share of the processors is counted."""
 _SYLLABLES: Final = ("ba", "co", "di", "fu", "ga", "he", "jo", "ki", "lo", "mu", "ne", "po", "ra", "si", "tu")
 
 
@@ -59,7 +62,8 @@ class Agents:
         self._stopped = threading.Event()
         self._mine: list[str] = []  # ids of rules that nobody has edited
         self._threads = [
-            threading.Thread(target=self._work, args=(number,), daemon=True) for number in range(agents)
+            threading.Thread(target=self._work, args=(number,), name=AGENT, daemon=True)
+            for number in range(agents)
         ]
 
     def start(self) -> None:
@@ -69,7 +73,7 @@ class Agents:
 
     def observe(self, face: LibraryFace) -> None:
         """Look for rules of all machines, again and again, in one more thread."""
-        self._threads.append(threading.Thread(target=self._observe, args=(face,), daemon=True))
+        self._threads.append(threading.Thread(target=self._observe, args=(face,), name=OBSERVER, daemon=True))
 
     def stop(self) -> None:
         """End the work and wait for the calls under way."""
@@ -97,16 +101,23 @@ class Agents:
         work = self._calls(kind, text, turn, old)
         if old:
             self._notes.note("trying", machine=self._machine, text=text, old=old)
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.thread_time()
         try:
             found = work()
         except (WorkbenchError, OSError) as error:
             self._notes.note("failed", call=kind, machine=self._machine, why=str(error)[:300])
             return
-        took = (time.perf_counter() - began) * 1000
+        took, cpu = (time.perf_counter() - began) * 1000, (time.thread_time() - busy) * 1000
         face = type(self._face).__name__
         self._notes.note(
-            kind, machine=self._machine, face=face, ms=round(took, 3), text=text, id=found, old=old
+            kind,
+            machine=self._machine,
+            face=face,
+            ms=round(took, 3),
+            cpu=round(cpu, 3),
+            text=text,
+            id=found,
+            old=old,
         )
         if kind == "rule":
             self._mine.append(str(found))

@@ -32,7 +32,7 @@ class Work:
     tried: list[dict[str, Any]] = field(default_factory=list)
     failed: list[dict[str, Any]] = field(default_factory=list)
     seen: dict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
-    seconds: float = 0.0  # of processors, of the processes that ended in order
+    ended: list[dict[str, Any]] = field(default_factory=list)  # machines, with seconds of processors
 
     @property
     def writes(self) -> list[dict[str, Any]]:
@@ -52,7 +52,7 @@ def read_work(paths: Iterable[Path]) -> Work:
                 case "trying":
                     work.tried.append(note)
                 case "ended":
-                    work.seconds += note["cpu"]
+                    work.ended.append(note)
                 case "seen":
                     for identifier in note["ids"]:
                         work.seen[note["machine"]].setdefault(identifier, note["seen"])
@@ -91,8 +91,8 @@ def lost_on_machine(work: Work, machine: int, texts: Mapping[str, Sequence[str]]
     replaced = {call["old"] for call in work.calls if call["kind"] == "edit"}
     for call in work.writes:
         kind = WRITES[call["kind"]]
-        if kind == "use" or (kind == "segment" and call["machine"] != machine):
-            continue  # they are in the journals, which are compared with the server's
+        if kind == "use":
+            continue  # counts of uses are in the tables, which are compared
         count = found.get((kind, call["text"]), 0)
         least = 0 if call["id"] in edited else 1
         most = 0 if call["id"] in replaced else 1
@@ -146,10 +146,12 @@ def recovery(work: Work, fault: Fault) -> float:
     return max([0.0, *(at - fault.end for at in times)])
 
 
-def durations(work: Work, kinds: Collection[str], face: str, faults: Sequence[Fault] = ()) -> list[float]:
-    """Return, sorted, the milliseconds of calm calls of some kinds by a face."""
+def durations(
+    work: Work, kinds: Collection[str], face: str, faults: Sequence[Fault] = (), *, measure: str = "ms"
+) -> list[float]:
+    """Return, sorted, the milliseconds of calm calls of some kinds by a face; `cpu` are of processors."""
     return sorted(
-        call["ms"]
+        call[measure]
         for call in work.calls
         if call["kind"] in kinds and call["face"] == face and is_calm(call["at"], faults)
     )

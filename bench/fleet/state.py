@@ -3,7 +3,7 @@
 It takes `[ROOT, HOME]` as lines of JSON on stdin, lets all of them synchronise, and answers each with a line:
 texts by kind, concurrent edits, and digests of the team's journals, of the ledgers and of the tables. Rules
 of rule files are left out, as every checkout has its own. Segments become each machine's own, so that of
-those of others the journals are compared.
+them the texts count and the team's journals.
 """
 
 from __future__ import annotations

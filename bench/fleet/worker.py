@@ -1,16 +1,20 @@
-"""A process with some machines of the fleet: `python -m bench.fleet.worker SPECIFICATION`, a file of JSON.
+"""A machine of the fleet: `python -m bench.fleet.worker SPECIFICATION`, a file of JSON.
 
-It says on stdout which processes it is, as a list of ids, and works. Lines on stdin are edits to be made at
-once, as JSON; the last one, `end`, ends the work.
+It says on stdout which processes it is, as a list of ids. Lines on stdin are `begin`, edits to be made at
+once, as JSON, and `end`. What its threads and its children took of the processors is noted in the end.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -19,13 +23,15 @@ import msgspec
 
 from bench.chaos.clocks import shifted
 from bench.fleet.faces import CommandFace, Face, HttpFace, LibraryFace
-from bench.fleet.load import Agents, Notes
+from bench.fleet.load import AGENT, OBSERVER, Agents, Notes
 
 FACES: Final[dict[str, Callable[[Path, Path], Face]]] = {
     "library": LibraryFace,
     "serve": HttpFace,
     "command": CommandFace,
 }
+NAMES: Final = {AGENT: "calls", OBSERVER: "observers", "team": "listeners"}
+"""What threads do, by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Machine:
 class Specification:
     """What a process is to do; `life` counts its starts, `skew` are seconds that its clock is wrong."""
 
-    machines: tuple[Machine, ...]
+    machine: Machine
     agents: int
     pace: float
     notes: str
@@ -63,11 +69,21 @@ class Specification:
 
 @dataclass(frozen=True, slots=True)
 class EditOrder:
-    """A rule that an agent of a machine is to give another priority at once."""
+    """A rule that an agent of the machine is to give another priority at once."""
 
-    machine: int
     rule: str
     priority: int
+
+
+def thread_seconds() -> dict[str, float]:
+    """Return how many seconds of processors threads took so far, by what they do."""
+    found: dict[str, float] = defaultdict(float)
+    for thread in threading.enumerate():
+        if thread.name in NAMES:
+            with suppress(OSError):  # ended meanwhile
+                took = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().split()[0]
+                found[NAMES[thread.name]] += int(took) / 1e9
+    return found
 
 
 def main(arguments: list[str]) -> None:
@@ -75,33 +91,30 @@ def main(arguments: list[str]) -> None:
     given = Specification.read(Path(arguments[0]))
     if given.skew:
         shifted(given.skew)()
-    notes = Notes(Path(given.notes))
-    faces: dict[int, Face] = {}
-    crews = []
-    for one in given.machines:
-        face = faces[one.number] = FACES[one.face](Path(one.root), Path(one.home))
-        name = f"m{one.number}l{given.life}"
-        crew = Agents(one.number, name, face, notes, agents=given.agents, pace=given.pace * one.pace)
-        if one.observes:
-            assert isinstance(face, LibraryFace)
-            crew.observe(face)
-        crews.append(crew)
-    servers = [face.server.pid for face in faces.values() if isinstance(face, HttpFace)]
-    print(json.dumps([os.getpid(), *servers]), flush=True)
-    for crew in crews:
-        crew.start()
+    notes, machine = Notes(Path(given.notes)), given.machine
+    face = FACES[machine.face](Path(machine.root), Path(machine.home))
+    name = f"m{machine.number}l{given.life}"
+    crew = Agents(machine.number, name, face, notes, agents=given.agents, pace=given.pace * machine.pace)
+    if machine.observes:
+        assert isinstance(face, LibraryFace)
+        crew.observe(face)
+    print(json.dumps([os.getpid(), *([face.server.pid] if isinstance(face, HttpFace) else ())]), flush=True)
+    sys.stdin.readline()
+    began = time.process_time()
+    crew.start()
     for line in sys.stdin:
         if line.strip() == "end":
             break
         order = msgspec.json.decode(line, type=EditOrder)
-        face = faces[order.machine]
         assert isinstance(face, LibraryFace)
         face.project.rules.edit(order.rule, priority=order.priority)
-    for crew in crews:
-        crew.stop()
-    for face in faces.values():
-        face.close()
-    notes.note("ended", cpu=time.process_time())
+    spent = thread_seconds()
+    crew.stop()
+    face.close()
+    spent["other threads"] = time.process_time() - began - sum(spent.values())
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent["server" if machine.face == "serve" else "commands"] = children.ru_utime + children.ru_stime
+    notes.note("ended", machine=machine.number, face=machine.face, seconds=spent)
     print("ended", flush=True)
 
 

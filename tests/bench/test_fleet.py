@@ -68,7 +68,7 @@ def test_what_is_not_there_once_is_named(notes: Path) -> None:
         "machine 0: rule 'Old.' is there 1 times",
         "machine 0: segment 'Kept.' is there 0 times",
     ]
-    assert [*lost_on_machine(work, 1, {"rule": ["New."]})] == []
+    assert [*lost_on_machine(work, 1, {**there, "rule": ["New."]})] == []
 
 
 def test_an_edit_that_was_not_acknowledged_may_have_happened(notes: Path) -> None:
