@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -128,15 +129,21 @@ def test_names_that_are_not_utf8_are_kept(store: RuleStore) -> None:
     assert again.rules[0].provenance.file == "lat\udce9in/CLAUDE.md"
 
 
-@pytest.mark.parametrize("sealed", [None, b"00000000\n"])
+def seal(head: bytes) -> bytes:
+    """Return a head as the only content of a stored book, with what is written behind it."""
+    content = head + b"\n" + b'{"ids":[],"lineage":{},"checked":[],"checksums":[]}\n'
+    return content + b"%016x %016x %08x\n" % (0, 0, zlib.crc32(content))
+
+
+@pytest.mark.parametrize("sealed", [False, True])
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"7", b'{"signature": 1}', b"\xff\xfe", b"null"])
-def test_a_damaged_book_is_made_anew(store: RuleStore, damage: bytes, sealed: bytes | None) -> None:
+def test_a_damaged_book_is_made_anew(store: RuleStore, damage: bytes, sealed: bool) -> None:
     """Whatever stands in the stored book, the rules are those of files and journals."""
     write(store, "CLAUDE.md", "Never log tokens.")
     load_rulebook(store, ["CLAUDE.md"])
     directory = store.latest("rules")
     assert directory is not None
-    (directory / "rules.jsonl").write_bytes(damage if sealed is None else sealed + damage)
+    (directory / "rules.lines").write_bytes(seal(damage) if sealed else damage)
     assert stored_rulebook(replace(store, latest=lambda kind: directory)) is None
     assert texts(replace(store, latest=lambda kind: directory), "CLAUDE.md") == ["Never log tokens."]
     assert kinds(store) == ["rule.put"]

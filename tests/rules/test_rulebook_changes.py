@@ -247,6 +247,30 @@ def test_damaged_changes_are_made_again(tmp_path: Path, damage: bytes) -> None:
     assert_whole(load_rulebook(life.opened(), FILES), life)
 
 
+def test_a_rule_whose_line_is_damaged_is_read_from_the_journals(tmp_path: Path) -> None:
+    """Only what is asked for is compared with what was written; the next process makes the file again."""
+    life = Life(tmp_path)
+    curator = Curator(life.store, "test")
+    curator.add_all(
+        [Rule("", "", f"Rule {number} holds " + "on " * 9_000, project_id="p") for number in range(9)]
+    )
+    book = load_rulebook(life.store, FILES)
+    note_use(life.store, [book.rules[3]], "s", "claude", by="test")
+    expected = tuple(load_rulebook(life.opened(), FILES, rebuild=True).rules)
+    directory = life.store.latest("rules")
+    assert directory is not None
+    path = directory / "rules.lines"
+    data = bytearray(path.read_bytes())
+    at = data.index(expected[3].rule.encode())
+    data[at : at + 4] = b"Role"
+    path.write_bytes(data)
+    book = load_rulebook(life.opened(), FILES)
+    assert (book.rules[8], path.exists()) == (expected[8], True)
+    assert (tuple(book.rules), expected[3].usage_count) == (expected, 1)
+    assert not path.exists()
+    assert_whole(load_rulebook(life.opened(), FILES), life)
+
+
 def test_a_line_of_the_journal_that_somebody_wrote_over_counts(tmp_path: Path) -> None:
     """A saved fold and a kept rulebook stand for the journals as they are, not as they were."""
     life = Life(tmp_path)

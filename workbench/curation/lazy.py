@@ -5,9 +5,16 @@ What is asked for once is decoded once, also by copies: they share what was deco
 
 from __future__ import annotations
 
+import os
+import weakref
+import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
-from typing import Any, Generic, TypeVar, overload
+from pathlib import Path
+from typing import IO, Any, Final, Generic, TypeVar, overload
+
+BLOCK: Final = 1 << 14
+"""Bytes of lines that are read and compared with what was written at once."""
 
 Value = TypeVar("Value")
 Other = TypeVar("Other")
@@ -28,10 +35,70 @@ class StoredLines:
         return bytes(self.data[self.ends[number - 1] if number else 0 : self.ends[number] - 1])
 
 
+class DamagedLines(ValueError):
+    """Lines of a file are not what was written."""
+
+
+class FileLines:
+    """Lines of a file that are read when they are asked for, by blocks; `ends` are as in `StoredLines`.
+
+    Not mapped: a file that somebody cuts short meanwhile would end the process. `checksums` are those of the
+    blocks. Any number of threads may ask.
+    """
+
+    def __init__(self, path: Path, ends: array[int], checksums: Sequence[int]) -> None:
+        self.path = path
+        self.ends = ends
+        self._checksums = checksums
+        self._size = ends[-1] if ends else 0
+        self._descriptor = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._descriptor)
+        self._block = (-1, b"")
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, number: int) -> bytes:
+        """Return a line without its newline. Raises: DamagedLines."""
+        start, stop = self.ends[number - 1] if number else 0, self.ends[number] - 1
+        first, last = start // BLOCK, max(start, stop - 1) // BLOCK
+        data = b"".join([self._read(block) for block in range(first, last + 1)])
+        return data[start - first * BLOCK : stop - first * BLOCK]
+
+    def _read(self, number: int) -> bytes:
+        known, data = self._block
+        if known != number:
+            start = number * BLOCK
+            data = os.pread(self._descriptor, min(BLOCK, self._size - start), start)
+            if zlib.crc32(data) != self._checksums[number]:
+                raise DamagedLines(f"{self.path.name} has changed since it was written")
+            self._block = number, data
+        return data
+
+
+def write_lines(file: IO[bytes], lines: Iterable[bytes]) -> tuple[array[int], list[int]]:
+    """Write lines that end in newlines; return their ends and the checksums of their blocks."""
+    ends, checksums = array("q"), []
+    end, waiting = 0, bytearray()
+    for line in lines:
+        end += len(line)
+        ends.append(end)
+        waiting += line
+        while len(waiting) >= BLOCK:
+            block = bytes(waiting[:BLOCK])
+            checksums.append(zlib.crc32(block))
+            file.write(block)
+            del waiting[:BLOCK]
+    if waiting:
+        checksums.append(zlib.crc32(waiting))
+        file.write(waiting)
+    return ends, checksums
+
+
 class StoredValues(Generic[Value]):
     """Values in lines, each decoded when it is first asked for. Any number of threads may ask."""
 
-    def __init__(self, lines: StoredLines, decode: Callable[[bytes], Value]) -> None:
+    def __init__(self, lines: StoredLines | FileLines, decode: Callable[[bytes], Value]) -> None:
         self.lines = lines
         self.decoded: dict[int, Value] = {}
         self._decode = decode

@@ -233,7 +233,8 @@ def _step_row(step: CurationStep[Any], numbers: Mapping[int, int]) -> _StepRow:
 
 
 def _stored(values: StoredValues[Any] | None) -> list[bytes | memoryview]:
-    return [] if values is None or not len(values) else [values.lines.data]
+    found = None if values is None else values.lines
+    return [found.data] if isinstance(found, StoredLines) and len(found) else []
 
 
 def _encoded(values: Sequence[object]) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ since. An edit of one rule makes a new set over the same base and costs what is 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, overload
@@ -34,7 +34,7 @@ class RuleBase:
     `lineage` has the ids of rules by their past ids, `checked` the ids of rules with a check; `used_until`
     says up to where the journals of use are counted in. `digest` is the
     signature under which it is stored, '' if it is not; `words` and `columns` are None until they are made,
-    from those of the set `before` if there is one.
+    from those of the set `before` if there is one. `kept_words` opens those that are stored.
     """
 
     ids: Sequence[str]
@@ -46,6 +46,7 @@ class RuleBase:
     words: RuleWords | None = None
     columns: RuleColumns | None = None
     before: RuleSet | None = None
+    kept_words: Callable[[], RuleWords | None] = lambda: None
 
     def place(self, identifier: str) -> int | None:
         """Return where a rule is, None if it is not there."""
@@ -167,6 +168,7 @@ class RuleSet(Sequence[Rule]):
         from workbench.rules.matching.lexical import index_words, move_words, update_words
 
         base = self.base
+        base.words = base.words or base.kept_words()
         if base.words is None:
             rules, before = base.all(), base.before
             base.words = index_words(rules) if before is None else update_words(before.words, before, rules)

@@ -1,36 +1,47 @@
 """How a rulebook is kept for the next run: a base of all rules, and a small file of what changed since.
 
-A base is a generation of lines, one a rule, and arrays of what is computed of all of them. An edit of few
-rules of many keeps only those; the others are read from the base that they name.
+A base is a generation of lines, one a rule, that are read when they are asked for, and of mapped arrays of
+what is computed of all of them. An edit of few rules of many keeps only those; the others are read from the
+base that they name.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from workbench.curation.lazy import StoredLines, StoredValues
+from workbench.curation.lazy import FileLines, StoredValues, write_lines
+from workbench.errors import StoreError
 from workbench.records.conversion import convert, decode_lossless, encode_lossless
 from workbench.records.rules import Rule
+from workbench.rules.curation.ledger import RuleLedger, read_usage, used
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.ruleset import RuleBase, RuleSet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from workbench.rules.matching.lexical import RuleWords
 
 BASE: Final = "rules"
 CHANGES: Final = "rule_changes"
 MANY: Final = 200
 """Rules from which on a change of few is kept by itself: fewer are written in no time."""
 
-_RULES = "rules.jsonl"
+_RULES = "rules.lines"
 _ARRAYS = "arrays.bin"
 _PATCH = "changes.json"
 _CRC = 9  # bytes of the first line
+_TRAILER = 43  # bytes of the last line: the size of the lines, where the head begins, its checksum
 _AT_ONCE = 256  # rules; one call for all would hold up other threads
 
 Head = Mapping[str, Any]
@@ -41,20 +52,28 @@ class _Names(msgspec.Struct):
     ids: list[str]
     lineage: Mapping[str, Sequence[str]]
     checked: Sequence[str]
+    checksums: list[int]
 
 
 class StoredRules(StoredValues[Rule]):
-    """Rules in lines."""
+    """Rules in lines. Those of a damaged file are what `heal` gives for their places."""
 
-    def __init__(self, lines: StoredLines) -> None:
+    def __init__(self, lines: FileLines, heal: Callable[[int], Rule]) -> None:
         super().__init__(lines, lambda line: decode_lossless(line, Rule))
+        self._heal = heal
+
+    def __getitem__(self, number: int) -> Rule:
+        try:
+            return super().__getitem__(number)
+        except DAMAGED:
+            return self.decoded.setdefault(number, self._heal(number))
 
     def all(self) -> tuple[Rule, ...]:
         """Return all rules, decoded some at once."""
         for start in range(0, len(self), _AT_ONCE):
             places = range(start, min(start + _AT_ONCE, len(self)))
             missing = [place for place in places if place not in self.decoded]
-            if missing:
+            with suppress(*DAMAGED):  # decoded one by one
                 some = b"[" + b",".join([self.lines[place] for place in missing]) + b"]"
                 for place, rule in zip(missing, decode_lossless(some, list[Rule]), strict=True):
                     self.decoded.setdefault(place, rule)
@@ -94,7 +113,6 @@ def open_arrays_of(store: RuleStore, rules: RuleSet) -> None:
     """Open what is kept of all rules of the base. Raises: OSError, ValueError, KeyError if it is damaged."""
     from workbench.project.arrays import open_arrays
     from workbench.rules.fetching.facets import columns_from
-    from workbench.rules.matching.lexical import words_from
 
     base, directory = rules.base, store.latest(BASE)
     if directory is None:
@@ -102,11 +120,19 @@ def open_arrays_of(store: RuleStore, rules: RuleSet) -> None:
     arrays = open_arrays(directory / _ARRAYS)
     if arrays["digest"].tobytes() != base.digest.encode():
         raise ValueError("the arrays are of other rules")
-    words = words_from({name[6:]: held for name, held in arrays.items() if name.startswith("words.")})
-    if words.count != len(base.ids):
-        raise ValueError("the words are of other rules")
-    base.words = words
+    base.kept_words = partial(_open_words, arrays, len(base.ids))
     base.columns = columns_from(arrays, RuleSet(base))
+
+
+def _open_words(arrays: Mapping[str, NDArray[Any]], count: int) -> RuleWords | None:
+    """Return the words of so many rules, None if they are damaged."""
+    from workbench.rules.matching.lexical import words_from
+
+    try:
+        words = words_from({name[6:]: held for name, held in arrays.items() if name.startswith("words.")})
+    except (OSError, *DAMAGED):
+        return None
+    return words if words.count == count else None
 
 
 def _open_changes(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:
@@ -132,24 +158,49 @@ def _open_base(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Hea
     directory = store.latest(BASE)
     if directory is None:
         return None
-    with (directory / _RULES).open("rb") as file:
-        lead, first = file.readline(), file.readline()
+    path = directory / _RULES
+    with path.open("rb") as file:
+        file.seek(-_TRAILER, os.SEEK_END)
+        size, start, crc = (int(part, 16) for part in file.read().split())
+        file.seek(start)
+        first = file.readline()
         head = json.loads(first)
         if not isinstance(head, dict) or not is_wanted(head):
             return None
         second = file.readline()
-        content = _sealed(b"".join([lead, first, second, file.read()]))
-    names = decode_lossless(second, _Names)
-    ids, ends = names.ids, array("q")
-    width = len(ids) * ends.itemsize
-    ends.frombytes(content[len(content) - width :])
-    lines = content[len(first) + len(second) : len(content) - width]
-    if (ends[-1] if ids else 0) != len(lines):
+        file.seek(size)
+        offsets = file.read(start - size)
+    if zlib.crc32(second, zlib.crc32(first, zlib.crc32(offsets))) != crc:
+        raise ValueError("the rules have changed since they were written")
+    names, ends = decode_lossless(second, _Names), array("q")
+    ends.frombytes(offsets)
+    if len(ends) != len(names.ids) or (ends[-1] if ends else 0) != size:
         raise ValueError("the rules are cut short")
     until, digest = convert(head["used_until"], dict[str, int]), str(head["signature"])
-    return head, RuleSet(
-        RuleBase(ids, StoredRules(StoredLines(lines, ends)), names.lineage, names.checked, until, digest)
-    )
+    lines = FileLines(path, ends, names.checksums)
+    held = StoredRules(lines, _Healing(store, path, names.ids, until))
+    return head, RuleSet(RuleBase(names.ids, held, names.lineage, names.checked, until, digest))
+
+
+class _Healing:
+    """Gives rules of a damaged file as the journals have them; the next process makes another file."""
+
+    def __init__(self, store: RuleStore, path: Path, ids: Sequence[str], until: Mapping[str, int]) -> None:
+        self._store, self._path, self._ids, self._until = store, path, ids, until
+        self._read: tuple[RuleLedger, Mapping[str, tuple[int, str]]] | None = None
+
+    def __call__(self, place: int) -> Rule:
+        if self._read is None:
+            self._path.unlink(missing_ok=True)
+            uses = read_usage(self._store.usage_origins, ends=self._until)
+            self._read = self._store.ledger(), uses
+        ledger, counts = self._read
+        for rule in ledger.placed([self._ids[place]]).values():
+            return used(rule, counts)
+        raise StoreError(
+            f"the index of rules is damaged: {self._ids[place]} cannot be read",
+            hint="Run the command again: the rules are read from the journals then.",
+        )
 
 
 def _write_base(directory: Path, head: Head, rules: RuleSet) -> None:
@@ -158,12 +209,15 @@ def _write_base(directory: Path, head: Head, rules: RuleSet) -> None:
     from workbench.rules.matching.lexical import words_arrays
 
     base = rules.base
-    names = encode_lossless(_Names(list(base.ids), base.lineage, base.checked)) + b"\n"
-    lines = [encode_lossless(rule) + b"\n" for rule in rules]
-    ends = array("q", accumulate(map(len, lines)))
-    # The standard library's JSON, for names that are not UTF-8 are lone surrogates, which it alone can write.
-    first = json.dumps(head).encode("ascii") + b"\n"
-    _write_sealed(directory / _RULES, [first, names, b"".join(lines), ends.tobytes()])
+    with (directory / _RULES).open("wb") as file:
+        ends, checksums = write_lines(file, (encode_lossless(rule) + b"\n" for rule in rules))
+        # The standard library's JSON: names that are not UTF-8 are lone surrogates, which it alone can write.
+        first = json.dumps(head).encode("ascii") + b"\n"
+        second = encode_lossless(_Names(list(base.ids), base.lineage, base.checked, checksums)) + b"\n"
+        offsets, size = ends.tobytes(), ends[-1] if ends else 0
+        crc = zlib.crc32(second, zlib.crc32(first, zlib.crc32(offsets)))
+        trailer = b"%016x %016x %08x\n" % (size, size + len(offsets), crc)
+        file.writelines([offsets, first, second, trailer])
     words = {f"words.{name}": held for name, held in words_arrays(rules.words).items()}
     digest = str(head["signature"]).encode()
     write_arrays(directory / _ARRAYS, {**words, **columns_arrays(rules.columns), "digest": digest})

@@ -171,11 +171,11 @@ def columns_arrays(columns: RuleColumns) -> dict[str, NDArray[Any] | bytes]:
 def columns_from(arrays: Mapping[str, NDArray[Any]], rules: Sequence[Rule]) -> RuleColumns:
     """Return the columns kept as arrays. Raises: ValueError, KeyError if they are of others."""
     names = decode_lossless(arrays["names"].tobytes(), dict[str, list[Any]])
-    count, order = len(rules), arrays["order"].astype(np.int32)
+    count, order = len(rules), _checked(arrays["order"], len(rules))
     if len(order) != count or len(arrays["enabled"]) != count:
         raise ValueError("the columns are of other rules")
     held = {name: _unpacked(arrays, name, len(names[name]), count) for name in ("globs", *_PROPERTIES)}
-    if not np.array_equal(np.sort(order), np.arange(count)):
+    if count and np.bincount(order, minlength=count).min() == 0:
         raise ValueError("the columns have no order")
     return RuleColumns(
         rules=rules,
@@ -208,7 +208,7 @@ def _unpacked(arrays: Mapping[str, NDArray[Any]], name: str, parts: int, count: 
 def _checked(ranks: NDArray[Any], count: int) -> Ranks:
     if len(ranks) and not 0 <= ranks.min() <= ranks.max() < count:
         raise ValueError("the columns name rules that are not there")
-    return ranks.astype(np.int32)
+    return ranks.astype(np.int32, copy=False)
 
 
 def select(columns: RuleColumns, wanted: RuleFilter) -> Ranks:
