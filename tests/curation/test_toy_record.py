@@ -35,13 +35,7 @@ class ToyType(RecordType[Toy]):
     put, removed, settled, reopened = "toy.put", "toy.removed", "toy.settled", "toy.reopened"
     editable = frozenset({"text", "rooms"})
 
-    def streams(self, journal: Journal) -> Sequence[str]:
-        """Return the one stream of toys."""
-        return ("toys",)
-
-    def stream(self, record: Toy | None) -> str:
-        """Return the one stream of toys."""
-        return "toys"
+    one_stream = "toys"
 
     def created(self, record: Toy, *, now: str, taken: Mapping[str, object]) -> Toy:
         """Number a toy."""

@@ -76,11 +76,10 @@ def test_setup_cfg() -> None:
 
 
 def test_package_json() -> None:
-    """All kinds of dependencies, scripts, binaries and workspaces are read."""
+    """All kinds of dependencies, scripts and binaries are read."""
     manifest = read(
         "package.json",
         '{"name": "@a/b", "version": "1.0.0", "main": "lib.js", "bin": "cli.js",'
-        '"workspaces": ["packages/*"],'
         '"scripts": {"test": "vitest"}, "dependencies": {"x": "^1"}, "devDependencies": {"y": "*"},'
         '"peerDependencies": {"z": "1"}}',
     )
@@ -90,11 +89,10 @@ def test_package_json() -> None:
         Dependency("z", "1", "peer"),
     )
     assert manifest.scripts == (("test", "vitest"), ("b", "cli.js"), ("main", "lib.js"))
-    assert manifest.workspaces == ("packages/*",)
 
 
 def test_cargo() -> None:
-    """Dependencies of all kinds and targets, binaries and workspace members are read."""
+    """Dependencies of all kinds and targets and binaries are read."""
     manifest = read(
         "Cargo.toml",
         '[package]\nname = "bat"\nversion.workspace = true\n[workspace]\nmembers = ["x"]\n[dependencies]\n'
@@ -110,7 +108,6 @@ def test_cargo() -> None:
         Dependency("nix", "0.2"),
     )
     assert manifest.scripts == (("bat", "src/main.rs"),)
-    assert manifest.workspaces == ("x",)
 
 
 def test_go_mod() -> None:
@@ -128,7 +125,7 @@ def test_go_mod() -> None:
 
 
 def test_pom() -> None:
-    """Dependencies with their scopes and modules are read, namespaces or not."""
+    """Dependencies with their scopes are read, namespaces or not."""
     manifest = read(
         "pom.xml",
         '<?xml version="1.0" encoding="UTF-8"?><project xmlns="http://maven.apache.org/POM/4.0.0">'
@@ -137,7 +134,7 @@ def test_pom() -> None:
         "<dependencies><dependency><groupId>junit</groupId><artifactId>junit</artifactId><version>4</version>"
         "<scope>test</scope></dependency></dependencies></project>",
     )
-    assert (manifest.name, manifest.version, manifest.workspaces) == ("g:a", "1", ("m",))
+    assert (manifest.name, manifest.version) == ("g:a", "1")
     assert manifest.dependencies == (Dependency("junit:junit", "4", "dev"),)
 
 

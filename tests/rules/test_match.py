@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.rules.reports import match_report
 from workbench.records.rules import Activation, Level, Provenance, Rule
 from workbench.rules.matching.context import make_context
 from workbench.rules.matching.filters import reject
@@ -16,7 +16,6 @@ from workbench.rules.matching.lexical import index_words
 from workbench.rules.matching.match import (
     MatchParams,
     RuleQuery,
-    match_report,
 )
 from workbench.rules.matching.relevance import relevance_of
 
@@ -24,12 +23,11 @@ Make = Callable[..., Rule]
 
 
 def test_the_formula(rule: Make) -> None:
-    """hybrid = 0.7 vector + 0.3 bm25; final = 0.6 hybrid + 0.3 priority + 0.1 scope weight."""
-    found = match_report([rule("a", priority=80, level=Level.STEP)], RuleQuery(), [0.9], [0.5]).matches
+    """final = 0.6 relevance + 0.3 priority + 0.1 scope weight."""
+    found = match_report([rule("a", priority=80, level=Level.STEP)], RuleQuery(), [0.78]).matches
     assert found[0].relevance == pytest.approx(0.78)
     assert found[0].final == pytest.approx(0.6 * 0.78 + 0.3 * 0.8 + 0.1 * 1.2)
-    assert (found[0].vector, found[0].bm25) == (0.9, 0.5)
-    assert "relevance 0.78 (meaning 0.90, words 0.50)" in found[0].why
+    assert found[0].why == "relevance 0.78 passes 0.50; with priority 80 and step scope it scores 0.828"
 
 
 def test_priority_without_relevance_does_not_match(rule: Make) -> None:
@@ -37,20 +35,6 @@ def test_priority_without_relevance_does_not_match(rule: Make) -> None:
     report = match_report([rule("a", priority=100), rule("b", priority=0)], RuleQuery(), relevance=[0.1, 0.6])
     assert [match.rule.id for match in report.matches] == ["b"]
     assert report.rejected == (("a", "relevance 0.10 is below 0.50"),)
-
-
-def test_no_message_no_match(rule: Make) -> None:
-    """Without scores nothing matches; one kind of score alone counts whole."""
-    assert match_report([rule("a")], RuleQuery()).matches == ()
-    assert match_report([rule("a")], RuleQuery(), None, [0.6]).matches[0].relevance == pytest.approx(0.6)
-
-
-def test_scores_are_clipped_and_checked(rule: Make) -> None:
-    """NaN is nothing, more than one is one, a wrong length is an error."""
-    found = match_report([rule("a"), rule("b")], RuleQuery(), relevance=np.array([np.nan, 7.0])).matches
-    assert [(match.rule.id, match.relevance) for match in found] == [("b", 1.0)]
-    with pytest.raises(ValueError, match="2 rules"):
-        match_report([rule("a"), rule("b")], RuleQuery(), relevance=[1.0])
 
 
 def test_ties_and_limits(rule: Make) -> None:

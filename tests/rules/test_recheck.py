@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from store.ollama import Ollama, mismatch
 from tests.adapters import ScriptedModel
 from tests.processes import LONG
+from tests.rules.reports import match_report
 from workbench.errors import ModelError
 from workbench.records.rules import Authority, Rule
-from workbench.rules.matching.match import RuleMatch, RuleQuery, match_report
+from workbench.rules.matching.match import RuleMatch, RuleQuery
 from workbench.rules.matching.recheck import (
     DEGRADED,
     MAX_MESSAGE,

@@ -8,10 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.rules.reports import match_report
 from workbench.records.rules import Activation, Authority, Level, Provenance, Rule
 from workbench.rules.conflicts.findings import Duplicate
 from workbench.rules.matching.context import make_context
-from workbench.rules.matching.match import RuleQuery, match_report
+from workbench.rules.matching.match import RuleQuery
 from workbench.rules.matching.selection import PlanRuleLimits, RuleSelection, select_rules
 
 Make = Callable[..., Rule]

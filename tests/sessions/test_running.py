@@ -19,12 +19,12 @@ from workbench.entry.services.running import RunningSessions
 from workbench.ports import Entry
 from workbench.records.rules import Rule
 from workbench.records.usage import Handover
-from workbench.sessions.importers.tails import TranscriptTail
 from workbench.sessions.running import (
     QUIET,
     WAITING,
     WORKING,
     SessionGifts,
+    TranscriptTail,
     read_activity,
     running_session,
 )
@@ -123,7 +123,7 @@ def test_a_transcript_is_read_as_it_grows(tmp_path: Path, monkeypatch: pytest.Mo
     write(path, [user("else", "u9", 0)], start=True)
     tail.read()
     assert (tail.touched, [task.text for task in tail.story.tasks]) == ({}, ["else"])
-    monkeypatch.setattr("workbench.sessions.importers.tails.FIRST_READ", 700)
+    monkeypatch.setattr("workbench.sessions.running.FIRST_READ", 700)
     long = tmp_path / "rollout-c.jsonl"
     head = [codex("session_meta", 0, id="c", cwd="/p"), *codex_said("first words " * 200, 1)]
     write(

@@ -14,6 +14,7 @@ from store.journal import FileJournal
 from store.lists.conflicts import ConflictTable
 from store.lists.learnings import learning_list
 from tests.adapters import ManualClock
+from tests.memory.learnings.facts import contradict, note_hit
 from tests.store.engines import open_tables
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
@@ -116,9 +117,9 @@ def play(place: Place, steps: list[tuple[str, int]]) -> None:
                         personal=number == 3,
                     )
                 case "hit":
-                    place.desk.note_hit(one, session_id=f"s{number % 3}")
+                    note_hit(place.desk, one, session_id=f"s{number % 3}")
                 case "contradict":
-                    place.desk.contradict(one, session_id=f"s{number % 3}", why="failed")
+                    contradict(place.desk, one, session_id=f"s{number % 3}", why="failed")
                 case "undo" | "redo":
                     getattr(place.desk, verb)()
                 case "say":
@@ -288,7 +289,7 @@ def test_marks_differ_with_what_people_decide(tmp_path: Path) -> None:
     table = ConflictTable(place.tables, place.clock)
     table.keep("learning", conflict_rows(conflicts_of(place.store.ledger())))
     before = table.waiting().marks.tolist()
-    place.desk.note_hit(one.id, session_id="s9")
+    note_hit(place.desk, one.id, session_id="s9")
     assert table.waiting().marks.tolist() == before
     place.desk.edit(one.id, reason_text="seen again")
     assert table.waiting().marks.tolist() != before

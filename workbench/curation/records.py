@@ -174,7 +174,7 @@ class RecordType(Generic[R]):
     characters of an id. `put`, `removed`, `settled` and `reopened` are its kinds of journal entries, `facts`
     those of other entries that its ledger folds. `editable` are fields that people decide, `derived` those
     that follow and may be given as well; `stamps` say when they were decided; `words` is
-    the field that says what a record says.
+    the field that says what a record says; `one_stream` is the stream that holds all, if there is one.
     """
 
     record: type[R]
@@ -190,6 +190,7 @@ class RecordType(Generic[R]):
     derived: frozenset[str] = frozenset()
     stamps: frozenset[str] = frozenset()
     words: str = "text"
+    one_stream: str = ""
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -198,11 +199,11 @@ class RecordType(Generic[R]):
 
     def streams(self, journal: Journal) -> Sequence[str]:
         """Return the streams of a journal that hold its entries. Raises: StoreError."""
-        raise NotImplementedError
+        return (self.one_stream,)
 
     def stream(self, record: R | None) -> str:
         """Return the stream that a record belongs into; None where only its conflict is known."""
-        raise NotImplementedError
+        return self.one_stream
 
     def to_body(self, record: R) -> dict[str, Any]:
         """Return a record as a journal body: plain values only, one key per field."""

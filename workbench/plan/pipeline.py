@@ -24,7 +24,7 @@ from workbench.records.plan import Intent, MlMode, PlanRequest, RankedFile, Repr
 from workbench.records.project import CacheStatus, Layer
 from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import shorten, visible_line
 
 if TYPE_CHECKING:
     from workbench.plan.second_stage import SecondLook
@@ -157,7 +157,10 @@ def plan(
     dropped = [
         *left_out.items(),
         *((found.path, found.reason) for found in unread),
-        *((one.rule.id, f"“{_short(one.rule.rule)}” {visible_line(one.reason)}") for one in rules.dropped),
+        *(
+            (one.rule.id, f"“{shorten(one.rule.rule, _NAMED_RULE)}” {visible_line(one.reason)}")
+            for one in rules.dropped
+        ),
         *learned.dropped,
         *stashed.left_out,
         *(
@@ -260,11 +263,6 @@ def _unfit(pack: Pack, dropped: Sequence[tuple[str, str]], overrides: Overrides)
     out = [f"{visible_line(one.file)}: {one.reason}" for one in pack.dropped if one.pinned]
     refused = [f"{visible_line(name)}: {reason}" for name, reason in dropped if name in overrides.pinned]
     return out + refused
-
-
-def _short(text: str) -> str:
-    line = visible_line(" ".join(text.split()))
-    return line if len(line) <= _NAMED_RULE else line[: _NAMED_RULE - 1] + "…"
 
 
 def _spare(pack: Pack) -> list[str]:

@@ -23,7 +23,7 @@ from workbench.records.plan import Intent, QueryType
 from workbench.records.project import Role
 from workbench.sessions.history import History
 from workbench.text.postings import inverse_document_frequency
-from workbench.text.terms import parts, scope_of, stem
+from workbench.text.terms import count_shared, parts, scope_of, stem
 
 Float32 = NDArray[np.float32]
 
@@ -128,18 +128,13 @@ def _points_to(view: RankingView, path: str) -> list[tuple[int, float]]:
     """Return the files a written path may mean, with a strength in (0, 1]."""
     wanted = path.lower().strip("/").split("/")
     candidates = view.places.names.get(wanted[-1], ())
-    scored: list[tuple[int, float]] = []
-    for position in candidates:
-        have = view.index.paths[position].lower().split("/")
-        same = 0
-        for ours, theirs in zip(reversed(have), reversed(wanted), strict=False):
-            if ours != theirs:
-                break
-            same += 1
-        scored.append((position, float(same)))
-    if scored:
-        best = max(strength for _, strength in scored)
-        top = [position for position, strength in scored if strength == best]
+    shared = {
+        position: count_shared(view.index.paths[position].lower().split("/")[::-1], wanted[::-1])
+        for position in candidates
+    }
+    if shared:
+        best = max(shared.values())
+        top = [position for position, count in shared.items() if count == best]
         return [(position, 1.0 / len(top) ** 0.5) for position in top]
     module = path.lower().replace("::", ".").replace("/", ".").split(".")
     for depth in (0, 1):

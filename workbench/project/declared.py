@@ -34,7 +34,6 @@ class Manifest:
     version: str = ""
     dependencies: tuple[Dependency, ...] = ()
     scripts: tuple[tuple[str, str], ...] = ()
-    workspaces: tuple[str, ...] = ()
 
 
 def malformed_error(path: str, line: int, problem: str) -> ParseError:
@@ -75,13 +74,10 @@ def manifest_of(
     version: str,
     dependencies: Iterable[Dependency],
     scripts: Iterable[tuple[str, str]] = (),
-    workspaces: Iterable[str] = (),
 ) -> Manifest:
     """Return the manifest without duplicates, bounded."""
     distinct = tuple(dict.fromkeys(dependencies))[:MAX_DEPENDENCIES]
-    return Manifest(
-        path, ecosystem, name, version, distinct, tuple(dict.fromkeys(scripts)), tuple(workspaces)
-    )
+    return Manifest(path, ecosystem, name, version, distinct, tuple(dict.fromkeys(scripts)))
 
 
 def toml_table(path: str, text: str) -> Mapping[str, Any]:

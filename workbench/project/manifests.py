@@ -162,9 +162,6 @@ def package_json(path: str, text: str) -> Manifest:
         scripts += [(name, text_of(target)) for name, target in binaries.items()]
     if text_of(data.get("main")):
         scripts.append(("main", text_of(data.get("main"))))
-    workspaces = data.get("workspaces")
-    if isinstance(workspaces, Mapping):
-        workspaces = workspaces.get("packages")
     return manifest_of(
         path,
         "javascript",
@@ -172,7 +169,6 @@ def package_json(path: str, text: str) -> Manifest:
         text_of(data.get("version")),
         found,
         scripts,
-        [item for item in workspaces if isinstance(item, str)] if isinstance(workspaces, list) else (),
     )
 
 
@@ -211,9 +207,8 @@ def cargo(path: str, text: str) -> Manifest:
         for item in binaries
         if isinstance(item, Mapping)
     ]
-    members = strings_of(path, workspace.get("members"), "workspace.members")
     return manifest_of(
-        path, "rust", text_of(package.get("name")), text_of(package.get("version")), found, scripts, members
+        path, "rust", text_of(package.get("name")), text_of(package.get("version")), found, scripts
     )
 
 
@@ -257,7 +252,6 @@ def pom(path: str, text: str) -> Manifest:
         return next(((child.text or "").strip() for child in node if _local(child) == tag), "")
 
     found: list[Dependency] = []
-    modules: list[str] = []
     for node in root.iter():
         tag = _local(node)
         if tag == "dependency":
@@ -266,10 +260,8 @@ def pom(path: str, text: str) -> Manifest:
             kind = "optional" if value(node, "optional") == "true" else kind
             name = f"{value(node, 'groupId')}:{value(node, 'artifactId')}"
             found.append(Dependency(name, value(node, "version"), kind))
-        elif tag == "module":
-            modules.append((node.text or "").strip())
     name = ":".join(part for part in (value(root, "groupId"), value(root, "artifactId")) if part)
-    return manifest_of(path, "jvm", name, value(root, "version"), found, (), modules)
+    return manifest_of(path, "jvm", name, value(root, "version"), found)
 
 
 def _local(node: ElementTree.Element) -> str:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from workbench.project.index import ProjectIndex
-from workbench.records.conversion import decode_msgpack
+from workbench.records.conversion import decode_msgpack, path_bytes, path_text
 from workbench.records.dataclass import dataclass
 from workbench.records.project import FileFacts
 
@@ -66,8 +66,8 @@ def extend_overlay(
 
 def pack_overlay(overlay: Overlay) -> bytes:
     """Return an overlay as bytes; names need not be UTF-8."""
-    changed = sorted((_bytes(path), *found) for path, found in overlay.changed.items())
-    removed = sorted(map(_bytes, overlay.removed))
+    changed = sorted((path_bytes(path), *found) for path, found in overlay.changed.items())
+    removed = sorted(map(path_bytes, overlay.removed))
     related = (
         None if overlay.relations is None else [one.astype("<i4").tobytes() for one in overlay.relations]
     )
@@ -77,23 +77,15 @@ def pack_overlay(overlay: Overlay) -> bytes:
 def unpack_overlay(data: bytes) -> Overlay:
     """Undo `pack_overlay`. Raises: ValueError for anything else."""
     packed = decode_msgpack(data, _Packed)
-    changed = {_text(path): (facts, size) for path, facts, size in packed.changed}
+    changed = {path_text(path): (facts, size) for path, facts, size in packed.changed}
     related = None
     if packed.relations is not None:
         edges, tests = (np.frombuffer(one, np.dtype("<i4")).reshape(-1, 2) for one in packed.relations)
         related = (edges, tests)
-    return Overlay(changed, frozenset(map(_text, packed.removed)), related)
+    return Overlay(changed, frozenset(map(path_text, packed.removed)), related)
 
 
 class _Packed(msgspec.Struct, array_like=True):
     changed: tuple[tuple[bytes, FileFacts, int], ...]
     removed: tuple[bytes, ...]
     relations: tuple[bytes, bytes] | None
-
-
-def _bytes(path: str) -> bytes:
-    return path.encode("utf-8", "surrogateescape")
-
-
-def _text(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from workbench.project.resolve import compiled, others, scripts
 from workbench.project.resolve.tree import PathTree, Resolve
 from workbench.records.project import Role
+from workbench.text.terms import count_shared
 
 Int32 = NDArray[np.int32]
 Imports = Sequence[Sequence[str]]
@@ -203,19 +204,10 @@ def _distance(base: list[str], path: str) -> tuple[int, int, int, int]:
     """Lower for sources whose folders, conventional ones aside, mirror those of the test."""
     aside = int(not _ASIDE.isdisjoint(path.split("/")[:-1]))
     other = _folders(path)
-    trailing = _count_shared(base[::-1], other[::-1])
-    leading = _count_shared(base, other)
+    trailing = count_shared(base[::-1], other[::-1])
+    leading = count_shared(base, other)
     header = path.endswith((".h", ".hpp", ".hh", ".d.ts", ".pyi"))
     return -2 * max(trailing, leading) - min(trailing, leading), aside, int(header), len(other)
-
-
-def _count_shared(first: list[str], second: list[str]) -> int:
-    count = 0
-    for left, right in zip(first, second, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
 
 
 def _names_file(path: str) -> bool:

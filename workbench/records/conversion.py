@@ -71,6 +71,16 @@ def decode_lossless(data: bytes, kind: type[Value]) -> Value:
     return decode_json(data, kind)
 
 
+def path_bytes(path: str) -> bytes:
+    """Return the bytes of a path; names need not be UTF-8."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def path_text(raw: bytes) -> str:
+    """Return the path of bytes; those that are not UTF-8 become lone surrogates and survive a round trip."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
 def _examine(kind: type[Value]) -> None:
     with _EXAMINING:
         _JSON[kind] = msgspec.json.Decoder(kind)

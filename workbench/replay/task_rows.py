@@ -26,20 +26,7 @@ _FEATURES = 8  # contributions that are kept of a file
 
 def failed_row(task: ReplayTask, why: str) -> TaskRow:
     """Return the row of a task that could not be replayed."""
-    return TaskRow(
-        task.id,
-        task.session,
-        task.source,
-        task.head,
-        task.revision,
-        task.commit,
-        task.at,
-        "",
-        (),
-        {},
-        (),
-        why,
-    )
+    return TaskRow(*_facts(task), query_type="", truth=(), systems={}, fault=why)
 
 
 def build_row(
@@ -51,20 +38,11 @@ def build_row(
     fault: str = "",
 ) -> TaskRow:
     """Return the row of a replayed task; `fault` is why there is nothing to measure."""
-    return TaskRow(
-        id=task.id,
-        session=task.session,
-        source=task.source,
-        head=task.head,
-        revision=task.revision,
-        commit=task.commit,
-        at=task.at,
-        query_type=str(intent.predicted),
-        truth=truth,
-        systems=systems,
-        missing=missing,
-        fault=fault,
-    )
+    return TaskRow(*_facts(task), str(intent.predicted), truth, systems, missing, fault)
+
+
+def _facts(task: ReplayTask) -> tuple[str, str, str, str, str, str, int]:
+    return task.id, task.session, task.source, task.head, task.revision, task.commit, task.at
 
 
 def backed_files(situation: Situation, models: Models) -> frozenset[str]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from workbench.errors import GitError, StoreError
 from workbench.ports import Damaged
 from workbench.project.arrays import open_arrays, write_arrays
+from workbench.records.conversion import path_bytes, path_text
 from workbench.records.dataclass import dataclass
 from workbench.records.worktree import CommitPatch, Hunk
 
@@ -64,7 +65,7 @@ class Edits:
 
     def of(self, path: str) -> tuple[FileEdit, ...]:
         """Return the latest edits of a file, newest first."""
-        return self._edits(self.places.get(_raw(path), -1))
+        return self._edits(self.places.get(path_bytes(path), -1))
 
     def _edits(self, place: int) -> tuple[FileEdit, ...]:
         if place < 0:
@@ -79,7 +80,7 @@ class Edits:
 
     def all(self) -> dict[str, tuple[FileEdit, ...]]:
         """Return the edits of every file."""
-        return {_name(raw): self._edits(place) for raw, place in self.places.items()}
+        return {path_text(raw): self._edits(place) for raw, place in self.places.items()}
 
 
 def collect_edits(
@@ -110,7 +111,7 @@ def collect_edits(
 def save_edits(edits: Mapping[str, tuple[FileEdit, ...]], tip: str, depth: int, directory: Path) -> None:
     """Write edits into a directory; `load_edits` opens them memory-mapped."""
     flat = [edit for path in sorted(edits) for edit in edits[path]]
-    document = {"tip": tip, "depth": depth, "paths": [_raw(path) for path in sorted(edits)]}
+    document = {"tip": tip, "depth": depth, "paths": [path_bytes(path) for path in sorted(edits)]}
     rows = [msgspec.structs.astuple(hunk) for edit in flat for hunk in edit.hunks]
     write_arrays(
         directory / _FILE,
@@ -210,11 +211,3 @@ class EditKeeper:
 
 def _starts(sizes: list[int]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-
-
-def _raw(path: str) -> bytes:
-    return path.encode("utf-8", "surrogateescape")
-
-
-def _name(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")

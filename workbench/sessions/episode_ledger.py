@@ -15,7 +15,7 @@ import msgspec
 
 from workbench.errors import JournalError
 from workbench.ports import Entry
-from workbench.records.conversion import convert, decode_msgpack
+from workbench.records.conversion import convert, decode_msgpack, path_bytes, path_text
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import ChangeKind, Completeness, Episode, FileChange, Outcome
 from workbench.records.plan import QueryType
@@ -356,7 +356,13 @@ def _read(text: str) -> Episode:
 def _row(remembered: Remembered) -> _Row:
     task = remembered.task
     changes = [
-        (_raw(change.path), change.kind.value, change.added, change.removed, _raw(change.old_path))
+        (
+            path_bytes(change.path),
+            change.kind.value,
+            change.added,
+            change.removed,
+            path_bytes(change.old_path),
+        )
         for change in task.changes
     ]
     verdict = "" if task.verdict is None else task.verdict.value
@@ -367,16 +373,8 @@ def _row(remembered: Remembered) -> _Row:
 def _unrow(row: _Row) -> Remembered:
     at, terms, changes, issue_refs, fix, head, verdict, runs, session = row
     files = tuple(
-        FileChange(_name(path), ChangeKind(kind), added, removed, _name(old))
+        FileChange(path_text(path), ChangeKind(kind), added, removed, path_text(old))
         for path, kind, added, removed, old in changes
     )
     found = Outcome(verdict) if verdict else None
     return Remembered(PastTask(at, terms, files, tuple(issue_refs), fix, found, tuple(runs), session), head)
-
-
-def _raw(path: str) -> bytes:
-    return path.encode("utf-8", "surrogateescape")
-
-
-def _name(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")

@@ -8,13 +8,12 @@ their texts, which are read where they are asked for.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from workbench.curation.records import RecordType
 from workbench.errors import UnknownRecord, UsageError
-from workbench.ports import Journal
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 from workbench.suggest import did_you_mean
 
@@ -56,13 +55,7 @@ class SegmentRecordType(RecordType[ContextSegment]):
         | {"metadata"}
     )
 
-    def streams(self, journal: Journal) -> Sequence[str]:
-        """Return the one stream of segments."""
-        return (STREAM,)
-
-    def stream(self, record: ContextSegment | None) -> str:
-        """Return the one stream of segments."""
-        return STREAM
+    one_stream = STREAM
 
     def is_home(self, record: ContextSegment) -> bool:
         """Every segment is a project's."""

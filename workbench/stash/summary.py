@@ -19,7 +19,7 @@ from workbench.records.segments import ContextSegment
 from workbench.stash.citation import file_of
 from workbench.stash.citation import quote as quote_text
 from workbench.text.counts import counted
-from workbench.text.sanitize import CLOSING, OPENING, QUOTED, visible_line
+from workbench.text.sanitize import CLOSING, OPENING, QUOTED, cut, visible_line
 from workbench.text.tokens import utf8_bound
 
 DEGRADED: Final = "summary"
@@ -163,9 +163,9 @@ def question(query: str, segments: Sequence[ContextSegment]) -> SummaryQuestion:
     told: dict[str, dict[str, str]] = {}
     data: dict[str, Any] = {"segments": told}
     if query.strip():
-        data["query"] = _cut(query.strip(), MAX_QUERY)
+        data["query"] = cut(query.strip(), MAX_QUERY)
     given: dict[str, str] = {}
-    cut: list[str] = []
+    shortened: list[str] = []
     left_out: list[str] = []
     size = utf8_bound(quote(data))
     for segment in segments:
@@ -174,7 +174,7 @@ def question(query: str, segments: Sequence[ContextSegment]) -> SummaryQuestion:
         name = f"s{len(given) + 1}"
         about = {"type": segment.type.value, "time": segment.timestamp, "file": file_of(segment)}
         entry = {key: value for key, value in about.items() if value}
-        entry["text"] = _cut(segment.text, MAX_TEXT)
+        entry["text"] = cut(segment.text, MAX_TEXT)
         more = utf8_bound(quote({name: entry}))
         if size + more > MAX_QUESTION:
             left_out.append(segment.id)
@@ -183,8 +183,8 @@ def question(query: str, segments: Sequence[ContextSegment]) -> SummaryQuestion:
         told[name] = entry
         given[name] = segment.id
         if len(segment.text) > MAX_TEXT:
-            cut.append(segment.id)
-    return SummaryQuestion(data, given, tuple(cut), tuple(left_out))
+            shortened.append(segment.id)
+    return SummaryQuestion(data, given, tuple(shortened), tuple(left_out))
 
 
 def _sentences(
@@ -207,11 +207,11 @@ def _sentences(
         elif len(kept) == MAX_SENTENCES:
             over += 1
         else:
-            sentence = _cut(visible_line(quote_text(" ".join(text.split()))), MAX_SENTENCE)
+            sentence = cut(visible_line(quote_text(" ".join(text.split()))), MAX_SENTENCE)
             kept.append(SummarySentence(text=sentence, segment_ids=ids))
     notes = []
     if unknown:
-        notes.append(f"ids that were not given are dropped: {_listed([_cut(name, 40) for name in unknown])}")
+        notes.append(f"ids that were not given are dropped: {_listed([cut(name, 40) for name in unknown])}")
     if without:
         notes.append(f"{counted(without, 'sentence')} dropped that rested on no segment given")
     if over:
@@ -245,7 +245,3 @@ def _listed(names: Sequence[str]) -> str:
 
 def _number(value: object) -> int:
     return max(0, value) if isinstance(value, int) else 0
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"

@@ -66,6 +66,16 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters, the last one an ellipsis where it goes on."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def shorten(text: str, most: int) -> str:
+    """Return prose on one line of at most so many characters, safe to show."""
+    return cut(one_line(text), most)
+
+
 def without_passwords(text: str) -> str:
     """Return the text with the passwords of URLs in it left out: `redis://:…@host`, `?password=…`."""
     return _PASSWORD.sub(lambda found: f"{found[1]}…@" if found[1] else f"{found[2]}…", text)

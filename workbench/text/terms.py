@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from workbench.records.plan import TaskText
@@ -146,3 +146,13 @@ def scope_of(head: str) -> str:
         return ""
     bracket, _, conventional, prefix = match.groups()
     return bracket or conventional or prefix or ""
+
+
+def count_shared(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return how many items two sequences begin with alike."""
+    count = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count

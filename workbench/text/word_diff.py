@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
+from workbench.text.terms import count_shared
+
 Piece: TypeAlias = tuple[str, str]
 """(`same`, `old` or `new`; text): what both have, what only the old text has, what only the new one has."""
 
@@ -56,8 +58,8 @@ def _pieces(before: str, after: str, patterns: Sequence[re.Pattern[str]]) -> tup
     if not patterns:
         return (("old", before), ("new", after))
     old, new = patterns[0].findall(before), patterns[0].findall(after)
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = count_shared(old, new)
+    end = count_shared(old[start:][::-1], new[start:][::-1])
     old_middle, new_middle = old[start : len(old) - end], new[start : len(new) - end]
     if _pairs(old_middle, new_middle) <= _MOST_PAIRS:
         middle = _compare(old_middle, new_middle)
@@ -87,15 +89,6 @@ def _join(start: Sequence[str], middle: Sequence[Piece], end: Sequence[str]) -> 
         else:
             joined.append((kind, text))
     return tuple(joined)
-
-
-def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    count = 0
-    for one, other in zip(old, new, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
 
 
 def _pairs(old: Sequence[str], new: Sequence[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.memory.learnings.facts import contradict, note_hit
 from workbench.config import Config
 from workbench.entry.project import open_workspace
 from workbench.entry.services.learnings import learning_past, learning_service
@@ -20,8 +21,8 @@ def test_one_is_read_as_the_whole_ledger_has_it(tmp_path: Path) -> None:
         service.add(f"The service listens on port {port}", feature="auth", reason="seen", source=agent)
         for port in (8080, 9090)
     ]
-    service.note_hit(ports[1].id, session_id="s2", why="found out again")
-    service.contradict(ports[0].id, session_id="s3", why="it listened elsewhere")
+    note_hit(service, ports[1].id, session_id="s2", why="found out again")
+    contradict(service, ports[0].id, session_id="s3", why="it listened elsewhere")
     service.edit(ports[0].id, reason_text="seen twice")
     tabs = service.add(
         "Use tabs.", feature="style", reason="said", kind=LearningKind.CORRECTION, source=agent

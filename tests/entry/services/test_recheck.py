@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any
 
 from tests.adapters import ScriptedModel
+from tests.rules.reports import match_report
 from workbench.config import Config, ModelsConfig, RulesConfig
 from workbench.entry.project import language_model, open_project
 from workbench.errors import ModelError
 from workbench.records.rules import Rule
-from workbench.rules.matching.match import RuleMatch, RuleQuery, match_report
+from workbench.rules.matching.match import RuleMatch, RuleQuery
 from workbench.rules.matching.recheck import Rechecked, recheck_as_set
 
 

@@ -14,7 +14,7 @@ from workbench.comparison.candidates import find_duplicates
 from workbench.memory.learnings import pairs
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.pairs import PairCache
-from workbench.memory.learnings.review import review_queue
+from workbench.memory.learnings.review import conflicts_of, queue_of
 from workbench.memory.learnings.service import LearningService
 
 TEXTS = [
@@ -109,9 +109,9 @@ def test_the_desk_sees_the_same_queue_after_changes(
     monkeypatch.setattr(pairs, "_SMALL", 0)
     desk = LearningService(store, "cli")
     made = [desk.add(text, feature="auth", reason="seen") for text in (*TEXTS[:5], TEXTS[60], TEXTS[62])]
-    assert desk.review_queue() == review_queue(store.ledger(), store.now())
+    assert desk.review_queue() == queue_of(store.ledger(), store.now(), conflicts_of(store.ledger()))
     desk.reject([made[-1].id])
-    assert desk.review_queue() == review_queue(store.ledger(), store.now())
+    assert desk.review_queue() == queue_of(store.ledger(), store.now(), conflicts_of(store.ledger()))
     desk.undo()
-    assert desk.review_queue() == review_queue(store.ledger(), store.now())
+    assert desk.review_queue() == queue_of(store.ledger(), store.now(), conflicts_of(store.ledger()))
     assert len(desk.conflicts()) == 1

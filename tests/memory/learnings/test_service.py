@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from store import generations
 from tests.adapters import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import rule_store
+from tests.memory.learnings.facts import contradict, note_hit
 from workbench.curation import folding
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.folding import read_ledger
@@ -121,8 +122,8 @@ def test_a_hit_between_a_step_and_its_undo_is_kept(desk: LearningService) -> Non
     """Facts are no steps: undoing what a person did forgets nothing that was seen."""
     learning = desk.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
     desk.accept([learning.id])
-    desk.note_hit(learning.id, session_id="s2")
-    desk.note_hit(learning.id, session_id="s2")
+    note_hit(desk, learning.id, session_id="s2")
+    note_hit(desk, learning.id, session_id="s2")
     desk.undo()
     assert (desk.find(learning.id).reviewed, desk.find(learning.id).hit_count) == (False, 2)
 
@@ -133,8 +134,8 @@ def test_contradictions_cost_confidence_and_a_review_restores_it(
     """An outcome against a learning halves its confidence until a person looked at it."""
     learning = desk.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
     clock.advance(60)
-    after = desk.contradict(learning.id, session_id="s2", why="it failed")
-    assert learning.confidence / 2 == after.confidence
+    contradict(desk, learning.id, session_id="s2", why="it failed")
+    assert learning.confidence / 2 == desk.find(learning.id).confidence
     assert Why.CONTRADICTED is desk.review_queue()[0].why
     clock.advance(60)
     desk.accept([learning.id])
@@ -273,7 +274,7 @@ def test_a_decision_others_overtook_is_refused(desk: LearningService) -> None:
     one = desk.add(NEEDS, feature="auth", reason="r")
     two = desk.add(PORT, feature="auth", reason="r")
     decision = ConflictDecision("c1", one.id, two.id, Action.KEEP_BOTH)
-    desk.note_hit(one.id, session_id="s", why="again")
+    note_hit(desk, one.id, session_id="s", why="again")
     desk.edit(two.id, text="Port 8080 is free")
     with pytest.raises(RecordChanged, match="changed") as caught:
         desk.resolve(decision, seen=(one, two))
@@ -298,7 +299,7 @@ def test_what_others_changed_since_it_was_seen_is_not_decided(desk: LearningServ
     """Reviews, edits and promotions of other words or another state are refused; hits alone are no change."""
     one = desk.add(PORT, feature="auth", reason="r", source=LearningSource.AGENT)
     two = desk.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
-    desk.note_hit(one.id, session_id="s", why="again")
+    note_hit(desk, one.id, session_id="s", why="again")
     desk.edit(one.id, seen=one, task_id="42")
     both = [one.id, two.id]
     for decide in (desk.accept, desk.reject, desk.retire):

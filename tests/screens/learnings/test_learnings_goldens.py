@@ -8,6 +8,7 @@ import pytest
 
 from screens.learnings.audit import PRUNE, AuditView, JunkAudit, JunkFinding
 from store.clock import SystemClock
+from tests.memory.learnings.facts import contradict, note_hit
 from tests.screens.golden import SIZES, check_golden
 from tests.screens.learnings.conftest import Made, Open
 from workbench.memory.learnings import learningtype
@@ -32,8 +33,8 @@ async def test_the_review(still: None, opened: Open, made: Made, size: tuple[int
     """A contradiction under the cursor, one marked; all with a filter; the audit; what a prompt is told."""
     made.desk.reject([made.hostile.id])
     made.desk.edit(made.agent.id, text="The staging API has no route `/v2/orders` at all")
-    made.desk.contradict(made.agent.id, session_id="s-7", why="`curl /v2/orders` worked")
-    made.desk.note_hit(made.stale.id, session_id="s-8", why="found out again")
+    contradict(made.desk, made.agent.id, session_id="s-7", why="`curl /v2/orders` worked")
+    note_hit(made.desk, made.stale.id, session_id="s-8", why="found out again")
     async with opened(size) as desk:
         await desk.press("j", "space", "g")
         check_golden(desk.app, "learnings-queue")

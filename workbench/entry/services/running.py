@@ -24,10 +24,10 @@ from workbench.sessions.episodes_fold import COMMITS
 from workbench.sessions.episodes_fold import STREAM as SESSIONS
 from workbench.sessions.importers.exclusions import path_filter
 from workbench.sessions.importers.places import is_inside, project_directories, relative
-from workbench.sessions.importers.tails import TranscriptTail
 from workbench.sessions.running import (
     SessionActivity,
     SessionGifts,
+    TranscriptTail,
     read_activity,
     running_session,
     seconds_of,

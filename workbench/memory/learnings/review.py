@@ -90,13 +90,6 @@ class ReviewItem:
     provenance: str = ""
 
 
-def review_queue(
-    ledger: LearningLedger, now: float, find: Finder = find_duplicates
-) -> tuple[ReviewItem, ...]:
-    """Return what waits for a person: by urgency, then by hits, newest first, ties by id. One entry each."""
-    return queue_of(ledger, now, conflicts_of(ledger, find))
-
-
 def queue_of(
     ledger: LearningLedger, now: float, collisions: Iterable[ConflictFound]
 ) -> tuple[ReviewItem, ...]:

@@ -1,7 +1,7 @@
 """The service that curates learnings: what it does for records of any type, and reviews, promotions, facts.
 
 It takes learnings in (`add`), decides about them (`accept`, `reject`, `retire`, `restore`, `edit`, `merge`,
-`resolve`, `promote`, `prune`), notes facts, which are no steps (`note_hit`, `contradict`), and shows them
+`resolve`, `promote`, `prune`), and shows them
 (`learnings`, `find`, `review_queue`, `conflicts`, `audit`).
 """
 
@@ -20,7 +20,7 @@ from workbench.errors import UnknownRecord, UsageError
 from workbench.memory.learnings.echoes import is_echo, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
-from workbench.memory.learnings.ledger import LearningLedger, draft_contradiction, draft_hit
+from workbench.memory.learnings.ledger import LearningLedger, draft_hit
 from workbench.memory.learnings.lessons import sanitize_learning_text
 from workbench.memory.learnings.pairs import check_deduplication, comparable
 from workbench.memory.learnings.promotion import Promotion, follow_promotions, promote_learning
@@ -213,24 +213,6 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
                 )
                 record(self.store, drafts.entries, by=self.by)
         return found
-
-    def note_hit(self, identifier: str, *, session_id: str = "", why: str = "") -> FeatureLearning:
-        """Note that a learning was found out again; a session counts once. Raises: UsageError, StoreError."""
-        with self.store.lock(LOCK):
-            ledger = self.store.ledger()
-            learning = self._live(ledger, identifier)
-            note = draft_hit(learning, session_id=session_id, iteration=None, why=why)
-            record(self.store, [note], by=self.by)
-        return self.find(learning.id)
-
-    def contradict(self, identifier: str, *, session_id: str = "", why: str) -> FeatureLearning:
-        """Note that an outcome spoke against a learning. Raises: UsageError, StoreError."""
-        with self.store.lock(LOCK):
-            ledger = self.store.ledger()
-            learning = self._live(ledger, identifier)
-            note = draft_contradiction(learning, session_id=session_id, iteration=None, why=why)
-            record(self.store, [note], by=self.by)
-        return self.find(learning.id)
 
     def walk(self, make: Callable[[LearningLedger], StepDraft[FeatureLearning]], *, back: bool) -> WalkedStep:
         """Undo a step or do it again; a promotion's rule goes and comes with it."""

@@ -6,7 +6,6 @@ in a hundred files gives a hundred duplicates but each contradiction once.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from workbench.records.rules import Rule
 from workbench.rules.conflicts.compare import compare, differing_words
 from workbench.rules.conflicts.readings import Reading, reaches_overlap, read_rule
 from workbench.rules.conflicts.suggestions import suggest
+from workbench.text.postings import term_hash
 
 if TYPE_CHECKING:
     from workbench.ports import Float32, Neighbours
@@ -199,10 +199,7 @@ def _skeletons(statement: Statement) -> Iterator[frozenset[str]]:
         yield frozenset({*statement.rejected, *terms, *statement.choices} - LIGHT) | {"-"}
 
 
-@lru_cache(maxsize=262_144)
-def _hash(text: str) -> int:
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
+_hash = lru_cache(maxsize=262_144)(term_hash)
 
 
 LEAST_COSINE: Final = 0.8

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from workbench.curation.records import RecordType, Settling
 from workbench.errors import UsageError
-from workbench.ports import Journal
 from workbench.records.rules import Rule, past_ids, rule_file, value_problems
 from workbench.rules.curation.versions import CONTENT, free_id, next_version
 
@@ -69,14 +68,7 @@ class RuleType(RecordType[Rule]):
     derived = frozenset({"token_cost", "metadata"})
     stamps = frozenset({"updated_at"})
     words = "rule"
-
-    def streams(self, journal: Journal) -> Sequence[str]:
-        """All rules are in one stream."""
-        return (STREAM,)
-
-    def stream(self, record: Rule | None) -> str:
-        """All rules are in one stream."""
-        return STREAM
+    one_stream = STREAM
 
     def problems(self, record: Rule) -> tuple[str, ...]:
         """Return what is wrong with a rule's values."""

@@ -193,7 +193,7 @@ def _paths(value: object, depth: int) -> Iterator[str]:
             if key in _DIRECTORY_KEYS:
                 continue
             if isinstance(key, str) and _PATH_KEY.search(_CAMEL.sub("_", key)):
-                yield from (_path(text) for text in _own_texts(inner) if text)
+                yield from (text.removeprefix("file://") for text in _own_texts(inner) if text)
             yield from _paths(inner, depth + 1)
     elif isinstance(value, (list, tuple)):
         for inner in value:
@@ -205,10 +205,6 @@ def _own_texts(value: object) -> Iterator[str]:
         yield value
     elif isinstance(value, (list, tuple)):
         yield from (inner for inner in value if isinstance(inner, str))
-
-
-def _path(text: str) -> str:
-    return text.removeprefix("file://") if text.startswith("file://") else text
 
 
 def _shell_lines(call: ToolCall) -> Iterator[ShellLine]:

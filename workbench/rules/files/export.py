@@ -31,7 +31,7 @@ from workbench.rules.formats.markdown import Kind
 from workbench.rules.reading.construction import PROSE, rule_text
 from workbench.rules.reading.discovery import RuleSource
 from workbench.rules.reading.imports import imported_paths
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import shorten
 
 Key = tuple[Authority, tuple[str, ...], str, str]
 Anchor = tuple[str, int, int]
@@ -78,7 +78,9 @@ def write_managed_part(
         return ExportedPart(data, _anchors(wanted, entries), wanted.notes)
     if part is None:
         _check_end(path, parsed)
-    notes = [f"{path}:{entry.start + 1}: added there by hand, kept: {_short(entry.text)}" for entry in added]
+    notes = [
+        f"{path}:{entry.start + 1}: added there by hand, kept: {shorten(entry.text, 80)}" for entry in added
+    ]
     notes += [f"{path}:{at + 1}: no rule, moved below the workbench's part" for at in others]
     after = apply_patches(parsed.file, [_patch(parsed, part, meant, [lines[at] for at in others])])
     return _check_part(path, parsed, part, after, meant, wanted, (*wanted.notes, *notes))
@@ -168,11 +170,6 @@ def _check_end(path: str, parsed: Parsed) -> None:
             line=len(parsed.lines),
             hint="Close the fence with a line of its own.",
         )
-
-
-def _short(text: str) -> str:
-    line = visible_line(" ".join(text.split()))
-    return line if len(line) <= 80 else line[:79] + "…"
 
 
 @dataclass(frozen=True, slots=True)

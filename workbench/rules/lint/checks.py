@@ -38,7 +38,7 @@ from workbench.rules.lint.reach import (
 from workbench.rules.lint.references import missing_commands, missing_files, missing_imports
 from workbench.rules.precedence.agents import PRECEDENCE
 from workbench.text.counts import counted
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import shorten
 
 _KINDS: Final = {
     ConflictKind.EXACT: LintKind.DUPLICATE,
@@ -83,7 +83,7 @@ def overlaps(project: LintProject) -> Iterator[LintFinding]:
             continue
         where = f"line {first.line}" if first.file == second.file else f"{first.file}:{first.line}"
         verb = "says the same as" if kind is LintKind.DUPLICATE else "contradicts"
-        message = f"{verb} {where}: {_short(words)} ({shown_agents(agents)})"
+        message = f"{verb} {where}: {shorten(words, _MOST_SHOWN)} ({shown_agents(agents)})"
         step = f"`workbench rules conflicts show {conflict.id[:17]}` has both, and ways out."
         found.append(
             (first.file, LintFinding(kind, second.file, second.line, message, step, conflict.id, conflict.id))
@@ -116,11 +116,6 @@ def _summed_up(found: Sequence[tuple[str, LintFinding]]) -> Iterator[LintFinding
         message = f"repeats {counted(len(those), 'rule')} of {other}"
         step = "Keep them in one of the two files; `workbench rules conflicts list` has each pair."
         yield LintFinding(LintKind.DUPLICATE, file, min(one.line for one in those), message, step, other)
-
-
-def _short(text: str) -> str:
-    line = visible_line(" ".join(text.split()))
-    return line if len(line) <= _MOST_SHOWN else f"{line[: _MOST_SHOWN - 1]}…"
 
 
 def _loads_both(project: LintProject, agent: str, first: str, second: str) -> bool:

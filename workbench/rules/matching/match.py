@@ -6,7 +6,7 @@ relevant (`docs/adr/0003-relevance-gates-rules.md`); priority and scope order wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Level, Rule
-from workbench.rules.matching.filters import MatchColumns, RuleQuery, match_columns_of, passing, reject
+from workbench.rules.matching.filters import MatchColumns, RuleQuery, passing, reject
 
 __all__ = [
     "MatchParams",
@@ -23,10 +23,8 @@ __all__ = [
     "RuleQuery",
     "Scored",
     "match_columns",
-    "match_report",
 ]
 
-Scores = NDArray[np.float32] | NDArray[np.float64] | Sequence[float]
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 
@@ -120,39 +118,6 @@ class MatchReport:
         return self._rejected
 
 
-def match_report(
-    rules: Sequence[Rule],
-    query: RuleQuery,
-    vector_scores: Scores | None = None,
-    bm25_scores: Scores | None = None,
-    params: MatchParams | None = None,
-    *,
-    relevance: Scores | None = None,
-) -> MatchReport:
-    """Match rules against a message by scores that somebody else computed.
-
-    Scores are parallel to `rules` and calibrated to [0, 1]: `vector_scores` and `bm25_scores` are mixed by
-    their weights (one alone counts whole), or the caller mixes and gives `relevance`. Values outside are
-    clipped, NaN counts as 0. Raises ValueError if a length differs from that of `rules`.
-    """
-    params = params or MatchParams()
-    vector, bm25 = _column(vector_scores, len(rules)), _column(bm25_scores, len(rules))
-    fused = _column(relevance, len(rules))
-    hybrid = fused if fused is not None else _hybrid(vector, bm25, len(rules), params)
-
-    def scored(row: int) -> Scored:
-        ours = None if vector is None else float(vector[row])
-        theirs = None if bm25 is None else float(bm25[row])
-        parts = [
-            f"{name} {value:.2f}"
-            for name, value in (("meaning", ours), ("words", theirs))
-            if value is not None
-        ]
-        return Scored(vector=ours, bm25=theirs, detail=", ".join(parts))
-
-    return match_columns(match_columns_of(rules), query, hybrid, params, scored)
-
-
 def match_columns(
     columns: MatchColumns,
     query: RuleQuery,
@@ -239,20 +204,3 @@ def _match(rule: Rule, relevance: float, final: float, scored: Scored, params: M
         example=scored.example,
         terms=scored.terms,
     )
-
-
-def _column(scores: Scores | None, count: int) -> Float64 | None:
-    if scores is None:
-        return None
-    column = np.asarray(scores, dtype=np.float64)
-    if column.shape != (count,):
-        raise ValueError(f"{count} rules have {column.shape} scores")
-    clipped: Float64 = np.clip(np.nan_to_num(column, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
-    return clipped
-
-
-def _hybrid(vector: Float64 | None, bm25: Float64 | None, count: int, params: MatchParams) -> Float64:
-    if vector is None or bm25 is None:
-        alone = vector if vector is not None else bm25
-        return np.zeros(count) if alone is None else alone
-    return params.vector_weight * vector + params.bm25_weight * bm25

@@ -17,7 +17,7 @@ from workbench.models.language import Cost, CountTokens, ask
 from workbench.ports import LanguageModel
 from workbench.records.rules import Authority, Rule
 from workbench.rules.matching.match import RuleMatch
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import cut, visible_line
 from workbench.text.terms import clean_task
 from workbench.text.tokens import utf8_bound
 
@@ -112,10 +112,10 @@ def recheck_as_set(
 def question(message: str, rules: Mapping[str, Rule]) -> dict[str, Any]:
     """Return what the model gets: the message and the rules, each cut to a bounded length."""
     return {
-        "message": _cut(clean_task(message), MAX_MESSAGE),
+        "message": cut(clean_task(message), MAX_MESSAGE),
         "rules": {
-            key: {"rule": _cut(rule.action_text or rule.rule, MAX_RULE)}
-            | ({"when": _cut(rule.condition_text, MAX_RULE)} if rule.condition_text else {})
+            key: {"rule": cut(rule.action_text or rule.rule, MAX_RULE)}
+            | ({"when": cut(rule.condition_text, MAX_RULE)} if rule.condition_text else {})
             for key, rule in rules.items()
         },
     }
@@ -142,7 +142,7 @@ def _verdict(answer: object) -> tuple[str, str]:
     if not isinstance(said, str) or said.strip().lower() not in ("yes", "no"):
         return "", ""
     reason = " ".join(why.split()) if isinstance(why, str) else ""
-    return said.strip().lower(), _cut(visible_line(reason), MAX_WHY)
+    return said.strip().lower(), cut(visible_line(reason), MAX_WHY)
 
 
 def _settle(
@@ -163,7 +163,3 @@ def _settle(
             kept.append(match)
     note = f"{model} gave no verdict on {open_} of {len(verdicts)} matches" if open_ else ""
     return Rechecked(tuple(kept), tuple(rejected), (DEGRADED,) if open_ else (), note, cost)
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"

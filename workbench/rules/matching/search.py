@@ -27,7 +27,7 @@ from workbench.rules.matching.relevance import (
     closest_part,
     relevance_of,
 )
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import shorten
 
 Float32 = NDArray[np.float32]
 
@@ -178,7 +178,7 @@ def _scored(index: RuleIndex, scores: Relevance, row: int, text: str, vector: Fl
     words = float(scores.words[row])
     parts = []
     if cosine is not None:
-        closest = f", closest to its example “{_short(example)}”" if example else ""
+        closest = f", closest to its example “{shorten(example, _SHOWN)}”" if example else ""
         parts.append(f"meaning {above:.2f} from cosine {cosine:.2f}{closest}")
     parts.append(f"words {words:.2f}" + (f" from {', '.join(terms)}" if terms else ""))
     return Scored(
@@ -194,8 +194,3 @@ def _scored(index: RuleIndex, scores: Relevance, row: int, text: str, vector: Fl
 
 def _number(column: Float32 | NDArray[np.float64] | None, row: int) -> float | None:
     return None if column is None or np.isnan(column[row]) else float(column[row])
-
-
-def _short(text: str) -> str:
-    line = visible_line(" ".join(text.split()))
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
