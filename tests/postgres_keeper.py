@@ -48,10 +48,14 @@ class Keeper:
         secret = self.directory / "password"
         secret.write_text(PASSWORD, encoding="ascii")
         secret.chmod(0o644)
+        program = self.binaries / "initdb"
+        asked = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
+        is_old = int(asked.stdout.split()[2].partition(".")[0]) < 16  # logins take 5 ms there
         subprocess.run(
             [
-                *(self.binaries / "initdb", "--no-sync", "--no-instructions", "--username=postgres"),
-                *("--auth=scram-sha-256", f"--pwfile={secret}", "--set=scram_iterations=1"),
+                *(program, "--no-sync", "--no-instructions", "--username=postgres"),
+                *("--auth=scram-sha-256", f"--pwfile={secret}"),
+                *(() if is_old else ("--set=scram_iterations=1",)),
                 *("--encoding=UTF8", "--locale=C", f"--pgdata={self.directory / 'data'}"),
             ],
             check=True,

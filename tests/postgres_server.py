@@ -46,14 +46,20 @@ class DatabaseServer:
     """A server in a directory of its own; who has made it, or `join`s it, holds it."""
 
     def __init__(
-        self, *settings: str, directory: Path | None = None, host: str = "", port: int = 5432
+        self,
+        *settings: str,
+        directory: Path | None = None,
+        host: str = "",
+        port: int = 5432,
+        binaries: Path | None = None,
     ) -> None:
-        """Start one, or join that of a directory. Raises: NoServer."""
+        """Start one, of the programs in `binaries` if given, or join a directory's. Raises: NoServer."""
         self.keeper: subprocess.Popen[str] | None = None
         self._port = port
         self._host = host
         if directory is None:
-            directory = self._start([*OPTIONS, f"listen_addresses={host}", f"port={port}", *settings])
+            options = [*OPTIONS, f"listen_addresses={host}", f"port={port}", *settings]
+            directory = self._start(binaries or find_binaries(), options)
         self.directory = directory
         self._control = socket.socket(socket.AF_UNIX)
         try:
@@ -96,8 +102,7 @@ class DatabaseServer:
             self.keeper.stdin.close()
             self.keeper.wait()
 
-    def _start(self, settings: list[str]) -> Path:
-        binaries = find_binaries()
+    def _start(self, binaries: Path, settings: list[str]) -> Path:
         options = [part for setting in settings for part in ("-c", setting)]
         directory = Path(tempfile.mkdtemp(prefix="wb-pg-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
         self.keeper = subprocess.Popen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -24,7 +25,7 @@ class Team:
     Roles belong to the whole server, so that their names are this process's own.
     """
 
-    def __init__(self, server: DatabaseServer) -> None:
+    def __init__(self, server: DatabaseServer, extensions: Sequence[str] = ("vector",)) -> None:
         self.server = server
         self.admin_url = admin = server.make_database()
         self.database = self.suffix = admin.rpartition("/")[2].partition("?")[0]
@@ -32,7 +33,8 @@ class Team:
         self.execute(f"CREATE ROLE {owner} LOGIN CREATEROLE PASSWORD 'secret'", admin)
         self.execute(f"ALTER DATABASE {self.database} OWNER TO {owner}", admin)
         self.execute(f"REVOKE CONNECT ON DATABASE {self.database} FROM PUBLIC", admin)
-        self.execute("CREATE EXTENSION vector", admin)
+        for name in extensions:
+            self.execute(f"CREATE EXTENSION {name}", admin)
         self.owner_url = server.url(self.database, owner, "secret")
         self.owner = Connections(self.owner_url)
         migrate(self.owner)

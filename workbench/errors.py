@@ -12,6 +12,7 @@
     │   ├── JournalError      a journal cannot be appended to
     │   ├── StoreBusy         another process held a lock for too long
     │   └── TeamError         the server of a team refuses, or holds what it should not
+    │       ├── LoginRefused  it lets nobody in by this URL
     │       └── ServerUnreachable   it cannot be asked at the moment; work stays local
     ├── ProcessError          a program that was started did not do its work
     ├── ModelError            an embedding or ranking model cannot be loaded
@@ -90,6 +91,10 @@ class StoreBusy(StoreError):
 
 class TeamError(StoreError):
     """The server of a team refused, or holds something else than it should."""
+
+
+class LoginRefused(TeamError):
+    """The server of a team lets nobody in by this URL."""
 
 
 class ServerUnreachable(TeamError):

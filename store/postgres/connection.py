@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from workbench.errors import ConfigError, ServerUnreachable, StoreError, TeamError
+from workbench.errors import ConfigError, LoginRefused, ServerUnreachable, StoreError, TeamError
 from workbench.records.dataclass import dataclass
 
 try:
@@ -58,28 +58,64 @@ _DEFAULTS: Final = {
 _PREAMBLE: Final = re.compile(r"connection failed: |connection to server (?:at|on) .*? failed: |FATAL: +")
 _REASON: Final = 300  # characters
 
-# What libpq and the server report while connecting has no code: (words, whether it passes, what, hint).
-_REFUSALS: Final = (
+_TLS: Final = "cannot be reached over TLS as the URL asks for it"
+
+# What libpq, a pooler and the server report while connecting has no code: (words, kind, what, hint).
+_REFUSALS: Final[tuple[tuple[tuple[str, ...], type[TeamError], str, str], ...]] = (
     (
         ("password authentication failed", "no password supplied", "authentication failed"),
+        LoginRefused,
         "refuses the login",
         "Check the user and the password in the URL, or put the password into ~/.pgpass.",
     ),
     (
+        ("does not match host name",),
+        LoginRefused,
+        _TLS,
+        "Write the name that the certificate is for as the URL's host; sslmode=verify-ca checks no names.",
+    ),
+    (
+        ("certificate verify failed", "certificate has expired"),
+        LoginRefused,
+        _TLS,
+        "The certificate is expired, or not signed by what sslrootcert names: ask whoever runs the server.",
+    ),
+    (
+        ("does not support SSL", "certificate", "SSL error"),
+        LoginRefused,
+        _TLS,
+        "Check sslmode and sslrootcert in the URL; `sslmode=disable` sends everything in the clear.",
+    ),
+    (
         ("no pg_hba.conf entry", "not permitted to log in"),
+        LoginRefused,
         "does not let this user in from here",
-        "Ask whoever runs the server to allow it (pg_hba.conf, or the provider's list of networks).",
+        "Leave sslmode=disable out of the URL if it is there; else ask whoever runs the server to allow it "
+        "(pg_hba.conf, or the provider's list of networks).",
     ),
     (
         ("permission denied for database",),
+        LoginRefused,
         "lets only members in",
         "Ask the team's owner for `workbench store members add`.",
     ),
-    (('" does not exist',), "lacks what the URL names", "Check the user and the database in the URL."),
     (
-        ("does not support SSL", "certificate", "SSL error"),
-        "cannot be reached over TLS as the URL asks for it",
-        "Check sslmode and sslrootcert in the URL; `sslmode=disable` sends everything in the clear.",
+        ('" does not exist',),
+        LoginRefused,
+        "lacks what the URL names",
+        "Check the user and the database in the URL.",
+    ),
+    (
+        ("unsupported startup parameter",),
+        LoginRefused,
+        "does not take what the URL asks for",
+        "Leave `options` out of the URL, or name the server itself instead of the pooler before it.",
+    ),
+    (
+        ("too many c", "remaining connection slots", "no more connections allowed"),
+        ServerUnreachable,
+        "has no connection left",
+        f"If it stays so, ask whoever runs the server for more, or for a pooler. {NEXT}",
     ),
 )
 
@@ -168,6 +204,13 @@ class Connections:
                 timer.start()
                 try:
                     yield one.connection
+                except psycopg.OperationalError:
+                    if timer.finished.is_set():  # it has cut the line
+                        raise ServerUnreachable(
+                            f"{self.place} did not answer within {seconds:.3g} seconds",
+                            hint=f"It is busy, or a pooler before it has no connection left. {NEXT}",
+                        ) from None
+                    raise
                 finally:
                     timer.cancel()
                     self._give_back(one)
@@ -233,9 +276,9 @@ class Connections:
             if isinstance(error, types):
                 return kind(f"{self.place} {what}: {reason}", hint=hint)
         if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
-            for words, what, hint in _REFUSALS:
+            for words, kind, what, hint in _REFUSALS:
                 if any(word in reason for word in words):
-                    return TeamError(f"{self.place} {what}: {reason}", hint=hint)
+                    return kind(f"{self.place} {what}: {reason}", hint=hint)
         if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             return ServerUnreachable(
                 f"{self.place} cannot be reached: {reason}",
@@ -247,8 +290,10 @@ class Connections:
         )
 
     def _masked(self, error: psycopg.Error) -> str:
-        text = " ".join((error.diag.message_primary or str(error)).split())
-        text = _PREAMBLE.sub("", text) or type(error).__name__
+        lines = (error.diag.message_primary or str(error)).splitlines()
+        # Each address of a host, and TLS and its absence, are tried: mostly for one reason.
+        reasons = dict.fromkeys(" ".join(_PREAMBLE.sub("", line).split()) for line in lines)
+        text = " ".join(filter(None, reasons)) or type(error).__name__
         for name in ("password", "sslpassword"):
             password = self._parameters.get(name, "")
             for secret in {password, quote(password, safe=""), quote(password)} - {""}:
@@ -285,7 +330,7 @@ _MEANINGS: Final[tuple[tuple[tuple[type[psycopg.Error], ...], type[TeamError], s
         (errors.LockNotAvailable, errors.QueryCanceled),
         ServerUnreachable,
         "is busy with something else",
-        NEXT,
+        f"If it stays so, ask whoever runs the server for longer timeouts. {NEXT}",
     ),
 )
 

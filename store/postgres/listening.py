@@ -121,9 +121,9 @@ class Listener:
         with self._connections.explained():
             try:
                 self._connection.execute(SQL("LISTEN {}").format(Identifier(self._channel)))
-            except errors.FeatureNotSupported:
+            except (errors.FeatureNotSupported, errors.ReadOnlySqlTransaction):  # a standby
                 return False
-        with self._connections.use() as other:
+        with self._connections.use() as other, suppress(errors.FeatureNotSupported, errors.UndefinedFunction):
             other.execute(NOTIFY, [self._channel, trial])
         return bool(self._hear(_POLL, lambda text: text == trial))
 

@@ -103,13 +103,16 @@ class PostgresServer:
         if (machine, name) == self._registered[:2] and time.monotonic() - self._registered[2] < _SEEN:
             return
         with self._connections.use() as connection:
+            is_writable = True
             try:
                 found = connection.execute(
                     UPSERT_MACHINE, [self._project, machine, column_text(name)[:_NAME]]
                 ).fetchone()
             except errors.InsufficientPrivilege:
                 found = None
-            if found is None:
+            except errors.ReadOnlySqlTransaction:  # what is there can be received; sending says why it fails
+                found, is_writable = None, False
+            if found is None and is_writable:
                 _require_membership(connection, self._project, self._connections.place)
                 raise MachineTaken(
                     f"the machine {machine} is another member's",

@@ -25,11 +25,12 @@ Key = Mapping[str, str]
 Row = tuple[Entry, bytes]
 """An entry and its line."""
 
+# Of at most one row the greatest values are its own; an aggregate has a row also where there is none.
 SELECT_STATE: Final = """
-SELECT coalesce(generation, 0), coalesce(bytes, 0), coalesce(crc, 0), coalesce(last, ''),
-    coalesce(entries, 0), extract(epoch FROM clock_timestamp())::float8
-FROM (SELECT 1) AS one LEFT JOIN workbench.streams
-    ON project = %(project)s AND machine = %(machine)s AND stream = %(stream)s
+SELECT coalesce(max(generation), 0), coalesce(max(bytes), 0), coalesce(max(crc), 0), coalesce(max(last), ''),
+    coalesce(max(entries), 0), extract(epoch FROM clock_timestamp())::float8
+FROM workbench.streams
+WHERE project = %(project)s AND machine = %(machine)s AND stream = %(stream)s
 """
 SELECT_LINES: Final = """
 SELECT min(begins), string_agg(line, ''::bytea ORDER BY begins)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 import numpy as np
 from psycopg.sql import SQL, Composable, Composed, Literal
 
-from store.postgres.connection import ANSWERING, Connections
+from store.postgres.connection import ANSWERING, Connections, errors
 from store.postgres.migrations import make_vectors
 from workbench.errors import StoreError, TeamError
 from workbench.ports import PointFilter
@@ -163,10 +163,7 @@ class PostgresVectors:
         with self._cursor() as cursor:
             found = cursor.execute(_EXISTS).fetchone()
         if not found or not found[0]:
-            raise TeamError(
-                f"{self._connections.place} keeps no vectors: it lacks pgvector 0.8, or forbids its use",
-                hint="Install pgvector there; then the owner's `workbench vectors sync` makes the table.",
-            )
+            raise self._lacking()
 
     def stored_models(self) -> list[tuple[str, str, int]]:
         """Return (kind, model, points) of all that is stored of the project. Raises: StoreError."""
@@ -212,12 +209,18 @@ class PostgresVectors:
 
     @contextmanager
     def _cursor(self, seconds: float = ANSWERING) -> Iterator[Cursor[Any]]:
-        with (
-            self._connections.use(seconds) as connection,
-            connection.transaction(),
-            connection.cursor() as cursor,
-        ):
-            yield cursor
+        with self._connections.use(seconds) as connection:
+            try:
+                with connection.transaction(), connection.cursor() as cursor:
+                    yield cursor
+            except errors.UndefinedTable:
+                raise self._lacking() from None
+
+    def _lacking(self) -> TeamError:
+        return TeamError(
+            f"{self._connections.place} keeps no vectors: it lacks pgvector 0.8, or forbids its use",
+            hint="Install pgvector there; then the owner's `workbench vectors sync` makes the table.",
+        )
 
 
 def _statement(dimensions: int, where: LiteralString) -> Composed:

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from store.team.team import open_team_server, require_url
-from workbench.errors import ServerUnreachable, TeamError
+from workbench.errors import LoginRefused, ServerUnreachable, TeamError
 
 if TYPE_CHECKING:
     from store.postgres.connection import Connections
@@ -21,7 +21,7 @@ def prepare_team_project(url: str, name: str) -> None:
     """
     try:
         open_team_server(url, name).close()
-    except ServerUnreachable:
+    except (ServerUnreachable, LoginRefused):
         raise
     except TeamError as refusal:
         from store.postgres.members import create_project

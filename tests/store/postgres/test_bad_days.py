@@ -177,9 +177,9 @@ def test_who_may_only_read_receives(pair: tuple[Member, Member], team: Team) -> 
     with pytest.raises(TeamError, match="read-only") as raised:
         first.sync()
     assert raised.value.hint
-    team.execute(f"ALTER ROLE {role} RESET default_transaction_read_only")
-    first.sync()
     assert first.texts() == ["kept", "received"]
+    team.execute(f"ALTER ROLE {role} RESET default_transaction_read_only")
+    assert first.sync().sent == 1
 
 
 def test_a_role_without_a_connection_left_waits(pair: tuple[Member, Member], team: Team) -> None:
