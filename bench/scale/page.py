@@ -23,7 +23,7 @@ SPREAD: Final = "{} p50 cpu ms+{} p95 cpu ms"
 EDITED: Final = "command fetch after an edit"
 ASKED: Final = (
     ("written, s", "build all cpu s"),
-    ("indexed, vectors at hand, s", "index all cpu s"),
+    ("indexed, vectors cached, s", "index all cpu s"),
     ("first tables, s", "tables all cpu s"),
     ("disk, MB", "disk MB"),
     ("memory while indexing, MB", "index peak MB"),

@@ -21,6 +21,7 @@ from screens.widgets import dialogs
 from screens.widgets.dialogs import DIALOG_CSS, ChoiceList, Confirm
 from screens.widgets.form import FieldForm, FormField
 from screens.widgets.merge import MergeEditor
+from workbench.curation.concurrency import REMOVED
 from workbench.records.conflicts import Action, ConflictKind
 from workbench.records.rules import PATH_SCOPE, Rule, path_globs
 
@@ -194,7 +195,7 @@ class PairDialogs:
             left_title=f"left · {pair.left.where}",
             right_title=f"right · {pair.right.where}",
             result=merge_start(pair) if draft is None else draft,
-            validate=lambda text: "" if text.strip() else "the text must not be empty",
+            validate=lambda text: "" if text.strip() not in ("", REMOVED) else "write what holds",
         )
 
         def then(text: str | None) -> None:
@@ -276,6 +277,8 @@ def merge_start(pair: RecordPair) -> str | None:
 
     if pair.suggestion.text:
         return pair.suggestion.text
+    if pair.of_versions:
+        return pair.right.text if pair.left.text == REMOVED else None
     if pair.kind is ConflictKind.CONTRADICTORY:
         return None
     return merge_text(pair.left.text, pair.right.text)

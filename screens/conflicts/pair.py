@@ -7,16 +7,20 @@ affair. Nothing in this module asks the engine.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from workbench.curation.concurrency import is_version
 from workbench.curation.conflicts import ConflictDecision
 from workbench.lists.conflicts import ConflictRow
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
 
+_OF_VERSIONS: Final = (Action.KEEP_LEFT, Action.KEEP_RIGHT, Action.MERGE)
+
+_TEXT: Final = 60  # characters of a version that name it
 SHORT: Final = 17
 """Characters of a conflict's id that tell it from others: `conflict-` and eight digits."""
 
@@ -67,6 +71,16 @@ class RecordPair:
         """Both sides."""
         return self.left, self.right
 
+    @property
+    def actions(self) -> Sequence[Action]:
+        """What can be decided: of two versions of one record one holds, or a third."""
+        return _OF_VERSIONS if self.of_versions else tuple(Action)
+
+    @property
+    def of_versions(self) -> bool:
+        """Whether the right side is a version of the left one's record."""
+        return is_version(self.right.id)
+
 
 @dataclass(frozen=True, slots=True)
 class PairChoice:
@@ -86,6 +100,9 @@ def pair_of(row: ConflictRow, sides: Mapping[str, PairSide]) -> RecordPair:
         sides.get(one.id) or PairSide(one.id, one.text, one.where, None, file=one.file)
         for one in (row.left, row.right)
     )
+    if is_version(row.right.id):  # both are of one record, which may be a third by now
+        left = replace(left, where=row.left.where, text=row.left.text)
+        right = replace(right, where=row.right.where, text=row.right.text)
     of = PairType(row.of)
     return RecordPair(row.id, of, row.kind, row.score, left, right, row.why, row.evidence, row.suggestion)
 
@@ -148,6 +165,9 @@ def in_words(choice: PairChoice) -> str:
     """Return what was decided: `keep left: CLAUDE.md:4`."""
     pair, action = choice.pair, choice.action
     name = action.value.replace("_", " ")
+    if pair.of_versions:
+        kept = {Action.KEEP_LEFT: pair.left.text, Action.KEEP_RIGHT: pair.right.text}
+        return f"{name}: {' '.join(kept.get(action, choice.text).split())[:_TEXT]}"
     if action is Action.KEEP_LEFT:
         return f"{name}: {pair.left.where}"
     if action is Action.KEEP_RIGHT:

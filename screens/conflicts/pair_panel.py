@@ -77,17 +77,26 @@ def pair_headline(item: QueuedPair, progress: tuple[int, int], place: tuple[int,
 def pair_evidence(item: QueuedPair) -> Content:
     """Return why two sides are a pair, what is suggested, and what else speaks for each."""
     pair = item.pair
+    concurrent = pair.kind is ConflictKind.CONCURRENT
     lines = [*_state(item), shown(pair.why, "bold")]
     lines += [
         Content.assemble(
             shown(f"{_TESTS.get(one.test, one.test):<{_LABEL}}", "$text-accent", limit=_LABEL),
-            Content(f"{one.score:4.2f}  "),
+            Content("" if concurrent else f"{one.score:4.2f}  "),
             shown("" if one.detail in pair.why else one.detail, limit=_FACT),
         )
         for one in pair.evidence
     ]
-    lines += [Content(""), _advice(pair), Content(""), *_facts(pair)]
+    lines += [Content(""), _advice(pair)]
+    lines += [_other_ways()] if pair.of_versions else [Content(""), *_facts(pair)]
     return Content("\n").join(lines)
+
+
+def _other_ways() -> Content:
+    """Return what else can be done with two versions of one record."""
+    right, merge = _KEYS[Action.KEEP_RIGHT], _KEYS[Action.MERGE]
+    ways = f"{right} takes the right version, {merge} writes a third; one record cannot be both."
+    return Content.assemble(shown(f"{'or':<{_LABEL}}", "$text-accent"), shown(ways))
 
 
 def _state(item: QueuedPair) -> list[Content]:

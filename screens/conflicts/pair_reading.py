@@ -59,7 +59,13 @@ def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> Pair
     if words:
         changed |= conflicts.listed().rows(list(words))
     kept = [row for number, row in rows.items() if number not in there and row.id not in heirs]
-    return PairLook(now, tuple(kept), tuple(changed.values()), heirs, seen.settled)
+    settlers = {
+        pair: who
+        for of, source in sources.items()
+        if (mine := [row for row in kept if row.of == of])
+        for pair, who in source.settlers(engine, job, mine).items()
+    }
+    return PairLook(now, tuple(kept), tuple(changed.values()), heirs, seen.settled, settlers)
 
 
 def judge_again(

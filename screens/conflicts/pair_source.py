@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from screens.conflicts.pair import PairChoice, PairSide, PairType, decision_of
 from screens.engine import AppEngine
 from screens.jobs import Job
+from workbench.curation.concurrency import writer
 from workbench.curation.records import Record
 from workbench.lists.conflicts import ConflictRow
 from workbench.records.conflicts import ConflictKind
@@ -44,10 +45,10 @@ class PairSearch:
 
 @dataclass(frozen=True, slots=True)
 class WalkedPairs:
-    """A step that was undone or done again: its title, the conflicts it opened again and settled again."""
+    """A step that was undone or done again: its title, the ids of what waits again, what it settled again."""
 
     title: str
-    reopened: tuple[SettledConflict, ...] = ()
+    reopened: tuple[str, ...] = ()
     redone: tuple[SettledConflict, ...] = ()
 
 
@@ -123,6 +124,17 @@ class PairSource(ABC, Generic[R]):
             engine.lists().conflicts.amend(self.of.value, found, gone)
         return heirs
 
+    def settlers(self, engine: AppEngine, job: Job, pairs: Iterable[ConflictRow]) -> dict[str, str]:
+        """Return of pairs that a team's other machines settled by whom they were, and how."""
+        with self.held(engine, job) as curated:
+            settled, names = curated.store.ledger().settled, curated.store.names()
+        found = ((pair.id, settled.get(pair.id)) for pair in pairs)
+        return {
+            pair: f"{writer(one.by, one.machine, names)}: {one.action.replace('_', ' ')}"
+            for pair, one in found
+            if one is not None and one.machine
+        }
+
     def _between(self, ledger: Ledger[R], left: str, right: str) -> ConflictRow | None:
         one, other = ledger.current(left), ledger.current(right)
         if one is None or other is None or one.id == other.id:
@@ -146,20 +158,21 @@ class PairSource(ABC, Generic[R]):
     def walk(self, engine: AppEngine, job: Job, *, back: bool) -> WalkedPairs:
         """Undo, or redo, the last step; pairs that it opened again are in the tables afterwards."""
         with self.held(engine, job, "undo" if back else "redo") as curated:
+            before = {row.id for row in self.edits(curated)}
             title = (curated.undo() if back else curated.redo()).summary
             ledger = curated.store.ledger()
             steps: LazyDict[CurationStep[R]] = ledger.steps
             step = steps[next(reversed(steps))]
-            edits = {row.id: row for row in self.edits(curated)}
-            open_again = [
-                edits.get(item.id) or self._between(ledger, item.left, item.right) for item in step.reopened
-            ]
-        conflicts, there = engine.lists().conflicts, [one for one in open_again if one is not None]
+            # A choice between versions that is taken back leaves new versions, which are another conflict.
+            waiting = [row for row in self.edits(curated) if row.id not in before]
+            pairs = (self._between(ledger, item.left, item.right) for item in step.reopened)
+            waiting += [one for one in pairs if one is not None]
+        conflicts = engine.lists().conflicts
         listed = conflicts.listed()
-        missing = [one for one in there if listed.find(one.id) is None]
+        missing = [one for one in waiting if listed.find(one.id) is None]
         if missing:
             conflicts.amend(self.of.value, missing, ())
-        return WalkedPairs(title, tuple(step.reopened), tuple(step.resolved))
+        return WalkedPairs(title, tuple(one.id for one in waiting), tuple(step.resolved))
 
     def walkable(self, engine: AppEngine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about, "" if there is none."""

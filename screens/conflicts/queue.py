@@ -61,6 +61,7 @@ class PairLook:
     `waiting` are those that wait. Of those that waited the last time `kept` do not any more, `changed` say
     something else; both without what the sides that this sitting changed led to. `heirs` are the ids that
     pairs have now that a side got new words. `confirmed` are those that this sitting had settled before.
+    `settlers` say of those that a team's other machines settled by whom, and how.
     """
 
     waiting: WaitingConflicts
@@ -68,6 +69,7 @@ class PairLook:
     changed: tuple[ConflictRow, ...] = ()
     heirs: Mapping[str, str] = field(default_factory=dict)
     confirmed: frozenset[str] = frozenset()
+    settlers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -76,7 +78,7 @@ class PairQueue:
 
     `settling` are on their way to the journal, `unread` are in it since the tables were read, `settled` are
     all that were decided here; `touched` are the records on their sides. `drafts` are texts of merges that
-    were refused, `reasons` say why a pair could not be settled.
+    were refused, `reasons` say why a pair could not be settled, `settlers` by which machine one was.
     """
 
     settling: set[str] = field(default_factory=set)
@@ -88,6 +90,7 @@ class PairQueue:
     kept: set[str] = field(default_factory=set)
     drafts: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    settlers: dict[str, str] = field(default_factory=dict)
     seen: WaitingConflicts | None = None
 
     @property
@@ -121,7 +124,7 @@ class PairQueue:
         reasons = {
             PairState.CHANGED: _CHANGED,
             PairState.GONE: _GONE,
-            PairState.ELSEWHERE: f"Settled meanwhile by {row.settled}.",
+            PairState.ELSEWHERE: f"Settled meanwhile by {self.settlers.get(row.id, row.settled)}.",
         }
         return QueuedPair(pair, state, reasons.get(state) or self.reasons.get(row.id, ""))
 
@@ -156,6 +159,7 @@ class PairQueue:
         self.settled -= _among(look.waiting.numbers, self.settled - self.away)
         self.changed.update(row.id for row in look.changed if not self.is_ours(row))
         self.kept.update(row.id for row in look.kept if not self.is_ours(row))
+        self.settlers.update(look.settlers)
         self.drafts = {look.heirs.get(one, one): text for one, text in self.drafts.items()}
 
     def is_ours(self, row: ConflictRow) -> bool:

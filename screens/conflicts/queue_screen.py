@@ -37,7 +37,11 @@ COLUMNS: Final = (
         "state", "", "» put off, ! a text changed, ✓ settled elsewhere, – gone; none waits.", 1, priority=9
     ),
     Column(
-        "glyph", "", "= the same, ≈ nearly the same, ⊂ one in the other, ≠ a contradiction.", 1, priority=9
+        "glyph",
+        "",
+        "= the same, ≈ nearly the same, ⊂ one in the other, ≠ a contradiction, ⇄ two versions of one.",
+        1,
+        priority=9,
     ),
     Column("kind", "Kind", "How the two relate.", 13, priority=3),
     Column("surest", "Score", "How sure the search is, from 0 to 1.", 7, align="right", priority=4),

@@ -73,13 +73,17 @@ class ConflictsScreen(QueueScreen):
         if command_id in _LOOKING or command_id == "conflicts.accept-all":
             return there or None
         item = self.item if there else None
+        if item is not None and command_id in _OFFERED and _OFFERED[command_id] not in item.pair.actions:
+            return None
         return (there and (item is None or item.waits)) or None
 
-    def with_waiting(self, then: Callable[[RecordPair], None]) -> None:
-        """Hand over the pair under the cursor if it waits."""
+    def with_waiting(self, then: Callable[[RecordPair], None], action: Action | None = None) -> None:
+        """Hand over the pair under the cursor if it waits and an action is one for it."""
 
         def found(item: QueuedPair) -> None:
-            if item.waits and item.pair.id not in self.queue.away:
+            if action is not None and action not in item.pair.actions:
+                self.say(f"{action.value.replace('_', ' ')} is for two records, these are versions of one.")
+            elif item.waits and item.pair.id not in self.queue.away:
                 then(item.pair)
 
         self.with_current(found)
@@ -114,11 +118,11 @@ class ConflictsScreen(QueueScreen):
 
     def action_narrow(self) -> None:
         """Ask which side is narrowed, and to what."""
-        self.with_waiting(lambda pair: self._dialogs(pair).narrow())
+        self.with_waiting(lambda pair: self._dialogs(pair).narrow(), Action.NARROW_SCOPE)
 
     def action_supersede(self) -> None:
         """Ask which side is superseded."""
-        self.with_waiting(lambda pair: self._dialogs(pair).supersede())
+        self.with_waiting(lambda pair: self._dialogs(pair).supersede(), Action.SUPERSEDE)
 
     def action_later(self) -> None:
         """Put the pair off."""
@@ -161,7 +165,7 @@ class ConflictsScreen(QueueScreen):
         return PairDialogs(self.bench, pair, self._decide)
 
     def _decide_plainly(self, action: Action) -> None:
-        self.with_waiting(lambda pair: self._decide(PairChoice(pair, action)))
+        self.with_waiting(lambda pair: self._decide(PairChoice(pair, action)), action)
 
     def _decide(self, choice: PairChoice) -> None:
         """Settle the pair of a choice; the next one shows at once."""
@@ -216,9 +220,11 @@ class ConflictsScreen(QueueScreen):
 
     def _refused(self, step: PairStep, failure: Failure) -> None:
         """The pairs stay; the engine is asked again."""
-        self.queue.drafts |= {one.pair.id: one.text for one in step.choices if one.action is Action.MERGE}
+        merged = [one for one in step.choices if one.action is Action.MERGE]
+        self.queue.drafts |= {one.pair.id: one.text for one in merged}
         self._give_back(step, failure.message, set())
-        self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="error")
+        kept = "" if all(one.suggested for one in merged) else "What you wrote is in the log (0)."
+        self.bench.report("\n".join(filter(None, (failure.message, failure.hint, kept))), severity="error")
         self.bench.log_action(_command(step, step.choices), failure.message, failed=True)
 
     def _give_back(self, step: PairStep, reason: str, done: set[str]) -> None:
@@ -253,7 +259,7 @@ class ConflictsScreen(QueueScreen):
         for item in walked.redone:
             self.queue.finish_again(item.id, (item.left, item.right))
         if walked.reopened:
-            self.goal = walked.reopened[-1].id
+            self.goal = walked.reopened[-1]
 
     def action_open_left(self) -> None:
         """Show where the left one comes from."""
@@ -288,6 +294,11 @@ class ConflictsScreen(QueueScreen):
 
 
 _ALWAYS = tuple(f"conflicts.{name}" for name in "scan filter facets queue sort list".split())
+_OFFERED = {
+    "conflicts.keep-both": Action.KEEP_BOTH,
+    "conflicts.narrow": Action.NARROW_SCOPE,
+    "conflicts.supersede": Action.SUPERSEDE,
+}
 _LOOKING = (
     "conflicts.next",
     "conflicts.previous",

@@ -197,7 +197,8 @@ class LearningChanges(RecordChanges[FeatureLearning]):
         """Merge a learning with the one it conflicts with, in three panes."""
         if item.conflict is None:
             return
-        sides = {one.id: side_of(one) for one in (item.conflict.left, item.conflict.right)}
+        records = [item.conflict.left, *([] if item.conflict.concurrent else [item.conflict.right])]
+        sides = {one.id: side_of(one) for one in records}
         pair = pair_of(conflict_rows([item.conflict])[0], sides)
         engine, source = self._screen.engine, LearningPairs()
 

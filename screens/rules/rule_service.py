@@ -13,6 +13,7 @@ from screens.curation.excerpt import open_file
 from screens.engine import BY, AppEngine
 from screens.jobs import Job
 from workbench.beneath import LeadsOut
+from workbench.curation.concurrency import signed
 from workbench.curation.conflicts import RecordChanged
 from workbench.errors import UsageError
 from workbench.lists.tables import ListQuery
@@ -175,7 +176,9 @@ def revisions(opened: OpenedProject) -> tuple[str, ...]:
 def read_story(engine: AppEngine, identifier: str, job: Job) -> tuple[DescribedChange, ...]:
     """Return what was done to a rule and its earlier versions, oldest first. Raises: WorkbenchError."""
     with engine.workspace(job.progress) as opened:
-        return story(opened.workspace.rule_store().ledger(), identifier)
+        store = opened.workspace.rule_store()
+        found, names = story(store.ledger(), identifier), store.names()
+    return tuple(replace(one, change=signed((one.change,), names)[0]) for one in found)
 
 
 def read_rule_uses(engine: AppEngine, identifier: str, job: Job) -> tuple[Use, ...]:

@@ -141,6 +141,8 @@ def change_cells(entry: DescribedChange) -> tuple[Content, ...]:
 def change_content(entry: DescribedChange) -> Content:
     """Return what a change did, field by field, the words of texts marked in place."""
     parts = [labelled("step", entry.title, "bold"), labelled("at", entry.change.at, "$text-muted")]
+    if entry.change.machine:
+        parts.append(labelled("by", entry.change.by))
     if entry.change.reason:
         parts.append(labelled("why", entry.change.reason))
     if entry.change.successor:

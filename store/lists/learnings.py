@@ -32,6 +32,7 @@ _OWN: Final = f"""CASE WHEN against_since > 0 THEN 'contradicted' WHEN suggested
     WHEN NOT reviewed THEN 'unreviewed' WHEN {_STALE} THEN 'stale' END"""
 _PAIRED: Final = f"""CASE
     WHEN id IN (SELECT right_id FROM conflicts WHERE "of" = 'learning' AND kind = 'contradictory' AND {OPEN})
+        OR id IN (SELECT left_id FROM conflicts WHERE "of" = 'learning' AND kind = 'concurrent' AND {OPEN})
         THEN 'conflict'
     WHEN id IN (SELECT right_id FROM conflicts WHERE "of" = 'learning' AND kind <> 'contradictory' AND {OPEN})
         THEN 'duplicate' END"""

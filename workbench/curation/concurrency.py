@@ -12,7 +12,7 @@ are both in force: a fork, which is a conflict of two records.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic
 
@@ -89,19 +89,62 @@ def machine_name(machine: str, names: Mapping[str, str]) -> str:
     return names.get(machine) or (f"machine {machine[-8:]}" if machine else "this machine")
 
 
-def edit_notes(edit: ConcurrentEdit[Any], names: Mapping[str, str]) -> tuple[str, tuple[Evidence, ...]]:
-    """Return in a sentence what clashes, and of each version who wrote it, on which machine, and when."""
+def writer(by: str, machine: str, names: Mapping[str, str]) -> str:
+    """Return who wrote a change: by which face, and where on a team's other machine, on which."""
+    return f"{by} on {machine_name(machine, names)}" if machine else by
+
+
+def signed(changes: Iterable[RecordChange[R]], names: Mapping[str, str]) -> tuple[RecordChange[R], ...]:
+    """Return changes that say by whom they are with the team's machine, where it is another one."""
+    return tuple(replace(one, by=writer(one.by, one.machine, names)) for one in changes)
+
+
+def edit_notes(
+    kind: RecordType[R], edit: ConcurrentEdit[R], names: Mapping[str, str]
+) -> tuple[str, tuple[Evidence, ...]]:
+    """Return in a sentence what clashes, and as evidence who wrote each version and what differs.
+
+    The first two are of the left and the right version.
+    """
     one, other = (machine_name(change.machine, names) for change in (edit.left, edit.right))
-    notes = (change_note("in force", edit.left, names), change_note("not in force", edit.right, names))
-    return f"Changed on {one} and on {other}, neither having seen the other's change.", notes
+    notes = [change_note("in force", edit.left, names), change_note("not in force", edit.right, names)]
+    if besides := _differences(kind, edit):
+        notes.append(Evidence("differs", 1.0, besides))
+    return f"Changed on {one} and on {other}, neither having seen the other's change.", tuple(notes)
 
 
 def change_note(name: str, change: RecordChange[Any], names: Mapping[str, str]) -> Evidence:
-    """Return who made a version of a record, on which machine, when and why."""
+    """Return on which machine a version of a record was made, by what, when and why."""
     done = "removed" if change.after is None else "written"
     why = f": {change.reason}" if change.reason else ""
-    where = machine_name(change.machine, names)
-    return Evidence(name, 1.0, f"{done} by {change.by} on {where}, {change.at[:16]}{why}")
+    where, when = machine_name(change.machine, names), change.at[:16].replace("T", " ")
+    return Evidence(name, 1.0, f"{where}, {done} by {change.by}, {when} UTC{why}")
+
+
+def is_version(identifier: str) -> bool:
+    """Whether the right side of a conflict is a version of the left one's record, and no record itself."""
+    return "@" in identifier
+
+
+def version_place(note: Evidence) -> str:
+    """Return where a version is from, of the first or second note of `edit_notes`."""
+    return f"{note.test} · {note.detail}"
+
+
+def _differences(kind: RecordType[R], edit: ConcurrentEdit[R]) -> str:
+    """Return what people decided otherwise besides the words: `priority 50 | 80`."""
+    left, right = edit.left.after, edit.right.after
+    if left is None or right is None:
+        return ""
+    names = sorted((kind.editable | {"state"}) - {kind.words, "name", "action_text"})
+    values = ((name, *(_plain(getattr(one, name, None)) for one in (left, right))) for name in names)
+    return "; ".join(
+        f"{name.replace('_', ' ')} {one} | {other}" for name, one, other in values if one != other
+    )
+
+
+def _plain(value: object) -> str:
+    return (", ".join(map(str, value)) if isinstance(value, tuple) else str(value or "")) or "none"
 
 
 def mark_drafts(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> list[EntryDraft]:
@@ -185,7 +228,8 @@ def draft_choice(
     marks = replace(step or new_marks(title), reason=decision.reason or "concurrent edits")
     after = (edit.right if action is Action.KEEP_RIGHT else edit.left).after
     if action is Action.MERGE:
-        after = _third(ledger, edit.record, changes, marks.reason, now)
+        used = (one for one in (edit.left.after, edit.right.after) if one is not None and kind.in_use(one))
+        after = _third(ledger, next(used, edit.record), changes, marks.reason, now)
     elif action is Action.KEEP_LEFT and after is not None:
         after = ledger.records.get(after.id, after)
     team = {CURATION: {**marks.body(), SEEN: [edit.left.step, edit.right.step], SLOT: edit.slot}}

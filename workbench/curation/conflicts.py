@@ -55,10 +55,10 @@ class RecordChanged(UsageError):
 class ConflictSettled(UsageError):
     """A conflict was settled by somebody else meanwhile: `by` whom, and how."""
 
-    def __init__(self, conflict: str, action: str, by: str, *, undo: str) -> None:
+    def __init__(self, conflict: str, action: str, by: str, *, hint: str) -> None:
         super().__init__(
             f"{conflict[:CONFLICT_SHOWN]} was settled by {by} meanwhile: {action.replace('_', '-')}",
-            hint=f"`{undo}` takes the last step back.",
+            hint=hint,
         )
         self.action = action
         self.by = by
@@ -79,8 +79,12 @@ def check_open(ledger: Ledger[R], conflict: str) -> None:
     """Raise ConflictSettled if somebody settled a conflict."""
     settled = ledger.settled.get(conflict)
     if settled is not None:
-        undo = f"workbench {ledger.type.group} undo"
-        raise ConflictSettled(conflict, settled.action, settled.by, undo=undo)
+        group = f"workbench {ledger.type.group}"
+        by = f"{settled.by} on another machine" if settled.machine else settled.by
+        hint = (
+            f"`{group} history` has it." if settled.machine else f"`{group} undo` takes the last step back."
+        )
+        raise ConflictSettled(conflict, settled.action, by, hint=hint)
 
 
 def draft_settlement(

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from workbench.curation.concurrency import machine_name
+from workbench.curation.concurrency import writer
 from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import CurationStep, RecordChange
@@ -63,8 +63,7 @@ def at_text(at: str) -> str:
 
 def step_document(step: CurationStep[Any]) -> dict[str, str]:
     """Return what names a step as JSON has it."""
-    machine = {"machine": step.machine} if step.machine else {}
-    return {"id": step.id, "at": step.at, "by": step.by, "title": step.title, **machine}
+    return {"id": step.id, "at": step.at, "by": step.by, "title": step.title, **machine_document(step)}
 
 
 def show_steps(
@@ -85,8 +84,8 @@ def show_steps(
         rows = [view.row(one) for one in view.describe(ledger, step.changes)]
         mark = out.style("  undone", "33") if step.id in undone else ""
         title = out.style(visible_line(step.title) or "recorded without a title", "1")
-        by = f"{step.by} on {machine_name(step.machine, names)}" if step.machine else step.by
-        out.painted(f"{at_text(step.at)}  {visible_line(by):<17}  {title}{mark}  {_summary(rows, step)}")
+        by = visible_line(writer(step.by, step.machine, names))
+        out.painted(f"{at_text(step.at)}  {by:<17}  {title}{mark}  {_summary(rows, step)}")
         for row in rows[:_SHOWN_CHANGES]:
             identifier, text = out.style(row.identifier, "2"), out.style(shorten(row.text), "0")
             out.painted(f"    {row.what:<9} {identifier}  {text}")
@@ -154,7 +153,13 @@ def change_document(noun: str, change: RecordChange[Any]) -> dict[str, Any]:
         "after": change.after,
         "reason": change.reason,
         "step": change.step,
+        **machine_document(change),
     }
+
+
+def machine_document(written: RecordChange[Any] | CurationStep[Any]) -> dict[str, str]:
+    """Return which machine of a team wrote something, as JSON has it: nothing for this one."""
+    return {"machine": written.machine} if written.machine else {}
 
 
 def settling_options(text_help: str, scope_help: str) -> Callable[[Function], Function]:

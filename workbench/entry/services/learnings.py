@@ -100,10 +100,11 @@ def learning_past(project: OpenedProject, identifier: str) -> LearningPast:
 
     The tables say which these are: of the others nothing is read. Raises: StoreError.
     """
+    from workbench.curation.concurrency import signed
     from workbench.lists.filters import Facet, Filter
     from workbench.lists.tables import ListQuery
     from workbench.memory.learnings.ledger import LearningLedger
-    from workbench.memory.learnings.review import conflicts_among, queue_of
+    from workbench.memory.learnings.review import conflicts_among, edits_of, queue_of
 
     pairs = ListQuery(Filter((Facet("of", ("learning",)), Facet("side", (identifier,)))))
     rows = project.conflicts.listed().page(pairs).rows
@@ -118,10 +119,11 @@ def learning_past(project: OpenedProject, identifier: str) -> LearningPast:
         if learning is not None and learning.live and other in live
         for pair in conflicts_among(ledger, (live[other], learning))
     ]
+    found += edits_of(ledger, project.machine_names)
     queue = queue_of(ledger, project.clock.now(), found)
     return LearningPast(
         next((item for item in queue if item.learning.id == identifier), None),
         ledger.hits.get(identifier, ()),
         ledger.contradictions.get(identifier, ()),
-        tuple(change for change in ledger.changes if change.record_id == identifier),
+        signed((one for one in ledger.changes if one.record_id == identifier), project.machine_names),
     )

@@ -17,7 +17,7 @@ from typing import Final
 
 from workbench.comparison.candidates import find_duplicates
 from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge
-from workbench.curation.concurrency import ADVICE, concurrent_edits, edit_notes, edit_sides
+from workbench.curation.concurrency import ADVICE, concurrent_edits, edit_notes, edit_sides, version_place
 from workbench.lists.conflicts import ConflictRow, ConflictSide
 from workbench.memory.learnings.corrections.tally import group_by_learning, tally
 from workbench.memory.learnings.echoes import Injections, is_echo
@@ -123,7 +123,7 @@ def edits_of(ledger: LearningLedger, names: Mapping[str, str]) -> tuple[Conflict
     """Return the concurrent edits of a team as conflicts, newest first."""
     found = []
     for edit in concurrent_edits(ledger):
-        why, evidence = edit_notes(edit, names)
+        why, evidence = edit_notes(ledger.type, edit, names)
         left, right = edit_sides(ledger.type, edit)
         about = (edit.id, TextVerdict.CONFLICT, left, right, 1.0, evidence, ADVICE.action, why)
         found.append(ConflictFound(*about, concurrent=True))
@@ -161,8 +161,9 @@ def conflict_rows(pairs: Iterable[ConflictFound]) -> list[ConflictRow]:
     rows = []
     for one in pairs:
         near = one.verdict is TextVerdict.DUPLICATE
-        why = f"{one.why[:1].upper()}{one.why[1:]}."
+        why = f"{one.why[:1].upper()}{one.why[1:].removesuffix('.')}."
         keep = one.right.id if one.suggestion is Action.SUPERSEDE else ""
+        advice = Suggestion(one.suggestion, why, keep, one.left.text if near else "")
         sides = (one.left, one.right)
         rows.append(
             ConflictRow(
@@ -170,11 +171,10 @@ def conflict_rows(pairs: Iterable[ConflictFound]) -> list[ConflictRow]:
                 "learning",
                 ConflictKind.CONCURRENT if one.concurrent else _KINDS[near],
                 one.score,
-                _side(one.left),
-                _side(one.right),
+                *_sides(one),
                 why,
                 one.evidence,
-                Suggestion(one.suggestion, why, keep, one.left.text if near else ""),
+                replace(ADVICE, keep=one.left.id) if one.concurrent else advice,
                 (*one.left.scope, *one.right.scope),
                 max(max(side.timestamp, side.updated_at, side.reviewed_at) for side in sides),
             )
@@ -182,8 +182,17 @@ def conflict_rows(pairs: Iterable[ConflictFound]) -> list[ConflictRow]:
     return rows
 
 
-def _side(one: FeatureLearning) -> ConflictSide:
-    return ConflictSide(one.id, one.text, provenance(one), one.files[0] if one.files else "")
+def _sides(pair: ConflictFound) -> tuple[ConflictSide, ConflictSide]:
+    """Return both sides; versions of one learning are told apart by where they were written."""
+    found = (pair.left, pair.right)
+    places = [provenance(one) for one in found]
+    if pair.concurrent:
+        places = [version_place(note) for note in pair.evidence[:2]]
+    left, right = (
+        ConflictSide(one.id, one.text, place, one.files[0] if one.files else "")
+        for one, place in zip(found, places, strict=True)
+    )
+    return left, right
 
 
 def find_contested(ledger: LearningLedger) -> frozenset[str]:

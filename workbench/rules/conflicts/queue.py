@@ -16,6 +16,8 @@ from workbench.curation.concurrency import (
     concurrent_edits,
     edit_notes,
     edit_sides,
+    is_version,
+    version_place,
 )
 from workbench.curation.records import SettledConflict
 from workbench.errors import StoreError, UsageError
@@ -28,7 +30,7 @@ from workbench.records.conflicts import (
     Suggestion,
     conflict_id,
 )
-from workbench.records.rules import Rule, past_ids
+from workbench.records.rules import Rule, past_ids, rule_file
 from workbench.rules.conflicts.detection import find_conflicts
 from workbench.rules.conflicts.findings import Findings, Stamp, read_findings, stamp_of, write_findings
 from workbench.rules.curation.ledger import RuleLedger
@@ -110,7 +112,7 @@ def with_edits(
     known = dict(rules)
     for edit in concurrent_edits(ledger):
         left, right = edit_sides(ledger.type, edit)
-        why, evidence = edit_notes(edit, names)
+        why, evidence = edit_notes(ledger.type, edit, names)
         known |= {left.id: rules.get(left.id, left), right.id: right}
         found.append(_concurrent(edit.id, left, right, why, evidence))
     for identifier, left, right in open_forks(ledger):
@@ -155,8 +157,7 @@ def conflict_rows(conflicts: Iterable[Conflict], rules: Mapping[str, Rule]) -> l
             "rule",
             one.kind,
             one.score,
-            _side(rules[one.left]),
-            _side(rules[one.right]),
+            *_sides(one, rules),
             one.why,
             one.evidence,
             one.suggestion,
@@ -167,9 +168,17 @@ def conflict_rows(conflicts: Iterable[Conflict], rules: Mapping[str, Rule]) -> l
     ]
 
 
-def _side(rule: Rule) -> ConflictSide:
-    where = rule.provenance
-    return ConflictSide(rule.id, rule.rule, origin(rule), "" if where is None else where.file)
+def _sides(conflict: Conflict, rules: Mapping[str, Rule]) -> tuple[ConflictSide, ConflictSide]:
+    """Return both sides; versions of one rule are told apart by where they were written."""
+    found = (rules[conflict.left], rules[conflict.right])
+    places = [origin(rule) for rule in found]
+    if is_version(conflict.right):
+        places = [version_place(note) for note in conflict.evidence[:2]]
+    left, right = (
+        ConflictSide(rule.id, rule.rule, place, rule_file(rule))
+        for rule, place in zip(found, places, strict=True)
+    )
+    return left, right
 
 
 def find_in_queue(queue: Queue, identifier: str) -> Conflict:

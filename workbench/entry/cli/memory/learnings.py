@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.curation.concurrency import writer
 from workbench.curation.records import RecordChange
 from workbench.entry.cli.curation import (
     SHOWN_STEPS,
@@ -35,6 +36,7 @@ from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningtype import SHORT, stale_days
 from workbench.memory.learnings.prompt import memory_prompt, source_of
 from workbench.memory.learnings.review import ConflictFound, ReviewItem, Why, conflict_rows
+from workbench.records.conflicts import ConflictKind
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
@@ -191,7 +193,7 @@ def _facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
 def history(identifier: str | None, limit: int) -> None:
     """Show the history of all learnings, newest first, or of one, oldest first. Times are in UTC."""
     with learning_session("memory") as work:
-        ledger = work.store.ledger()
+        ledger, names = work.store.ledger(), work.store.names()
         wanted = work.service.identifier(identifier) if identifier else ""
     out = work.here.out
     if wanted:
@@ -202,11 +204,12 @@ def history(identifier: str | None, limit: int) -> None:
         for change in changes:
             after = change.after
             state = "undone" if after is None else f"{after.state.value}  {shorten(after.text, WIDTH)}"
-            out.data(f"{at_text(change.at)}  {visible_line(change.by):<12}  {state}")
+            by = visible_line(writer(change.by, change.machine, names))
+            out.data(f"{at_text(change.at)}  {by:<12}  {state}")
             if change.reason:
                 out.data(f"    {visible_line(change.reason)}")
         return
-    show_steps(work.here, ledger, LEARNING_CHANGES, limit, work.store.names())
+    show_steps(work.here, ledger, LEARNING_CHANGES, limit, names)
 
 
 _change = partial(change_document, "learning")
@@ -289,11 +292,12 @@ def conflicts(limit: int) -> None:
 def _show_conflict(out: Output, one: ConflictFound) -> None:
     color = "31" if one.verdict == "conflict" else "33"
     way = one.suggestion.value.replace("_", "-")
-    head = f"{out.style(one.id[:SHORT], '2')}  {out.style(f'{one.verdict.value:<9}', color)}"
+    kind = ConflictKind.CONCURRENT if one.concurrent else one.verdict
+    head = f"{out.style(one.id[:SHORT], '2')}  {out.style(f'{kind.value:<10}', color)}"
     out.painted(f"{head}  {one.score:.2f}  {way}")
     out.data(f"    {one.left.id[:SHORT]}: {shorten(one.left.text, WIDTH)}")
     out.data(f"    {one.right.id[:SHORT]}: {shorten(one.right.text, WIDTH)}")
-    for item in one.evidence[:2]:
+    for item in one.evidence if one.concurrent else one.evidence[:2]:
         out.data(f"    {item.test}: {visible_line(item.detail)}")
 
 

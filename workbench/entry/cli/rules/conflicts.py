@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 
 import click
 
+from workbench.curation.concurrency import is_version, version_place
 from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
 from workbench.entry.cli.curation import (
     ACTIONS,
@@ -124,19 +125,23 @@ def show(identifier: str, meaning: bool) -> None:
     out.painted(f"{out.style(conflict.id, '1')}  {conflict.kind.value}, score {conflict.score:.2f}")
     out.data(conflict.why)
     marked = _mark_differences(left.rule, right.rule, out)
-    for name, rule, text in (("left", left, marked[0]), ("right", right, marked[1])):
-        out.painted(
-            f"\n{out.style(name, '1')}  {rule.id[:13]}  {out.style(origin(rule), '36')}  {_state(rule)}"
-        )
-        out.painted(text)
-    out.data("\nevidence")
-    for item in conflict.evidence:
-        out.data(f"  {item.score:.2f}  {item.test}: {item.detail}")
+    concurrent, versions = conflict.kind is ConflictKind.CONCURRENT, is_version(conflict.right)
+    for at, (name, rule) in enumerate((("left", left), ("right", right))):
+        head = f"{out.style(name, '1')}  {rule.id[:13]}  {out.style(origin(rule), '36')}  {_state(rule)}"
+        out.painted(f"\n{head}")
+        if versions:
+            out.data(f"  {visible_line(version_place(conflict.evidence[at]))}")
+        out.painted(marked[at])
+    if not versions:
+        out.data("\nevidence")
+    for item in conflict.evidence[2:] if versions else conflict.evidence:
+        score = "\n" if versions else "  " if concurrent else f"  {item.score:.2f}  "
+        out.data(f"{score}{item.test}: {visible_line(item.detail)}")
     suggestion = conflict.suggestion
     out.data(f"\nsuggested: {suggestion.action.value.replace('_', '-')}. {suggestion.why}")
     if suggestion.text:
         out.data(f"  {suggestion.text}")
-    ways = VERSION_ACTIONS if "@" in conflict.right else ACTIONS
+    ways = VERSION_ACTIONS if versions else ACTIONS
     out.say(f"workbench rules conflicts resolve {conflict.id[:CONFLICT_SHOWN]} --action {'|'.join(ways)}")
 
 

@@ -5,11 +5,13 @@ Marks as git's word diff has them, `[-gone-]{+new+}`, say the same without colou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import unified_diff
+from types import MappingProxyType
 from typing import Any
 
-from workbench.entry.cli.curation import ChangeRow, ChangeView, at_text
+from workbench.curation.concurrency import writer
+from workbench.entry.cli.curation import ChangeRow, ChangeView, at_text, machine_document
 from workbench.entry.cli.output import Output
 from workbench.rules.curation.differences import DescribedChange, FieldChange, describe_changes
 from workbench.rules.files.drift import Written
@@ -35,15 +37,19 @@ def diff_lines(out: Output, changes: Sequence[FieldChange]) -> list[str]:
     return lines
 
 
-def change_line(out: Output, entry: DescribedChange) -> str:
-    """Return the line above the differences: when, who, what, which version, and why."""
+def change_line(out: Output, entry: DescribedChange, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the line above the differences: when, who, what, which version, and why.
+
+    `names` are those of a team's machines.
+    """
     change = entry.change
+    by = visible_line(writer(change.by, change.machine, names))
     rule = entry.after or entry.before
     version = "" if rule is None else f" v{rule.version}"
     why = f"  {visible_line(change.reason)}" if change.reason else ""
     instead = f" in favour of {change.successor[:13]}" if change.successor else ""
     return (
-        f"{at_text(change.at)}  {visible_line(change.by):<8}  {out.style(f'{entry.what:<9}', '1')} "
+        f"{at_text(change.at)}  {by:<8}  {out.style(f'{entry.what:<9}', '1')} "
         f"{out.style(change.record_id[:13], '2')}{version}{instead}{why}"
     )
 
@@ -63,6 +69,7 @@ def change_document(entry: DescribedChange) -> dict[str, Any]:
         "successor": entry.change.successor or None,
         "fields": {one.name: {"before": one.before, "after": one.after} for one in entry.fields},
         "diff": plain_words(entry.fields),
+        **machine_document(entry.change),
     }
 
 

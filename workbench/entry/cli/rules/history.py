@@ -61,7 +61,7 @@ def history(identifier: str | None, limit: int | None) -> None:
 
 
 def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | None) -> None:
-    found = story(ledger, identifier)
+    found, names = story(ledger, identifier), work.store.names()
     out = work.here.out
     shown = found if limit is None else found[-limit:]
     if work.here.flags.json:
@@ -78,7 +78,7 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
         )
         return
     for entry in shown:
-        out.painted(change_line(out, entry))
+        out.painted(change_line(out, entry, names))
         rule = entry.after or entry.before
         if entry.fields:
             for line in diff_lines(out, entry.fields):

@@ -41,7 +41,7 @@ def list_(url: str, name: str) -> None:
 @click.argument("member", metavar="NAME")
 @_WHERE
 def add(member: str, url: str, name: str) -> None:
-    """Let somebody be a member: a role of the server, which is made if there is none.
+    """Make somebody a member: a role of the server, created unless it exists.
 
     With --url of the database's owner the tables and the project are made, too: that is how a team begins. A
     new role has a password, which is in the URL that is printed, once. Hand it over where nobody else reads.
