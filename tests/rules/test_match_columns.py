@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.rules.strategies import PROJECTS, TOOLS, books
 from workbench.records.rules import Activation, Level, Provenance, Rule
 from workbench.rules.matching.context import RuleContext
-from workbench.rules.matching.filters import RuleQuery, match_columns_of, passing, reject
+from workbench.rules.matching.filters import (
+    RuleQuery,
+    match_arrays,
+    match_columns_from,
+    match_columns_of,
+    passing,
+    reject,
+)
+from workbench.rules.ruleset import rule_set
 
 WHERE = st.sampled_from(
     (
@@ -71,3 +81,44 @@ def test_ranks_are_by_id() -> None:
     rules = [Rule(id=name, name="", rule="") for name in ("b", "a", "c", "a")]
     assert match_columns_of(rules).rank.tolist() == [2, 0, 3, 1]
     assert match_columns_of([]).rank.tolist() == []
+
+
+@given(ruled(), ruled(), QUERIES, st.sets(st.integers(0, 9)))
+def test_columns_go_on_from_those_that_are_kept(
+    before: tuple[Rule, ...], after: tuple[Rule, ...], query: RuleQuery, places: set[int]
+) -> None:
+    """Rules that come, go, change and are used pass as in columns of all, those read back, too."""
+    kept = {
+        name: np.frombuffer(held, np.uint8) if isinstance(held, bytes) else held
+        for name, held in match_arrays(match_columns_of(before)).items()
+    }
+    base = rule_set(before)
+    base.base.kept_matching = lambda: match_columns_from(kept, before)
+    assert passing(base.matching, query).tolist() == passing(match_columns_of(before), query).tolist()
+    now = {rule.id: rule for rule in after}
+    same = {rule.id for rule in before if now.get(rule.id) == rule}
+    changed = base.changed(
+        {key: now[key] for key in now.keys() - same}, {rule.id for rule in before} - now.keys()
+    )
+    some = [after[place] for place in places if place < len(after)]
+    used = {rule.id: replace(rule, last_used="1970-01-01T00:16:39Z") for rule in some}
+    changed = changed.counted(used)
+    whole = tuple(used.get(rule.id, rule) for rule in after)
+    ours, theirs = changed.matching, match_columns_of(whole)
+    assert passing(ours, query).tolist() == passing(theirs, query).tolist()
+    for name in ("rank", "priority", "absolute", "claims"):
+        assert getattr(ours, name).tolist() == getattr(theirs, name).tolist()
+    assert ours.singular == theirs.singular
+
+
+def test_columns_of_others_are_refused() -> None:
+    """Of another number of rules, or with values that are not there."""
+    rules = [Rule(f"r{number}", "", "Use tabs.") for number in range(3)]
+    kept = {
+        name: np.frombuffer(held, np.uint8) if isinstance(held, bytes) else held
+        for name, held in match_arrays(match_columns_of(rules)).items()
+    }
+    with pytest.raises(ValueError, match="other rules"):
+        match_columns_from(kept, rules[:2])
+    with pytest.raises(ValueError, match="tools"):
+        match_columns_from({**kept, "tools_of": kept["tools_of"] + 7}, rules)

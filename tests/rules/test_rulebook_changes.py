@@ -25,6 +25,8 @@ from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.rulestore import RuleStore, note_use
 from workbench.rules.curation.ruletype import to_body
 from workbench.rules.fetching.facets import column_rules
+from workbench.rules.matching.context import RuleContext
+from workbench.rules.matching.filters import RuleQuery, match_columns_of, passing
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook, unchanged_rules
 
@@ -121,6 +123,9 @@ def assert_whole(book: Rulebook, life: Life) -> None:
     assert [book.rules.find(rule.id) for rule in whole.rules] == list(whole.rules)
     assert life.peers or book.mark[:2] == whole.mark[:2]
     assert replace(book, rules=whole.rules, mark=whole.mark) == whole
+    everything = match_columns_of(tuple(whole.rules))
+    for query in (RuleQuery("fix", "p"), RuleQuery("@CLAUDE", "p", RuleContext(tool="t1"), life.clock.now())):
+        assert passing(book.rules.matching, query).tolist() == passing(everything, query).tolist()
     assert book.words == index_words(tuple(whole.rules))
     asked: list[dict[str, Any]] = [{"category": "behavior"}, {"tags": ["tool:t1", "tool:t2"]}]
     assert_same_answers(book.rules.columns, column_rules(tuple(whole.rules)), asked, 3)

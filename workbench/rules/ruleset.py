@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from workbench.rules.fetching.facets import RuleColumns
+    from workbench.rules.matching.filters import MatchColumns
     from workbench.rules.matching.lexical import RuleWords
 
 FEW: Final = 200
@@ -34,7 +35,8 @@ class RuleBase:
     `lineage` has the ids of rules by their past ids, `checked` the ids of rules with a check; `used_until`
     says up to where the journals of use are counted in. `digest` is the
     signature under which it is stored, '' if it is not; `words` and `columns` are None until they are made,
-    from those of the set `before` if there is one. `kept_words` opens those that are stored.
+    from those of the set `before` if there is one. `kept_words` opens those that are stored,
+    `kept_matching` the columns for matches that are.
     """
 
     ids: Sequence[str]
@@ -46,7 +48,9 @@ class RuleBase:
     words: RuleWords | None = None
     columns: RuleColumns | None = None
     before: RuleSet | None = None
+    matching: MatchColumns | None = None
     kept_words: Callable[[], RuleWords | None] = lambda: None
+    kept_matching: Callable[[], MatchColumns | None] = lambda: None
 
     def place(self, identifier: str) -> int | None:
         """Return where a rule is, None if it is not there."""
@@ -112,6 +116,20 @@ class RuleSet(Sequence[Rule]):
     def is_far(self) -> bool:
         """Whether so much differs from the base that another one is cheaper."""
         return len(self.put) + len(self.gone) > FEW
+
+    @property
+    def matching(self) -> MatchColumns:
+        """What filters of a match look at, by rule."""
+        from workbench.rules.matching.filters import match_columns_of, move_match_columns
+
+        base = self.base
+        base.matching = base.matching or base.kept_matching()
+        if base.matching is None:
+            base.matching = match_columns_of(RuleSet(base))
+        if not self.put and not self.gone and not self.used:
+            return replace(base.matching, rules=self)
+        places = (bisect_left(self.ids, one) for one in sorted(self.used) if self._is_base(one))
+        return move_match_columns(base.matching, self, self._moved(), self._fresh(), [*places])
 
     def find(self, identifier: str) -> Rule | None:
         """Return the rule of an id, None if there is none."""

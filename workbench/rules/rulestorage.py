@@ -30,6 +30,7 @@ from workbench.rules.ruleset import RuleBase, RuleSet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from workbench.rules.matching.filters import MatchColumns
     from workbench.rules.matching.lexical import RuleWords
 
 BASE: Final = "rules"
@@ -121,6 +122,7 @@ def open_arrays_of(store: RuleStore, rules: RuleSet) -> None:
     if arrays["digest"].tobytes() != base.digest.encode():
         raise ValueError("the arrays are of other rules")
     base.kept_words = partial(_open_words, arrays, len(base.ids))
+    base.kept_matching = partial(_open_matching, arrays, RuleSet(base))
     base.columns = columns_from(arrays, RuleSet(base))
 
 
@@ -129,10 +131,24 @@ def _open_words(arrays: Mapping[str, NDArray[Any]], count: int) -> RuleWords | N
     from workbench.rules.matching.lexical import words_from
 
     try:
-        words = words_from({name[6:]: held for name, held in arrays.items() if name.startswith("words.")})
+        words = words_from(_named(arrays, "words."))
     except (OSError, *DAMAGED):
         return None
     return words if words.count == count else None
+
+
+def _open_matching(arrays: Mapping[str, NDArray[Any]], rules: RuleSet) -> MatchColumns | None:
+    """Return the columns of rules for matches, None if they are damaged."""
+    from workbench.rules.matching.filters import match_columns_from
+
+    try:
+        return match_columns_from(_named(arrays, "matching."), rules)
+    except (OSError, *DAMAGED):
+        return None
+
+
+def _named(arrays: Mapping[str, NDArray[Any]], begin: str) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(begin): held for name, held in arrays.items() if name.startswith(begin)}
 
 
 def _open_changes(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:
@@ -206,6 +222,7 @@ class _Healing:
 def _write_base(directory: Path, head: Head, rules: RuleSet) -> None:
     from workbench.project.arrays import write_arrays
     from workbench.rules.fetching.facets import columns_arrays
+    from workbench.rules.matching.filters import match_arrays
     from workbench.rules.matching.lexical import words_arrays
 
     base = rules.base
@@ -219,8 +236,10 @@ def _write_base(directory: Path, head: Head, rules: RuleSet) -> None:
         trailer = b"%016x %016x %08x\n" % (size, size + len(offsets), crc)
         file.writelines([offsets, first, second, trailer])
     words = {f"words.{name}": held for name, held in words_arrays(rules.words).items()}
+    matching = {f"matching.{name}": held for name, held in match_arrays(rules.matching).items()}
     digest = str(head["signature"]).encode()
-    write_arrays(directory / _ARRAYS, {**words, **columns_arrays(rules.columns), "digest": digest})
+    columns = columns_arrays(rules.columns)
+    write_arrays(directory / _ARRAYS, {**words, **matching, **columns, "digest": digest})
 
 
 def _write_sealed(path: Path, parts: list[bytes]) -> None:

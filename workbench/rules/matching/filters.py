@@ -6,13 +6,15 @@ whether.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.records.conversion import decode_lossless, encode_lossless
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Activation, Authority, Level, Rule
 from workbench.rules.matching.context import RuleContext, conditions_hold, left_out, scope_holds, tools_hold
@@ -106,6 +108,23 @@ class MatchColumns:
     singular: tuple[int, ...]
 
 
+_INDEXED: Final = {
+    "project_of": "projects",
+    "tools_of": "tools",
+    "scope_of": "scopes",
+    "conditions_of": "conditions",
+}
+"""The columns that index distinct values, with the names of these."""
+_KEPT: Final = (*_INDEXED, "enabled", "priority", "absolute", "claims")
+
+
+class _Tables(msgspec.Struct):
+    projects: tuple[str | None, ...]
+    tools: tuple[tuple[str, ...], ...]
+    scopes: tuple[tuple[Level, tuple[str, ...]], ...]
+    conditions: tuple[dict[str, Any], ...]
+
+
 def match_columns_of(rules: Sequence[Rule]) -> MatchColumns:
     """Return the columns of rules."""
     project_of, projects = _distinct([rule.project_id for rule in rules])
@@ -133,6 +152,62 @@ def match_columns_of(rules: Sequence[Rule]) -> MatchColumns:
         claims=absolute | scoped[scope_of],
         singular=tuple(row for row, rule in enumerate(rules) if _singular(rule)),
     )
+
+
+def match_arrays(columns: MatchColumns) -> dict[str, NDArray[Any] | bytes]:
+    """Return the columns of rules that are sorted by id as arrays by name, for whoever keeps them."""
+    arrays: dict[str, NDArray[Any] | bytes] = {name: getattr(columns, name) for name in _KEPT}
+    arrays["singular"] = np.array(columns.singular, np.int64)
+    arrays["tables"] = encode_lossless(_Tables(*(getattr(columns, name) for name in _INDEXED.values())))
+    return arrays
+
+
+def match_columns_from(arrays: Mapping[str, NDArray[Any]], rules: Sequence[Rule]) -> MatchColumns:
+    """Return the columns kept as arrays. Raises: ValueError, KeyError if they are of others."""
+    tables = decode_lossless(arrays["tables"].tobytes(), _Tables)
+    found: dict[str, Any] = {name: arrays[name] for name in _KEPT}
+    singular = arrays["singular"]
+    if any(len(held) != len(rules) for held in found.values()) or not _is_within(singular, len(rules)):
+        raise ValueError("the columns are of other rules")
+    for name, values in _INDEXED.items():
+        found[values] = getattr(tables, values)
+        if not _is_within(found[name], len(found[values])):
+            raise ValueError(f"the columns name {values} that are not there")
+    rank = np.arange(len(rules), dtype=np.int64)
+    return MatchColumns(rules=rules, rank=rank, singular=tuple(singular.tolist()), **found)
+
+
+def move_match_columns(
+    before: MatchColumns,
+    rules: Sequence[Rule],
+    moved: NDArray[np.int32],
+    fresh: Sequence[int],
+    used: Sequence[int],
+) -> MatchColumns:
+    """Return the columns of rules, sorted by id, most of which are those of before.
+
+    `moved` int32 says where each rule of before is now, -1 for those that are not as they were; `fresh` are
+    the positions of all others, `used` of those that were used since.
+    """
+    kept = np.flatnonzero(moved >= 0)
+    at, added = moved[kept], match_columns_of([rules[place] for place in fresh])
+    found: dict[str, Any] = {}
+    for name in _KEPT:
+        old, new = getattr(before, name), getattr(added, name)
+        if name in _INDEXED:
+            table = _INDEXED[name]
+            found[table] = (*getattr(before, table), *getattr(added, table))
+            new = new + len(getattr(before, table))
+        found[name] = np.empty(len(rules), old.dtype)
+        found[name][at], found[name][fresh] = old[kept], new
+    alone = {int(moved[row]) for row in before.singular if moved[row] >= 0}
+    alone.update(place for place in (*fresh, *used) if _singular(rules[place]))
+    rank = np.arange(len(rules), dtype=np.int64)
+    return MatchColumns(rules=rules, rank=rank, singular=tuple(sorted(alone)), **found)
+
+
+def _is_within(held: NDArray[Any], count: int) -> bool:
+    return not len(held) or bool(0 <= held.min() <= held.max() < count)
 
 
 def passing(columns: MatchColumns, query: RuleQuery) -> Bool:

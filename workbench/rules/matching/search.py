@@ -27,6 +27,7 @@ from workbench.rules.matching.relevance import (
     closest_part,
     relevance_of,
 )
+from workbench.rules.ruleset import RuleSet
 from workbench.text.sanitize import shorten
 
 Float32 = NDArray[np.float32]
@@ -85,7 +86,8 @@ def index_rules(
     words = words or index_words(rules)
     if words.count != len(rules) or (vectors is not None and len(vectors.known) != len(rules)):
         raise ValueError(f"{len(rules)} rules do not fit the words or vectors given for them")
-    return RuleIndex(match_columns_of(rules), words, vectors, properties)
+    columns = rules.matching if isinstance(rules, RuleSet) else match_columns_of(rules)
+    return RuleIndex(columns, words, vectors, properties)
 
 
 def with_vectors(index: RuleIndex, vectors: RuleVectors | None) -> RuleIndex:
