@@ -250,18 +250,8 @@ def _nothing(task: ReplayTask) -> None:
 
 def _finish(project: OpenedProject, past: PastTasks, trained: TrainedParams, by: str) -> TrainingReport:
     wanted, found = past.options, trained.found
-    report = TrainingReport(
-        model_id="",
-        samples=found.samples,
-        held_out=found.held_out,
-        before=found.before,
-        after=found.after,
-        p=found.p,
-        better=found.better,
-        state="rejected",
-        reason=_reason(found),
-        seconds=round(trained.seconds, 3),
-    )
+    left = {"model_id": "", "state": "rejected", "running": False}
+    report = TrainingReport.of(found, reason=_reason(found), seconds=round(trained.seconds, 3), **left)
     if not found.better:
         return report
     name = register_model(

@@ -197,22 +197,8 @@ def match_response(report: MatchReport) -> MatchResponse:
 
 
 def _matched(found: RuleMatch) -> MatchedRule:
-    return MatchedRule(
-        id=found.rule.id,
-        origin=origin(found.rule),
-        rule=instruction(found.rule),
-        final=found.final,
-        relevance=found.relevance,
-        hybrid=found.hybrid,
-        vector=found.vector,
-        meaning=found.meaning,
-        bm25=found.bm25,
-        example=found.example,
-        terms=found.terms,
-        priority=found.priority,
-        scope=found.scope,
-        why=found.why,
-    )
+    rule = found.rule
+    return MatchedRule.of(found, id=rule.id, origin=origin(rule), rule=instruction(rule))
 
 
 def record_given(

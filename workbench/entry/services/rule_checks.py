@@ -86,15 +86,7 @@ def check_response(verdict: Verdict) -> CheckResponse:
         rule=None if rule is None else DecidingRule(rule.id, origin_of(rule)),
         why=verdict.why,
         breaches=tuple(
-            BrokenRule(
-                id=one.rule.id,
-                origin=origin_of(one.rule),
-                rule=one.rule.rule,
-                decision=one.decision,
-                decides=one.decides,
-                found=one.found,
-                doubt=one.doubt,
-            )
+            BrokenRule.of(one, id=one.rule.id, origin=origin_of(one.rule), rule=one.rule.rule)
             for one in verdict.breaches
         ),
         notes=verdict.notes,

@@ -79,18 +79,7 @@ def lint_report(findings: Sequence[LintFinding], files: int, fixed: Sequence[Fix
     return LintReport(
         files=files,
         counts=count_severities(findings),
-        findings=tuple(
-            LintEntry(
-                kind=str(one.kind),
-                severity=str(one.severity),
-                file=one.file,
-                line=one.line,
-                message=one.message,
-                step=one.step,
-                conflict=one.conflict,
-            )
-            for one in findings
-        ),
+        findings=tuple(LintEntry.of(one, kind=str(one.kind), severity=str(one.severity)) for one in findings),
         fixed=tuple(fixed),
     )
 

@@ -103,18 +103,7 @@ def _response(merged: MergedContext, beside: Mapping[str, str], removed: bool) -
         merged_count=len(merged.segments),
         tokens_added=merged.tokens,
         text=merged.text,
-        segments=tuple(
-            MergedSegment(
-                segment_id=one.id,
-                type=one.type,
-                session_id=one.session_id,
-                timestamp=one.timestamp,
-                source=one.source,
-                tokens=one.tokens,
-                beside=beside.get(one.id, ""),
-            )
-            for one in merged.segments
-        ),
+        segments=tuple(MergedSegment.of(one, beside=beside.get(one.id, "")) for one in merged.segments),
         left_out=tuple(LeftOutSegment(name, reason) for name, reason in merged.left_out),
         conflicts=merged.conflicts,
         removed=removed,
@@ -165,12 +154,8 @@ def stash_proposal(
 def prune_response(pruning: TranscriptPruning, stashed: Sequence[ContextSegment] = ()) -> PruneResponse:
     """Return a proposal as an answer, with what of it was stashed."""
     proposal = pruning.proposal
-    return PruneResponse(
-        task=proposal.task,
-        budget=proposal.budget,
-        fits=proposal.fits,
-        tokens_before=proposal.tokens_before,
-        tokens_after=proposal.tokens_after,
+    return PruneResponse.of(
+        proposal,
         aside=tuple(map(_judged, proposal.aside)),
         kept=tuple(map(_judged, proposal.kept)),
         note=pruning.note,
@@ -179,16 +164,9 @@ def prune_response(pruning: TranscriptPruning, stashed: Sequence[ContextSegment]
 
 
 def _judged(piece: PrunedPiece) -> JudgedPiece:
-    return JudgedPiece(
-        segment_id=piece.segment.segment_id,
-        type=piece.segment.type,
-        source=piece.segment.source,
-        turn=piece.turn,
-        tokens=piece.tokens,
-        why=piece.why,
-        worth=piece.worth,
-        parts={name: round(value, 4) for name, value in piece.parts.items()},
-        segments=piece.segments,
+    segment, parts = piece.segment, {name: round(value, 4) for name, value in piece.parts.items()}
+    return JudgedPiece.of(
+        piece, segment_id=segment.segment_id, type=segment.type, source=segment.source, parts=parts
     )
 
 

@@ -293,19 +293,8 @@ def import_response(
 
 
 def _file(report: StashFileReport) -> ImportedFile:
-    errors = sorted(report.errors, key=lambda error: error.line)
-    return ImportedFile(
-        path=report.path,
-        format=report.format,
-        lines=report.lines,
-        added=report.added,
-        known=report.known,
-        removed=report.removed,
-        malformed=report.malformed,
-        errors=tuple(MalformedLine(error.line, error.reason) for error in errors),
-        bytes_cut=report.cut,
-        fault=report.fault,
-    )
+    errors = tuple(map(MalformedLine.of, sorted(report.errors, key=lambda error: error.line)))
+    return ImportedFile.of(report, errors=errors, bytes_cut=report.cut)
 
 
 def exported_segments(

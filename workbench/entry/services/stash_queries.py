@@ -133,20 +133,14 @@ def _response(searcher: StashSearcher, query: StashQuery, found: Sequence[FoundS
 def _retrieved(one: FoundSegment) -> RetrievedSegment:
     segment = one.segment
     text = one.passage if len(one.passage) <= PREVIEW else f"{one.passage[: PREVIEW - 1]}…"
-    return RetrievedSegment(
-        segment_id=segment.segment_id,
-        session_id=segment.session_id,
+    return RetrievedSegment.of(
+        segment,
         score=one.score,
         similarity=one.similarity,
         temporal=one.temporal,
         recency=one.recency,
-        type=segment.type,
-        timestamp=segment.timestamp,
-        stashed_at=segment.stashed_at,
         age_days=one.age_days,
         topic=segment.topic or "",
-        source=segment.source,
-        tokens=segment.tokens,
         text=text,
         why=one.why,
         parts=one.parts,

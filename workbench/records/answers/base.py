@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from msgspec import Meta, Struct
 
@@ -18,3 +18,9 @@ Different = Annotated[tuple[Text, ...], Meta(extra_json_schema={"uniqueItems": T
 
 class Answer(Struct, frozen=True, forbid_unknown_fields=True):
     """An answer or part of one. Its fields are the keys of the JSON, in this order."""
+
+    @classmethod
+    def of(cls, source: object, /, **given: Any) -> Self:
+        """Return an answer with the fields that are given, and the others as a source has them."""
+        others = {name: getattr(source, name) for name in cls.__struct_fields__ if name not in given}
+        return cls(**others, **given)
