@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -48,15 +49,7 @@ def list_() -> None:
                 "ranking": [{**one, "in_use": one["model_id"] == ranking} for one in models],
                 "own": own,
                 "embedding": [
-                    {
-                        "source": option.source,
-                        "model": option.model,
-                        "path": option.path,
-                        "available": option.available,
-                        "reason": option.reason,
-                        "in_use": number == chosen,
-                    }
-                    for number, option in enumerate(options)
+                    {**asdict(option), "in_use": number == chosen} for number, option in enumerate(options)
                 ],
                 "language": language,
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,10 +156,7 @@ def _text_of(line: bytes) -> str | None:
 def _write_jsonl(here: Invocation, number: int, text: str, found: InjectionScan | None) -> None:
     said: dict[str, object] = {"error": f"line {number}: {_NO_TEXT}"}
     if found is not None:
-        spans = [
-            {"start": one.start, "end": one.end, "pattern": one.pattern, "score": one.score}
-            for one in found.findings
-        ]
+        spans = [asdict(one) for one in found.findings]
         said = {"flagged": found.flagged, "score": found.score, "patterns": found.patterns, "spans": spans}
     write_json_line(said)
 

@@ -94,12 +94,8 @@ def search(
     found = searches[-1]
     notes = list(dict.fromkeys((*ready.notes, *found.notes)))
     if here.flags.json:
-        rows = [
-            {"rule": one.rule, "score": one.score, "vector": one.vector, "words": one.words}
-            for one in found.found
-        ]
         listed = {"absolute": absolute} if with_absolute else {}
-        here.out.json({**listed, "rules": rows, "mode": found.mode, "notes": notes})
+        here.out.json({**listed, "rules": found.found, "mode": found.mode, "notes": notes})
         return
     for rule in absolute:
         place = here.out.style(visible_line(origin(rule)), "36")
