@@ -2,18 +2,22 @@
 
 The text of a segment never changes, so that a stash is a set that grows: what others wrote is appended to the
 own journal, by `auto:team:NAME`, and index, lists, tables and plans have it as they have everything else. Of
-what else is known of a segment the entry with the highest id holds, here as everywhere. What a machine took
-out of its own journal goes here, too.
+what else is known of a segment the last entry holds by the order that is the same everywhere: its id, or that
+of one before it in its journal, if the writer's clock went back. What a machine took out of its own journal
+goes here, too.
+
+Only what came since the last time is read: of others' journals what follows the last entry that was taken,
+of the own one what follows the last place before which everything comes before that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +27,7 @@ from store.journal import FileJournal
 from store.journal_lines import decode_line, encode_line
 from store.team.replicas import ADOPTED, TEAM
 from store.team.server import Mark
+from workbench.errors import JournalError
 from workbench.ports import Entry
 from workbench.records.conversion import decode_json
 
@@ -32,6 +37,41 @@ _FILE: Final = "adopted.json"
 _CURATION: Final = "curation"
 _KINDS: Final = {"segment.put": "segment_id", "segment.removed": "id"}
 _PATIENCE: Final = 30.0  # seconds
+_POINTS: Final = 64
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A line of the own stash: where it begins, its entry's id, and the highest order up to there.
+
+    `own` is the highest id of an own entry up to there.
+    """
+
+    start: int
+    entry: str
+    order: str
+    own: str
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """How far a machine's stash was taken: its mark, the bytes that were read, the highest id in these."""
+
+    mark: Mark
+    end: int
+    order: str
+
+
+class Adoption(msgspec.Struct):
+    """What was taken, by machine, and some lines of the own stash, in their order."""
+
+    machines: dict[str, Taken] = {}
+    points: list[Point] = []
+
+
+class _News(NamedTuple):
+    order: str
+    machine: str
+    number: int
+    entry: Entry
 
 
 def adopt_segments(
@@ -46,30 +86,120 @@ def adopt_segments(
     `marks` say how far each machine's stash was received, `names` what machines are called.
     Raises: StoreError, StoreBusy.
     """
-    known = _read_marks(state)
-    news = {one: mark for one, mark in marks.items() if one in peers and known.get(one) != mark}
-    if not news:
+    known = _read_adoption(state)
+    waiting = {
+        one: mark
+        for one, mark in marks.items()
+        if one in peers and (one not in known.machines or known.machines[one].mark != mark)
+    }
+    if not waiting:
         return 0
     with locks.exclusive(state / "locks" / f"{STASH}.lock", timeout=_PATIENCE):
-        for machine, mark in news.items():
-            if machine in known and known[machine][0] != mark[0]:
+        for machine, mark in waiting.items():
+            if machine in known.machines and known.machines[machine].mark[0] != mark[0]:
+                del known.machines[machine]
                 _follow_rewritten(state, machine, {one.id: one for _, one in peers[machine].read(STASH)})
-        origins, latest = _adopted(own)
-        theirs = sorted(
-            ((one.id, machine, one) for machine in news for _, one in peers[machine].read(STASH)),
-            key=lambda found: found[:2],
-        )
-        drafts: list[tuple[str, tuple[str, dict[str, Any]]]] = []
-        for identifier, machine, entry in theirs:
-            segment = _segment(entry)
-            if segment and identifier not in origins and identifier > latest.get(segment, ""):
-                latest[segment] = identifier
-                drafts.append((machine, (entry.kind, _body(entry, machine))))
-        for machine, group in groupby(drafts, key=lambda one: one[0]):
+        news: list[_News] = []
+        for machine, mark in waiting.items():
+            before = known.machines.get(machine, Taken(mark, 0, ""))
+            found, known.machines[machine] = _read_news(peers[machine], machine, before, mark)
+            news += found
+        drafts = _last_of_each(own, known, sorted(news, key=lambda one: one[:3])) if news else []
+        for machine, group in groupby(drafts, key=lambda one: one.machine):
             by = f"{ADOPTED}{names.get(machine, machine)}"
-            own.append_all(STASH, [draft for _, draft in group], by=by)
-        write_atomic(state / TEAM / _FILE, msgspec.json.encode({**known, **news}))
+            own.append_all(STASH, [(one.entry.kind, _body(one)) for one in group], by=by)
+        write_atomic(state / TEAM / _FILE, msgspec.json.encode(known))
     return len(drafts)
+
+
+def _read_news(journal: FileJournal, machine: str, before: Taken, mark: Mark) -> tuple[list[_News], Taken]:
+    """Return what a machine wrote of segments since it was last read, and how far it is read now."""
+    end, order = (before.end, before.order) if journal.size(STASH) >= before.end else (0, "")
+    news = []
+    for number, (after, entry) in enumerate(journal.read(STASH, end)):
+        end, order = after, max(order, entry.id)
+        if _segment(entry):
+            news.append(_News(order, machine, number, entry))
+    return news, Taken(mark, end, order)
+
+
+def _last_of_each(own: FileJournal, known: Adoption, news: Sequence[_News]) -> list[_News]:
+    """Return what is new here and comes after all that is here of its segment.
+
+    A text that arrives after what was decided of it is followed by that again.
+    """
+    origins, latest = _look_back(own, known, news[0].order)
+    late = [one for one in news if _brings_text(one.entry) and one.order < _order(latest, one)]
+    missing = {_segment(one.entry) for one in late} - _texts_here(own) if late else set[str]()
+    drafts = []
+    for one in news:
+        segment = _segment(one.entry)
+        if one.entry.id in origins:
+            continue
+        if one.order > _order(latest, one):
+            latest[segment] = one
+            drafts.append(one)
+        elif segment in missing and _brings_text(one.entry):
+            drafts += [one, latest[segment]]
+        missing -= {segment} if _brings_text(one.entry) else set()
+    return drafts
+
+
+def _order(latest: Mapping[str, _News], one: _News) -> str:
+    """Return the order of the last entry about the segment of an entry, "" for none."""
+    last = latest.get(_segment(one.entry))
+    return "" if last is None else last.order
+
+
+def _brings_text(entry: Entry) -> bool:
+    return bool(entry.body.get("text"))
+
+
+def _texts_here(own: FileJournal) -> set[str]:
+    return {_segment(entry) for _, entry in own.read(STASH) if _brings_text(entry)}
+
+
+def _look_back(own: FileJournal, known: Adoption, least: str) -> tuple[set[str], dict[str, _News]]:
+    """Return the ids of others' entries that are here, and by segment the last entry about it.
+
+    What comes before `least` in the order may be left out. The last line becomes a point of `known`.
+    """
+    at = next((one for one in reversed(known.points) if one.order < least and _is_there(own, one)), None)
+    known.points = [one for one in known.points if at is not None and one.start <= at.start]
+    order, own_order = (at.order, at.own) if at is not None else ("", "")
+    origins: set[str] = set()
+    latest: dict[str, _News] = {}
+    last = None
+    for start, _, entry in own.scan(STASH, at.start if at is not None else 0):
+        if not isinstance(entry, Entry):
+            continue
+        origin = entry.body.get(_ORIGIN)
+        if isinstance(origin, dict):
+            origins.add(str(origin.get("id")))
+            of_entry = str(origin.get("order") or origin.get("id"))
+        else:
+            of_entry = own_order = max(own_order, entry.id)
+        order = max(order, of_entry)
+        if segment := _segment(entry):
+            machine = str(origin.get("machine")) if isinstance(origin, dict) else ""
+            before = latest.get(segment)
+            if before is None or of_entry >= before.order:
+                kept = entry if not _brings_text(entry) else replace(entry, body={})
+                latest[segment] = _News(of_entry, machine, 0, kept)
+        last = Point(start, entry.id, order, own_order)
+    if last is not None and last != at:
+        known.points.append(last)
+    if len(known.points) > _POINTS:
+        del known.points[1 : _POINTS // 2 : 2]
+    return origins, latest
+
+
+def _is_there(own: FileJournal, point: Point) -> bool:
+    """Whether a line is where it was: a journal that was written again has others there."""
+    try:
+        return next((entry.id for _, entry in own.read(STASH, point.start)), "") == point.entry
+    except JournalError:
+        return False
 
 
 def give_up_segments(state: Path) -> None:
@@ -86,7 +216,10 @@ def _follow_rewritten(state: Path, machine: str, theirs: Mapping[str, Entry]) ->
         if origin.get("machine") != machine:
             return entry
         now = theirs.get(str(origin.get("id")))
-        return None if now is None else replace(entry, body=_body(now, machine))
+        if now is None:
+            return None
+        order = str(origin.get("order") or now.id)
+        return replace(entry, body=_body(_News(order, machine, 0, now)))
 
     _rewrite(state, change)
 
@@ -111,32 +244,21 @@ def _rewrite(state: Path, change: Callable[[Mapping[str, Any], Entry], Entry | N
         remove_projections(state)
 
 
-def _adopted(own: FileJournal) -> tuple[set[str], dict[str, str]]:
-    """Return the ids of others' entries that are here, and by segment the highest id of an entry about it."""
-    origins: set[str] = set()
-    latest: dict[str, str] = {}
-    for _, entry in own.read(STASH):
-        if segment := _segment(entry):
-            origin = entry.body.get(_ORIGIN)
-            identifier = str(origin.get("id")) if isinstance(origin, dict) else entry.id
-            if identifier != entry.id:
-                origins.add(identifier)
-            latest[segment] = max(identifier, latest.get(segment, ""))
-    return origins, latest
-
-
 def _segment(entry: Entry) -> str:
     """Return the id of the segment that an entry puts or removes, empty for other entries."""
     return str(entry.body.get(_KINDS[entry.kind], "")) if entry.kind in _KINDS else ""
 
 
-def _body(entry: Entry, machine: str) -> dict[str, Any]:
+def _body(one: _News) -> dict[str, Any]:
     """Return the body of another machine's entry, no part of a step here, with where it comes from."""
-    kept = {key: value for key, value in entry.body.items() if key != _CURATION}
-    return {**kept, _ORIGIN: {"machine": machine, "id": entry.id}}
+    if _ORIGIN in one.entry.body:
+        return dict(one.entry.body)  # it was taken before
+    kept = {key: value for key, value in one.entry.body.items() if key != _CURATION}
+    order = {"order": one.order} if one.order != one.entry.id else {}
+    return {**kept, _ORIGIN: {"machine": one.machine, "id": one.entry.id, **order}}
 
 
-def _read_marks(state: Path) -> dict[str, Mark]:
+def _read_adoption(state: Path) -> Adoption:
     with suppress(OSError, msgspec.MsgspecError, ValueError):
-        return decode_json(read_state(state / TEAM / _FILE), dict[str, Mark])
-    return {}
+        return decode_json(read_state(state / TEAM / _FILE), Adoption)
+    return Adoption()

@@ -245,7 +245,8 @@ class TeamReplicas:
     def _receive(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead], done: Exchange) -> None:
         theirs = _streams_of_others(heads, self.machine)
         missing = self.unreceived(heads)
-        raise_floor(self._state, max((head.last for head in theirs.values()), default=""))
+        # Above the own ones, too: a clock that goes back leaves the order of what one machine wrote.
+        raise_floor(self._state, max((head.last for head in heads.values()), default=""))
         before = 0
         for key, head in theirs.items():
             behind = max(0, head.size - self._kept(key).size)

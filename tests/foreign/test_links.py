@@ -68,6 +68,7 @@ COMMANDS = tuple(
     stash protect seg- --off
     stash gc --max-segments 1
     stash undo
+    stash conflicts
     stash history
     store status
     store copy . there

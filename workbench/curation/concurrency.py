@@ -78,8 +78,8 @@ def edit_sides(kind: RecordType[R], edit: ConcurrentEdit[R]) -> tuple[R, R]:
 
     def side(change: RecordChange[R], *, holds: bool) -> R:
         if change.after is None:
-            return replace(edit.record, **{"id": change.version, kind.words: REMOVED})  # type: ignore[type-var]
-        return change.after if holds else replace(change.after, id=change.version)  # type: ignore[type-var]
+            return kind.named(edit.record, change.version, REMOVED)
+        return change.after if holds else kind.named(change.after, change.version)
 
     return side(edit.left, holds=True), side(edit.right, holds=False)
 
@@ -153,7 +153,7 @@ def mark_drafts(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> list[Entry
     slots = {
         at: _slot(ledger, kind.record_ids(one.body))
         for at, one in enumerate(drafts)
-        if one.kind == kind.put and not one.home
+        if one.kind == kind.put and not one.home and kind.is_marked(one)
     }
     put = set(slots.values())
     again = _settled_again(ledger, drafts)
@@ -161,7 +161,7 @@ def mark_drafts(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> list[Entry
     for at, draft in enumerate(drafts):
         body = draft.body
         marks = body.get(CURATION) or {}
-        if draft.home or draft.kind not in (kind.put, kind.removed) or SEEN in marks:
+        if draft.home or not kind.is_marked(draft) or SEEN in marks:
             marked.append(draft)
             continue
         slot = slots.get(at) or ledger.slot(str(body.get("id", "")))
@@ -228,8 +228,7 @@ def draft_choice(
     marks = replace(step or new_marks(title), reason=decision.reason or "concurrent edits")
     after = (edit.right if action is Action.KEEP_RIGHT else edit.left).after
     if action is Action.MERGE:
-        used = (one for one in (edit.left.after, edit.right.after) if one is not None and kind.in_use(one))
-        after = _third(ledger, next(used, edit.record), changes, marks.reason, now)
+        after = _third(ledger, edit, changes, marks.reason, now)
     elif action is Action.KEEP_LEFT and after is not None:
         after = ledger.records.get(after.id, after)
     team = {CURATION: {**marks.body(), SEEN: [edit.left.step, edit.right.step], SLOT: edit.slot}}
@@ -250,9 +249,15 @@ _REFUSED: Final = {
 }
 
 
-def _third(ledger: Ledger[R], before: R, changes: Mapping[str, Any], reason: str, now: str) -> R:
+def _third(
+    ledger: Ledger[R], edit: ConcurrentEdit[R], changes: Mapping[str, Any], reason: str, now: str
+) -> R:
     """Return a third version. Raises: UsageError without its words, or if those of the type stay."""
-    kind = ledger.type
+    kind, left, right = ledger.type, edit.left.after, edit.right.after
+    used = (one for one in (left, right) if one is not None and kind.in_use(one))
+    before = next(used, edit.record)
+    if not changes and left is not None and right is not None:
+        return ledger.combine(left, right, (edit.left.version, edit.right.version))
     if not changes:
         raise UsageError("a third version needs its words", hint="--text 'the words that hold'")
     if not changes.keys() <= kind.editable | kind.derived:

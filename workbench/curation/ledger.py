@@ -24,7 +24,7 @@ from workbench.curation.records import (
     SettledConflict,
     StepMarks,
 )
-from workbench.errors import ParseError, UnknownRecord
+from workbench.errors import ParseError, UnknownRecord, UsageError
 from workbench.ports import Entry
 from workbench.records.dataclass import dataclass
 
@@ -160,6 +160,13 @@ class Ledger(Generic[R]):
     def redo_facts(self, step: CurationStep[R], marks: StepMarks) -> list[EntryDraft]:
         """Draft what doing a step again brings besides records."""
         return []
+
+    def combine(self, held: R, other: R, versions: tuple[str, str]) -> R:
+        """Return what two versions of a record that were written apart say together.
+
+        Raises: UsageError for a type of which somebody has to write that.
+        """
+        raise UsageError("a third version needs its words", hint="--text 'the words that hold'")
 
     def fork(self: L) -> L:
         """Return a ledger that says the same; what is brought into either changes nothing in the other."""

@@ -263,6 +263,15 @@ class RecordType(Generic[R]):
         """Return the id that the first version of a record had."""
         return record.id
 
+    def named(self, record: R, identifier: str, words: str = "") -> R:
+        """Return a version of a record under another id, and with other words if any are given."""
+        given = {"id": identifier, **({self.words: words} if words else {})}
+        return replace(record, **given)  # type: ignore[type-var]
+
+    def is_marked(self, draft: EntryDraft) -> bool:
+        """Whether an entry says in a team what its writer had seen; not where it can have seen nothing."""
+        return draft.kind in (self.put, self.removed)
+
     def same_content(self, one: R | None, other: R | None) -> bool:
         """Whether people decided the same of two versions; None is one that was removed."""
         if one is None or other is None:

@@ -119,7 +119,7 @@ class CurationService(Generic[L, R]):
         known = seen or {}
         step = new_marks(f"settle {counted(len(decisions), 'conflict')}")
         with self.store.lock(self.LOCK):
-            ledger = self.store.ledger()
+            ledger = self.store.team_reader.ledger()
             checked: list[ConflictDecision] = []
             for decision in decisions:
                 # All of them before the first: this step's own changes are nobody else's.

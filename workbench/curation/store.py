@@ -66,6 +66,11 @@ class CurationStore(Generic[L]):
             self._reader.append(LedgerReader(self.empty_ledger, self.journals, *kept, lambda: self.team))
         return self._reader[0]
 
+    @property
+    def team_reader(self) -> LedgerReader[L]:
+        """What folds the journals of all machines, in the order that is the same on each."""
+        return self.reader
+
     def ledger(self, until: str = "") -> L:
         """Return the fold of the journals, up to and with a moment (ISO 8601). Raises: StoreError."""
         return read_ledger(self.empty_ledger, self.all_journals, until) if until else self.reader.ledger()
@@ -84,7 +89,7 @@ def record(store: CurationStore[Any], drafts: Sequence[EntryDraft], *, by: str, 
     if store.peers() is not None and not by.startswith(AUTOMATIC):
         from workbench.curation.concurrency import mark_drafts  # where a team is used
 
-        drafts = store.reader.read(lambda ledger: mark_drafts(ledger, drafts))
+        drafts = store.team_reader.read(lambda ledger: mark_drafts(ledger, drafts))
     for journal, home in store.journals:
         mine = [draft for draft in drafts if draft.home is home]
         if mine:

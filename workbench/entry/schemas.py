@@ -29,7 +29,13 @@ from workbench.records.answers.project import (
 )
 from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
-from workbench.records.answers.team import TeamStatus
+from workbench.records.answers.team import (
+    TeamExchange,
+    TeamLeaving,
+    TeamMembers,
+    TeamStatus,
+    TeamVerification,
+)
 from workbench.records.answers.usage import RunningSessionsResponse, UsageResponse
 from workbench.records.answers.vectors import VectorStatus
 
@@ -54,7 +60,11 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     RunningSessionsResponse,
     StatsReport,
     StorageReport,
+    TeamExchange,
+    TeamLeaving,
+    TeamMembers,
     TeamStatus,
+    TeamVerification,
     UsageResponse,
     VectorStatus,
 )

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from workbench.curation.records import RecordType
+from workbench.curation.records import EntryDraft, RecordType
 from workbench.errors import UnknownRecord, UsageError
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 from workbench.suggest import did_you_mean
@@ -24,6 +24,10 @@ SHOWN: Final = "segment.shown"
 MERGED: Final = "segment.merged"
 COLLECTED: Final = "segment.collected"
 EMBEDDED: Final = "segment.embedded"
+ORIGIN: Final = "team"
+"""The key of what came from another machine of a team, with where from (`store.team.adoption`)."""
+COLLECTING: Final = "collect "
+"""How the titles of retention's steps begin: each machine keeps segments as its own settings say."""
 
 _NEAR: Final = 1_000
 """Ids among which one is looked for that may have been meant."""
@@ -78,6 +82,21 @@ class SegmentRecordType(RecordType[ContextSegment]):
         one = RecordType.from_body(self, {"id": body.get("segment_id"), "text": "", **body})
         return replace(one, text="", digest=text_digest(text)) if text else one
 
+    def named(self, record: ContextSegment, identifier: str, words: str = "") -> ContextSegment:
+        """Return a version of a segment under another id, and with other words if any are given."""
+        return replace(record, segment_id=identifier, text=words or record.text)
+
+    def is_marked(self, draft: EntryDraft) -> bool:
+        """Whether an entry says in a team what its writer had seen: one that puts a text has seen nothing."""
+        return RecordType.is_marked(self, draft) and "text" not in draft.body
+
+    def decided(self, record: ContextSegment) -> object:
+        """Return what people decide of a segment, by field; a time of creation that nobody gave is none."""
+        values = {name: getattr(record, name) for name in sorted(self.editable)}
+        if record.timestamp == record.stashed_at:
+            del values["timestamp"]
+        return values
+
     def problems(self, record: ContextSegment) -> tuple[str, ...]:
         """Return what is wrong with a segment's values."""
         found = []
@@ -90,7 +109,14 @@ class SegmentRecordType(RecordType[ContextSegment]):
         return tuple(found)
 
 
+class SegmentDecisionType(SegmentRecordType):
+    """Segments as what was put and decided of them, without how they were used."""
+
+    facts = frozenset()
+
+
 SEGMENTS: Final = SegmentRecordType()
+DECISIONS: Final = SegmentDecisionType()
 
 
 def identify(beginning: str, known: Collection[str]) -> str:

@@ -10,8 +10,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from workbench.curation.conflicts import ConflictDecision, check_open, check_unchanged
 from workbench.curation.records import EntryDraft, RecordChange, StepDraft, new_marks
 from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_same_changes, nothing_to_change, some_names
@@ -22,6 +23,7 @@ from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
 from workbench.stash.segmenttype import (
     COLLECTED,
+    COLLECTING,
     EMBEDDED,
     MERGED,
     SEGMENTS,
@@ -36,6 +38,9 @@ from workbench.stash.stashstore import LOCK, StashLedger, StashStore
 from workbench.stash.times import require_time
 from workbench.text.counts import counted
 from workbench.text.redact import redact_values
+
+if TYPE_CHECKING:
+    from workbench.stash.concurrency import SegmentConflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
             plan = plan_collection(ledger, policy, now)
             done.append(plan)
-            marks = new_marks(f"collect {counted(len(plan.disposals), 'segment')}")
+            marks = new_marks(f"{COLLECTING}{counted(len(plan.disposals), 'segment')}")
             removals = (
                 SEGMENTS.removed_draft(one.segment, replace(marks, reason=one.why), one.successor)
                 for one in plan.disposals
@@ -221,6 +226,39 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         """Return segments with their texts. Raises: StoreError."""
         texts = self.store.texts([one.id for one in segments])
         return tuple(replace(one, text=texts.get(one.id, "")) for one in segments)
+
+    def conflicts(self) -> tuple[SegmentConflict, ...]:
+        """Return what machines of a team decided apart of segments, with their texts, newest first.
+
+        Raises: StoreError.
+        """
+        if self.store.peers() is None:
+            return ()
+        from workbench.stash.concurrency import conflicts_of, with_text  # where a team is used
+
+        names = self.store.names()
+        found = self.store.team_reader.read(lambda ledger: conflicts_of(ledger, names))
+        self.store.team_reader.save()
+        texts = self.store.texts([one.segment_id for one in found])
+        return tuple(with_text(one, texts.get(one.segment_id, "")) for one in found)
+
+    def resolve(
+        self, decision: ConflictDecision, *, seen: Iterable[ContextSegment] = ()
+    ) -> tuple[ContextSegment, ...]:
+        """Decide which of two versions of a segment holds, or with `merge` both.
+
+        Raises: ConflictSettled, RecordChanged if others were faster; UsageError, StoreError.
+        """
+
+        def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
+            check_unchanged(ledger, seen)
+            return self.store.team_reader.read(lambda team: self._chosen(team, decision))
+
+        return self.step(make).records
+
+    def _chosen(self, team: StashLedger, decision: ConflictDecision) -> StepDraft[ContextSegment]:
+        check_open(team, decision.conflict)
+        return self._settlement(team, decision)
 
     def history(self, identifier: str = "") -> tuple[RecordChange[ContextSegment], ...]:
         """Return every change of a segment, or of all, oldest first. Raises: UsageError for none."""

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
+from workbench.curation import CURATION
+from workbench.curation.concurrency import SEEN, SLOT
+from workbench.curation.folding import LedgerReader
 from workbench.curation.ledger import Ledger
 from workbench.curation.store import CurationStore
-from workbench.ports import Entry
+from workbench.ports import Entry, Journal
 from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment
-from workbench.stash.segmenttype import COLLECTED, EMBEDDED, MERGED, PUT, SEGMENTS, SHOWN, SegmentRecordType
+from workbench.stash.segmenttype import (
+    COLLECTED,
+    COLLECTING,
+    DECISIONS,
+    EMBEDDED,
+    MERGED,
+    ORIGIN,
+    PUT,
+    REMOVED,
+    SEGMENTS,
+    SHOWN,
+    SegmentRecordType,
+)
 
 LOCK: Final = "stash"
 
@@ -86,6 +101,73 @@ class StashLedger(Ledger[ContextSegment]):
             self.retyped.setdefault(identifier, self._model_of(before))
 
 
+@dataclass(slots=True)
+class TeamStashLedger(StashLedger):
+    """The fold of what all machines of a team put and decided, in the order that is the same on each.
+
+    It says which decisions were made apart. What holds is in the own journal, by the same order.
+    `parents` are, by version, the steps that made the versions which its writer had seen.
+    """
+
+    type: SegmentRecordType = DECISIONS
+    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def take(self, entry: Entry, home: bool = False) -> None:
+        """Bring in an entry of its writer's own journal that is for the team."""
+        marks = entry.body.get(CURATION)
+        marks = marks if isinstance(marks, Mapping) else {}
+        collected = entry.kind == REMOVED and str(marks.get("title", "")).startswith(COLLECTING)
+        if collected or ORIGIN in entry.body:
+            return
+        seen = marks.get(SEEN)
+        if isinstance(seen, list) and entry.kind in (PUT, REMOVED):
+            version = f"{marks.get(SLOT)}@{marks.get('step')}"
+            self.parents[version] = tuple(f"{marks.get(SLOT)}@{step}" for step in seen)
+        StashLedger.take(self, entry, home)
+
+    def combine(
+        self, held: ContextSegment, other: ContextSegment, versions: tuple[str, str]
+    ) -> ContextSegment:
+        """Return both versions of a segment as one: of a field that both changed the value that holds."""
+        changed = self.fields_apart(held, other, versions)
+        return replace(held, **{name: getattr(other, name) for name, both in changed.items() if not both})
+
+    def fields_apart(
+        self, held: ContextSegment, other: ContextSegment, versions: tuple[str, str]
+    ) -> dict[str, bool]:
+        """Return the fields that `other` changed, with whether the version that holds changed them, too.
+
+        Where it is not known what both go on from, all that differ count as changed by both.
+        """
+        base = self._common(versions)
+        found = {}
+        for name in sorted(SEGMENTS.editable):
+            one, two = getattr(held, name), getattr(other, name)
+            before = one if base is None else getattr(base, name)
+            if one != two and (base is None or two != before):
+                found[name] = base is None or one != before
+        return found
+
+    def _common(self, versions: tuple[str, str]) -> ContextSegment | None:
+        """Return the last version that both go on from, as far as it is known."""
+        ours = set(self._line(versions[0]))
+        for version in self._line(versions[1]):
+            if version in ours:
+                slot, _, step = version.rpartition("@")
+                changes = self.steps[step].changes if step in self.steps else []
+                return next((one.after for one in changes if one.record_id == slot), None)
+        return None
+
+    def _line(self, version: str) -> Iterator[str]:
+        """Yield a version and those before it, the nearest first."""
+        found, todo = {version}, [version]
+        while todo:
+            version = todo.pop(0)
+            yield version
+            todo += [one for one in self.parents.get(version, ()) if one not in found]
+            found.update(todo)
+
+
 def used_segments(entry: Entry) -> tuple[str, ...]:
     """Return the ids of the segments that an entry says were shown or merged."""
     assert entry.kind in (SHOWN, MERGED)
@@ -105,9 +187,33 @@ class StashStore(CurationStore[StashLedger]):
     referring: Callable[[Collection[str]], Mapping[str, Sequence[str]]]
     of_session: Callable[[str], Sequence[str]]
 
+    _of_team: list[LedgerReader[StashLedger]] = field(
+        init=False, default_factory=list, repr=False, compare=False
+    )
+
     def empty_ledger(self) -> StashLedger:
         """Return a ledger without segments."""
         return StashLedger()
+
+    @property
+    def team(self) -> Mapping[str, Journal]:
+        """No journals: what others put is in the own one, and lists, index and tables are of that."""
+        return {}
+
+    @property
+    def team_reader(self) -> LedgerReader[StashLedger]:
+        """What folds what all machines of a team decided, for who wants to know what was decided apart."""
+        if not self._of_team:
+            self._of_team.append(
+                LedgerReader(
+                    TeamStashLedger,
+                    self.journals[:1],
+                    lambda kind: self.latest(f"team_{kind}"),
+                    lambda kind, write: self.publish(f"team_{kind}", write),
+                    lambda: self.peers() or {},
+                )
+            )
+        return self._of_team[0]
 
 
 Links = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]

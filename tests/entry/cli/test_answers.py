@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 from tests.conftest import Connections
+from tests.teams import Team
 from workbench.entry.schemas import ANSWERS, schema_of
 from workbench.records.answers.base import Answer
 from workbench.records.answers.explanation import ExplainResponse
@@ -24,7 +26,13 @@ from workbench.records.answers.project import (
 )
 from workbench.records.answers.rules import CheckResponse, EffectiveResponse, LintReport, MatchResponse
 from workbench.records.answers.stash import ImportResponse, MergeResponse, PruneResponse, RetrieveResponse
-from workbench.records.answers.team import TeamStatus
+from workbench.records.answers.team import (
+    TeamExchange,
+    TeamLeaving,
+    TeamMembers,
+    TeamStatus,
+    TeamVerification,
+)
 from workbench.records.answers.usage import RunningSessionsResponse, UsageResponse
 from workbench.records.answers.vectors import VectorStatus
 
@@ -58,9 +66,29 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
 }
 
 
+OF_TEAM: dict[type[Answer], tuple[str, ...]] = {
+    TeamStatus: ("store", "status"),
+    TeamMembers: ("store", "members", "list"),
+    TeamExchange: ("store", "sync"),
+    TeamVerification: ("store", "verify"),
+    TeamLeaving: ("store", "leave"),
+}
+
+
 def test_every_published_answer_has_a_command() -> None:
     """No answer is published that nobody gets."""
-    assert set(COMMANDS) == set(ANSWERS)
+    assert {*COMMANDS, *OF_TEAM} == set(ANSWERS)
+
+
+@pytest.mark.usefixtures("project")
+def test_what_is_printed_of_a_team_follows_the_schema(run: Any, team: Team) -> None:
+    """Joined, with something to send, and left."""
+    run("stash", "add", "Tokens are refreshed once a day")
+    run("store", "use", team.url("anna"), "--name", team.project("anna"))
+    for answer, command in OF_TEAM.items():
+        found = run(*command, "--json")
+        assert found.code == 0
+        jsonschema.Draft202012Validator(schema_of(answer)).validate(found.json())
 
 
 def test_what_is_printed_follows_the_schema(project: Any, run: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from workbench.errors import UsageError
 from workbench.suggest import did_you_mean
@@ -13,7 +13,6 @@ from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.cli.session import RuleSession
-    from workbench.memory.learnings.review import ConflictFound
     from workbench.records.rules import Rule
     from workbench.rules.curation.ledger import RuleLedger
 
@@ -73,13 +72,25 @@ def _beginning(known: Collection[str], identifier: str) -> str:
     raise UsageError(f"there is no rule {shown}", hint=hint or "`workbench rules list` shows all of them.")
 
 
-def find_conflict(found: Sequence[ConflictFound], beginning: str) -> ConflictFound:
-    """Return the conflict of learnings whose id begins with the text given. Raises: UsageError."""
+class Identified(Protocol):
+    """What has an id."""
+
+    @property
+    def id(self) -> str:
+        """The id."""
+        ...
+
+
+C = TypeVar("C", bound=Identified)
+
+
+def find_conflict(found: Sequence[C], beginning: str, group: str) -> C:
+    """Return the conflict that `workbench GROUP conflicts` lists whose id begins so. Raises: UsageError."""
     fitting = [one for one in found if one.id.startswith((beginning, f"conflict-{beginning}"))]
     if len(fitting) == 1:
         return fitting[0]
     shown = visible_line(beginning)[:40]
-    hint = "`workbench memory conflicts` lists them."
+    hint = f"`workbench {group} conflicts` lists them."
     if fitting:
         raise UsageError(f"{len(fitting)} conflicts begin with {shown!r}", hint=hint)
     raise UsageError(f"there is no open conflict {shown}", hint=hint)

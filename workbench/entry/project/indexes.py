@@ -290,7 +290,6 @@ class ProjectIndexes(ProjectTables):
 
         return self.curated(
             StashStore,
-            peers=lambda: None,  # the index and the tables have this machine's segments only
             texts=self.segment_texts,
             referring=self.referring_segments,
             of_session=self.session_segments,

@@ -83,3 +83,10 @@ class TeamMembers(Answer, frozen=True):
     project: Text
     members: tuple[MemberState, ...]
     url: Annotated[str, Meta(description="For the member whose role was made, with the password; only now.")]
+
+
+class TeamLeaving(Answer, frozen=True):
+    """What `workbench store leave --json` prints."""
+
+    unsent: Annotated[Count, Meta(description="Records of this machine that the team does not have.")]
+    forgotten: Annotated[bool, Meta(description="Whether what others wrote was removed here.")]

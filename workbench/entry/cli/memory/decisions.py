@@ -171,7 +171,7 @@ def resolve(
 
     with learning_session("memory-edit") as work:
         waiting = work.service.conflicts()
-        decisions = [decided(find_conflict(waiting, one)) for one in dict.fromkeys(conflicts)]
+        decisions = [decided(find_conflict(waiting, one, "memory")) for one in dict.fromkeys(conflicts)]
         settle_conflicts(work.here, work.service, decisions)
 
 

@@ -12,6 +12,7 @@ from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.project import find_state
 from workbench.entry.services import team as service
+from workbench.records.answers.team import TeamLeaving
 from workbench.text.counts import counted, shown_bytes
 from workbench.text.sanitize import visible_line
 
@@ -152,7 +153,7 @@ def leave(forget: bool) -> None:
     with project_of(here) as project, progress_of(here) as progress:
         unsent = service.leave_team(project, forget=forget, progress=progress)
     if here.flags.json:
-        here.out.json({"unsent": unsent, "forgotten": forget})
+        here.out.json(TeamLeaving(unsent, forget))
         return
     here.out.data("this project has no team any more")
     if unsent:
