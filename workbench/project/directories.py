@@ -13,6 +13,7 @@ import stat
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,9 +79,11 @@ def exclude_paths(
     if not patterns:
         return lister
 
+    admits = cache(lambda: path_filter(patterns))  # when something is listed
+
     def listed(only: Sequence[str] | None) -> Listing:
         found = lister(only)
-        return Listing(tuple(filter(path_filter(patterns), found.paths)), found.skipped)
+        return Listing(tuple(filter(admits(), found.paths)), found.skipped)
 
     return listed
 

@@ -16,7 +16,7 @@ from workbench.errors import JournalError, ParseError, StoreError
 from workbench.records.conversion import convert
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import AUTOMATIC, USAGE_STREAM, RuleLedger, read_usage, used
+from workbench.rules.curation.ledger import AUTOMATIC, SLOT_MARK, USAGE_STREAM, RuleLedger, read_usage, used
 from workbench.rules.curation.rulestore import LOCK, OWN, RuleStore
 from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.formats.families import family_of
@@ -42,7 +42,7 @@ LedgerMark = tuple[int, int, str]
 class _Progress:
     """Which ledger of a reader the rules are of: how often it was folded again, and how many changes it has.
 
-    `kept` is how many changes it had when the rules were last kept, and `about` as in `_State`.
+    `kept` is how many changes it had when the rules were last kept, `about` and `stamps` are as in `_State`.
     """
 
     refolds: int
@@ -50,6 +50,7 @@ class _Progress:
     files: int
     kept: int
     about: str
+    stamps: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,18 @@ class _Uses:
     since: Mapping[str, int] = field(default_factory=dict)
     ends: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _FileNews:
+    """What rule files say of themselves, as in `Rulebook`; `drafted` if that is news for the journals."""
+
+    warnings: tuple[str, ...]
+    files: tuple[str, ...]
+    pending: int
+    conflicts: int
+    changed: int = 0
+    drafted: bool = False
 
 
 class _State:
@@ -75,10 +88,13 @@ class _State:
 
     def signature(self, sources: Sequence[RuleSource]) -> str:
         """Return a text that differs where rule files or journals do."""
-        stamps = "".join(f"{source.path}\0{self._stamp(source)}\0" for source in sources)
         sizes = "\0".join(f"{origin}\0{size}" for origin, size in self._sizes.items())
-        said = (self._lead + stamps + sizes).encode("utf-8", "surrogateescape")
+        said = (self._lead + self.stamps(sources) + sizes).encode("utf-8", "surrogateescape")
         return hashlib.sha256(said).hexdigest()[:32]
+
+    def stamps(self, sources: Sequence[RuleSource]) -> str:
+        """Return a text that differs where rule files do."""
+        return "".join(f"{source.path}\0{self._stamp(source)}\0" for source in sources)
 
     def wrote(self) -> None:
         """Take in that this process wrote: what machines of a team sent meanwhile is not read yet."""
@@ -195,10 +211,11 @@ def _go_on(
 
     ledger = store.ledger()
     named = find_named_sources(store, ledger, {source.path for source in sources})
-    found = sync_files(store, ledger, sources)
-    if found.drafts:
+    news = _unchanged_files(store, state, ledger, [*sources, *named], known)
+    news = news or _news(sync_files(store, ledger, sources))
+    if news.drafted:
         return None
-    book = _book(store, state, ledger, found, [*sources, *named], known)
+    book = _book(store, state, ledger, news, [*sources, *named], known)
     book = replace(book, named=tuple(named), renewed=True)
     assert book.progress is not None  # nothing was drafted
     if book.progress.changes - book.progress.kept > _TAIL or book.rules.is_far:
@@ -208,6 +225,26 @@ def _go_on(
             return None  # which is noted
     store.reader.save()
     return book
+
+
+def _unchanged_files(
+    store: RuleStore, state: _State, ledger: RuleLedger, sources: Sequence[RuleSource], known: Rulebook
+) -> _FileNews | None:
+    """Return what is known of rule files unless they or rules of theirs may have changed."""
+    progress, ids = known.progress, _changed_ids(store, state, ledger, known)
+    if ids is None or progress is None or progress.stamps != state.stamps(sources):
+        return None
+    versions = [ledger.versions[one] for one in ids if one in ledger.versions]
+    if progress.files != len(ledger.file_changes) or any(
+        rule.provenance is not None or SLOT_MARK in ledger.slot(rule.id) for rule in versions
+    ):
+        return None
+    return _FileNews(known.warnings, known.files, known.pending, known.conflicts)
+
+
+def _news(found: SyncResult) -> _FileNews:
+    facts = (found.warnings, found.files, found.pending, found.conflicts, found.changed)
+    return _FileNews(*facts, drafted=bool(found.drafts))
 
 
 def find_sources(store: RuleStore, candidates: Sequence[str]) -> tuple[RuleSource, ...]:
@@ -265,7 +302,7 @@ def _import(
             state.wrote()
     except StoreError as error:
         notes.append(f"changed rules are not recorded: {error.message}")
-    book = _book(store, state, ledger, found, [*sources, *named], previous)
+    book = _book(store, state, ledger, _news(found), [*sources, *named], previous)
     book = replace(book, named=tuple(named))
     try:
         book = _keep(store, book)
@@ -278,7 +315,7 @@ def _book(
     store: RuleStore,
     state: _State,
     ledger: RuleLedger,
-    found: SyncResult,
+    found: _FileNews,
     sources: Sequence[RuleSource],
     previous: Rulebook | None,
 ) -> Rulebook:
@@ -291,10 +328,10 @@ def _book(
         rules = rule_set(whole, None if previous is None else previous.rules, until)
         changed = rules, (_Uses({}, until, counts), _Uses(until, until))
     progress = None
-    if not found.drafts:  # which the reader has not folded yet
+    if not found.drafted:  # which the reader has not folded yet
         changes, files = ledger.progress
         kept = changes if previous is None or previous.progress is None else previous.progress.kept
-        progress = _Progress(ledger.refolds, changes, files, kept, state.about)
+        progress = _Progress(ledger.refolds, changes, files, kept, state.about, state.stamps(sources))
     return Rulebook(
         changed[0],
         state.signature(sources),
