@@ -11,7 +11,7 @@ import gzip
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -33,15 +33,19 @@ _BLOCK: Final = 1 << 20
 _GZIP: Final = ".gz"
 
 
-def remove_projections(root: Path) -> None:
-    """Remove all that can be made again from the journals and the files. Raises: StoreError, StoreBusy."""
+def remove_projections(root: Path, but: Collection[str] = ()) -> None:
+    """Remove all that can be made again from the journals and the files, `but` some kinds of indexes.
+
+    Raises: StoreError, StoreBusy.
+    """
     with translated(f"removing what was made from the journals of {root}"):
         with locks.FairLock(root / "locks", "tables", _PATIENCE).exclusive():
             for path in root.glob(f"{TABLES}*"):
                 path.unlink(missing_ok=True)
         for name in _MADE:
             _remove(root / name)
-    _remove_indexes(root, lambda kind: kind != KEPT_INDEX and not kind.startswith(SENT_INDEX))
+    kept = {KEPT_INDEX, *but}
+    _remove_indexes(root, lambda kind: kind not in kept and not kind.startswith(SENT_INDEX))
 
 
 def remove_indexes(root: Path, kinds: Sequence[str]) -> None:

@@ -40,7 +40,7 @@ _PATIENCE: Final = 30.0  # seconds
 _POINTS: Final = 64
 
 
-class Point(msgspec.Struct, frozen=True):
+class StashPoint(msgspec.Struct, frozen=True):
     """A line of the own stash: where it begins, its entry's id, and the highest order up to there.
 
     `own` is the highest id of an own entry up to there.
@@ -52,7 +52,7 @@ class Point(msgspec.Struct, frozen=True):
     own: str
 
 
-class Taken(msgspec.Struct, frozen=True):
+class TakenStash(msgspec.Struct, frozen=True):
     """How far a machine's stash was taken: its mark, the bytes that were read, the highest id in these."""
 
     mark: Mark
@@ -63,8 +63,8 @@ class Taken(msgspec.Struct, frozen=True):
 class Adoption(msgspec.Struct):
     """What was taken, by machine, and some lines of the own stash, in their order."""
 
-    machines: dict[str, Taken] = {}
-    points: list[Point] = []
+    machines: dict[str, TakenStash] = {}
+    points: list[StashPoint] = []
 
 
 class _News(NamedTuple):
@@ -101,7 +101,7 @@ def adopt_segments(
                 _follow_rewritten(state, machine, {one.id: one for _, one in peers[machine].read(STASH)})
         news: list[_News] = []
         for machine, mark in waiting.items():
-            before = known.machines.get(machine, Taken(mark, 0, ""))
+            before = known.machines.get(machine, TakenStash(mark, 0, ""))
             found, known.machines[machine] = _read_news(peers[machine], machine, before, mark)
             news += found
         drafts = _last_of_each(own, known, sorted(news, key=lambda one: one[:3])) if news else []
@@ -112,7 +112,9 @@ def adopt_segments(
     return len(drafts)
 
 
-def _read_news(journal: FileJournal, machine: str, before: Taken, mark: Mark) -> tuple[list[_News], Taken]:
+def _read_news(
+    journal: FileJournal, machine: str, before: TakenStash, mark: Mark
+) -> tuple[list[_News], TakenStash]:
     """Return what a machine wrote of segments since it was last read, and how far it is read now."""
     end, order = (before.end, before.order) if journal.size(STASH) >= before.end else (0, "")
     news = []
@@ -120,7 +122,7 @@ def _read_news(journal: FileJournal, machine: str, before: Taken, mark: Mark) ->
         end, order = after, max(order, entry.id)
         if _segment(entry):
             news.append(_News(order, machine, number, entry))
-    return news, Taken(mark, end, order)
+    return news, TakenStash(mark, end, order)
 
 
 def _last_of_each(own: FileJournal, known: Adoption, news: Sequence[_News]) -> list[_News]:
@@ -186,7 +188,7 @@ def _look_back(own: FileJournal, known: Adoption, least: str) -> tuple[set[str],
             if before is None or of_entry >= before.order:
                 kept = entry if not _brings_text(entry) else replace(entry, body={})
                 latest[segment] = _News(of_entry, machine, 0, kept)
-        last = Point(start, entry.id, order, own_order)
+        last = StashPoint(start, entry.id, order, own_order)
     if last is not None and last != at:
         known.points.append(last)
     if len(known.points) > _POINTS:
@@ -194,7 +196,7 @@ def _look_back(own: FileJournal, known: Adoption, least: str) -> tuple[set[str],
     return origins, latest
 
 
-def _is_there(own: FileJournal, point: Point) -> bool:
+def _is_there(own: FileJournal, point: StashPoint) -> bool:
     """Whether a line is where it was: a journal that was written again has others there."""
     try:
         return next((entry.id for _, entry in own.read(STASH, point.start)), "") == point.entry
@@ -225,12 +227,11 @@ def _follow_rewritten(state: Path, machine: str, theirs: Mapping[str, Entry]) ->
 
 
 def _rewrite(state: Path, change: Callable[[Mapping[str, Any], Entry], Entry | None]) -> None:
-    """Write the stash again with others' entries as `change` leaves them, and what is made of it, if any is.
+    """Write the stash again with others' entries as `change` leaves them.
 
-    What is made of the journals goes with it: it would hold what is to be gone.
+    What is made of it is to be removed, too: it would hold what is to be gone (`store.team.forgetting`).
     """
-    from store.purge import remove_projections  # where that happens
-    from store.rewriting import rewrite_stream
+    from store.rewriting import rewrite_stream  # where that happens
 
     def changed(line: bytes) -> bytes | None:
         entry = decode_line(line)
@@ -240,8 +241,7 @@ def _rewrite(state: Path, change: Callable[[Mapping[str, Any], Entry], Entry | N
         left = change(origin, entry)
         return None if left is None else line if left == entry else encode_line(left)
 
-    if rewrite_stream(state, STASH, changed, dry=False).lines:
-        remove_projections(state)
+    rewrite_stream(state, STASH, changed, dry=False)
 
 
 def _segment(entry: Entry) -> str:

@@ -264,6 +264,13 @@ class TeamReplicas:
         found = {one: streams.get(stream) for one, streams in self.record.peers.items()}
         return {one: kept.mark for one, kept in found.items() if kept is not None and kept.mark[1:] != (0, 0)}
 
+    def generations(self) -> dict[str, dict[str, int]]:
+        """Return how often each stream of another machine was written again, as far as it was received."""
+        return {
+            machine: {stream: kept.generation for stream, kept in streams.items()}
+            for machine, streams in self.record.peers.items()
+        }
+
     def _kept(self, key: StreamKey) -> ReplicaFile:
         return self.record.peers.get(key[0], {}).get(key[1], ReplicaFile())
 

@@ -17,8 +17,9 @@ from store.table_places import remove_server_tables
 from store.team.adoption import STASH, adopt_segments, give_up_segments
 from store.team.copying import TeamComparison, compare_teams, copy_team
 from store.team.directory import DirectoryTeam
+from store.team.forgetting import EXPORTS, forget_others, forget_rewritten
 from store.team.record import read_machines, read_record, write_record
-from store.team.replicas import TEAM, USES, is_shared, own_machine, replica_root
+from store.team.replicas import TEAM, USES, is_shared, own_machine
 from store.team.server import TeamMachine, TeamServer
 from store.team.settings import (
     TEAM_FILE,
@@ -46,7 +47,6 @@ REST: Final = 60.0
 _SAME: Final = 10.0
 """Seconds in which a look that went as the last one is not written down again."""
 
-_EXPORTS: Final = "exports"
 
 Connect = Callable[[str, str], TeamServer]
 
@@ -212,7 +212,7 @@ class ProjectTeam:
             replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
             replicas.fill_outbox()
             replicas.save()
-            export = self._state / TEAM / _EXPORTS / new_id()
+            export = self._state / TEAM / EXPORTS / new_id()
             copied = copy_team(DirectoryTeam(self._state / TEAM), DirectoryTeam(export), progress)
             if before is not None and before.url != settings.url:
                 remove_server_tables(self._state, self._clock)
@@ -229,11 +229,12 @@ class ProjectTeam:
             forget_settings(self._state)
             if forget:
                 give_up_segments(self._state)
-                own = replica_root(self._state, self.machine)
-                for place in (own.parent, own.parent.with_name("former")):
-                    for path in place.iterdir() if place.is_dir() else ():
-                        if path != own:
+                team = self._state / TEAM
+                for pattern in ("machines/*", "former/*", f"{EXPORTS}/*/machines/*"):
+                    for path in team.glob(pattern):
+                        if path.name != self.machine:
                             shutil.rmtree(path)
+                forget_others(self._state)
 
     def forget_copies(self) -> None:
         """Let the own replica be what the journals are by now, and remove what `join` copied aside.
@@ -244,7 +245,7 @@ class ProjectTeam:
             replicas = TeamReplicas(self._state, self._journal, "")
             replicas.fill_outbox()
             replicas.save()
-            if (exports := self._state / TEAM / _EXPORTS).is_dir():
+            if (exports := self._state / TEAM / EXPORTS).is_dir():
                 shutil.rmtree(exports)
 
     def verify(self, progress: Progress) -> tuple[Exchange, TeamComparison]:
@@ -268,6 +269,7 @@ class ProjectTeam:
         if marks := replicas.received(STASH):
             names = {one.id: one.name for one in replicas.machines}
             adopt_segments(self._state, self._journal, self._project.peer_journals, marks, names)
+        forget_rewritten(self._state, replicas.generations(), self._clock)
 
     def _required(self) -> TeamSettings:
         settings = self.settings

@@ -72,7 +72,7 @@ def _beginning(known: Collection[str], identifier: str) -> str:
     raise UsageError(f"there is no rule {shown}", hint=hint or "`workbench rules list` shows all of them.")
 
 
-class Identified(Protocol):
+class _Identified(Protocol):
     """What has an id."""
 
     @property
@@ -81,7 +81,7 @@ class Identified(Protocol):
         ...
 
 
-C = TypeVar("C", bound=Identified)
+C = TypeVar("C", bound=_Identified)
 
 
 def find_conflict(found: Sequence[C], beginning: str, group: str) -> C:

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from store.purge import remains
 from store.team import members, team
 from tests.entry.cli.conftest import Ran, Run
 from tests.store.team.memory_server import MemoryServer, MemoryTeam, cut
+from workbench.curation import folding
 from workbench.entry.project import find_state
 from workbench.entry.services import team as service
 from workbench.entry.services.opening import host_project, listen_to_team
@@ -294,3 +296,73 @@ def test_what_runs_long_sends_and_receives_beside_its_work(
 def test_a_project_is_named_by_its_remote(address: str, name: str) -> None:
     """The same for all clones, with no user and no token in it; a path says nothing to others."""
     assert service.remote_name(address) == name
+
+
+SECRET = "the zebra sleeps at noon"
+
+
+def use_everything(say: Say) -> None:
+    """Let a machine make all that it makes of what others wrote."""
+    for command in (
+        "index",
+        "rules list zebra",
+        "rules match zebra",
+        "rules conflicts list",
+        "memory list zebra",
+        "memory conflicts",
+        "memory search zebra",
+        "stash list zebra",
+        "stash search zebra",
+        "stash conflicts",
+        "rules history",
+        "stash history",
+        "plan zebra",
+        "stats --usage",
+        "status",
+    ):
+        name, *rest = command.split()
+        words = [" ".join(rest)] if name == "plan" else rest
+        assert say(name, *words).code in (0, 1), command
+
+
+@pytest.mark.parametrize("way", ["text", "leaves and comes back"])
+def test_a_purged_text_is_on_no_machine(
+    pair: tuple[Say, Say], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """In no replica, copy, stash, table, index or fold, also of who was offline and decided about it."""
+    monkeypatch.setattr(folding, "FEW", 1)
+    anna, bob = pair
+    machines = [tmp_path / name / ".workbench" for name in ("work", "other")]
+    anna("rules", "add", f"Remember that {SECRET}.", "--tag", "tool:zebra")
+    anna("memory", "add", f"{SECRET} in the barn", "--reason", f"seen: {SECRET}")
+    anna("stash", "add", f"A decision: {SECRET}, always.", "--id", "seg-1")
+    anna("store", "sync")
+    bob("store", "sync")
+    if way != "text":
+        bob("store", "leave")
+        assert bob("store", "use", "postgresql://bob:secret@localhost/team").code == 0
+    use_everything(bob)
+    assert len(remains(machines[1:], [SECRET.encode()])) > 4
+    bob("stash", "protect", "seg-1")
+    purged = anna("purge", "--secret", SECRET, "--yes")
+    assert purged.code == 0, purged.err
+    anna("store", "sync")
+    bob("store", "sync")
+    assert [str(path.relative_to(tmp_path)) for path in remains(machines, [SECRET.encode()])] == []
+    use_everything(bob)
+    assert "[secret:purged]" in bob("stash", "show", "seg-1").out
+    assert remains(machines, [SECRET.encode()]) == []
+
+
+def test_who_forgets_the_team_has_nothing_left_of_it(
+    pair: tuple[Say, Say], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither of what others wrote nor of what was made of that."""
+    monkeypatch.setattr(folding, "FEW", 1)
+    anna, bob = pair
+    anna("rules", "add", f"Remember that {SECRET}.")
+    anna("store", "sync")
+    bob("store", "sync")
+    use_everything(bob)
+    assert bob("store", "leave", "--forget").code == 0
+    assert remains([tmp_path / "other" / ".workbench"], [SECRET.encode()]) == []
