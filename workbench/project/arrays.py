@@ -1,13 +1,13 @@
 """Many arrays in one file, opened memory-mapped: one file to write, to make durable and to open.
 
 Layout: a magic line, the header's length and checksum, the header (msgpack: name, type, shape, offset of each
-array), then the arrays, each at a multiple of 64 bytes.
+array), then the arrays, each at a multiple of 64 bytes. Many byte strings are two of them, a pool.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records.conversion import decode_msgpack
+from workbench.records.dataclass import dataclass
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -83,3 +84,66 @@ def _column(
 
 def _pad(data: bytes) -> bytes:
     return data + bytes(-len(data) % _ALIGN)
+
+
+def offsets(sizes: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
+    """Return where pieces of these sizes begin one after the other, int64 [n + 1], the end last."""
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Byte strings one after the other: `data` uint8, string i from `starts[i]` to `starts[i + 1]`."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, position: int) -> bytes:
+        if not 0 <= position < len(self):
+            raise IndexError(position)
+        return self.data[self.starts[position] : self.starts[position + 1]].tobytes()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return map(self.__getitem__, range(len(self)))
+
+    def rows(self, kept: NDArray[np.int64]) -> list[Pool]:
+        """Return the strings of some rows (ascending): pools that are parts of this one, in order."""
+        runs = np.split(kept, np.flatnonzero(np.diff(kept) != 1) + 1) if len(kept) else []
+        found = []
+        for first, last in ((int(run[0]), int(run[-1]) + 1) for run in runs):
+            starts = self.starts[first : last + 1]
+            found.append(Pool(self.data[starts[0] : starts[-1]], starts - starts[0]))
+        return found
+
+    def pack(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays by name, for a file of arrays."""
+        return {f"{name}.data": self.data, f"{name}.starts": self.starts}
+
+
+def make_pool(strings: Iterable[bytes]) -> Pool:
+    """Return a pool of byte strings."""
+    given = list(strings)
+    return Pool(np.frombuffer(b"".join(given), np.uint8), offsets([len(one) for one in given]))
+
+
+def join_pools(parts: Sequence[Pool]) -> Pool:
+    """Return pools one after the other."""
+    ends = np.cumsum([0, *(len(one.data) for one in parts)])
+    starts = [one.starts[1:] + end for one, end in zip(parts, ends.tolist(), strict=False)]
+    data = [one.data for one in parts]
+    return Pool(
+        np.concatenate([np.empty(0, np.uint8), *data]), np.concatenate([np.zeros(1, np.int64), *starts])
+    )
+
+
+def unpack_pool(arrays: Mapping[str, NDArray[Any]], name: str, count: int) -> Pool:
+    """Undo `pack`. Raises: KeyError, ValueError if the pool is damaged or of another number of strings."""
+    pool = Pool(arrays[f"{name}.data"], arrays[f"{name}.starts"])
+    if len(pool) != count or int(pool.starts[-1]) != len(pool.data):
+        raise ValueError(f"the pool {name} does not add up")
+    return pool

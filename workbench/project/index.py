@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.project.arrays import open_arrays
+from workbench.project.arrays import Pool, open_arrays
 from workbench.records.conversion import decode_msgpack
 from workbench.records.dataclass import dataclass
 from workbench.records.project import Role, Symbol
@@ -42,7 +42,7 @@ class IndexSegment:
 
     rows: Int32
     fields: dict[str, Postings]
-    records: Sequence[bytes]
+    records: Sequence[bytes] | Pool
     whole: bool = True  # no row is -1
 
 
@@ -172,36 +172,6 @@ FILE = "index.arrays"
 COLUMNS = ("size", "lines", "edges", "tests")
 
 
-class MappedRecords(Sequence[bytes]):
-    """Byte records in one mapped file: `offsets` int64 [n+1] into `data`."""
-
-    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self._data = data
-        self._offsets = offsets
-
-    def __len__(self) -> int:
-        return len(self._offsets) - 1
-
-    @property
-    def total(self) -> int:
-        """How many bytes all records have together."""
-        return int(self._offsets[-1])
-
-    @overload
-    def __getitem__(self, position: int) -> bytes: ...
-    @overload
-    def __getitem__(self, position: slice) -> Sequence[bytes]: ...
-    def __getitem__(self, position: int | slice) -> bytes | Sequence[bytes]:
-        if isinstance(position, slice):
-            return [self[number] for number in range(*position.indices(len(self)))]
-        if not 0 <= position < len(self):
-            raise IndexError(position)
-        return self._data[self._offsets[position] : self._offsets[position + 1]].tobytes()
-
-    def __iter__(self) -> Iterator[bytes]:
-        return (self[number] for number in range(len(self)))
-
-
 class StoredImports(Sequence[tuple[str, ...]]):
     """The specifiers of each file, read when the first one is asked for."""
 
@@ -240,10 +210,10 @@ def load_index(directory: Path) -> ProjectIndex:
         raise ValueError(f"index format {document['format']}, expected {FORMAT}")
     paths = tuple(path.decode("utf-8", "surrogateescape") for path in document["paths"])
     columns = {name: arrays[name] for name in COLUMNS}
-    records = MappedRecords(arrays["records"], arrays["records.offsets"])
+    records = Pool(arrays["records"], arrays["records.offsets"])
     rows = np.arange(len(paths), dtype=np.int32)
     same = len(paths) == len(records) == len(columns["size"]) == len(columns["lines"])
-    if not same or records.total != len(arrays["records"]):
+    if not same or records.starts[-1] != len(records.data):
         raise ValueError("the index's columns do not have the same length")
     roles = {role.value: role for role in Role}
     return ProjectIndex(

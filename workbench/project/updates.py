@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.project.arrays import write_arrays
+from workbench.project.arrays import make_pool, write_arrays
 from workbench.project.index import (
     COLUMNS,
     FIELDS,
@@ -275,10 +275,8 @@ def save_index(index: ProjectIndex, directory: Path) -> None:
     arrays: dict[str, NDArray[Any] | bytes] = {name: getattr(whole, name) for name in COLUMNS}
     for name in FIELDS:
         arrays |= pack_postings(segment.fields[name], name)
-    offsets = np.zeros(len(segment.records) + 1, dtype=np.int64)
-    np.cumsum([len(record) for record in segment.records], out=offsets[1:])
-    arrays["records.offsets"] = offsets
-    arrays["records"] = b"".join(segment.records)
+    records = make_pool(segment.records)
+    arrays |= {"records.offsets": records.starts, "records": records.data}
     arrays["imports"] = msgspec.msgpack.encode([list(found) for found in whole.imports])
     document = {
         "format": FORMAT,

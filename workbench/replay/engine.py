@@ -305,7 +305,7 @@ def replay_tasks(
         [task for _, task in waiting],
         workers=min(workers, max(1, len(waiting) // BATCH)),
         batch=BATCH,
-        failed=_crashed_row,
+        failed=partial(failed_row, why=_CRASHED),
     )
     done = 0
     try:
@@ -319,10 +319,6 @@ def replay_tasks(
     except KeyboardInterrupt:
         complete = False
     return Replayed(tuple(found[key] for key in keys if key in found), reused, complete, note)
-
-
-def _crashed_row(task: ReplayTask) -> TaskRow:
-    return failed_row(task, _CRASHED)
 
 
 def _keep(log: RowLog | None, rows: Sequence[tuple[str, TaskRow]]) -> str:

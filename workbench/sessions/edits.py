@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import GitError, StoreError
 from workbench.ports import Damaged
-from workbench.project.arrays import open_arrays, write_arrays
+from workbench.project.arrays import offsets, open_arrays, write_arrays
 from workbench.records.conversion import path_bytes, path_text
 from workbench.records.dataclass import dataclass
 from workbench.records.worktree import CommitPatch, Hunk
@@ -117,10 +117,10 @@ def save_edits(edits: Mapping[str, tuple[FileEdit, ...]], tip: str, depth: int, 
         directory / _FILE,
         {
             "document": msgspec.msgpack.encode(document),
-            "starts": _starts([len(edits[path]) for path in sorted(edits)]),
+            "starts": offsets([len(edits[path]) for path in sorted(edits)]),
             "at": np.asarray([edit.at for edit in flat], dtype=np.int64),
             "whole": np.asarray([edit.whole for edit in flat], dtype=np.bool_),
-            "bounds": _starts([len(edit.hunks) for edit in flat]),
+            "bounds": offsets([len(edit.hunks) for edit in flat]),
             "hunks": np.asarray(rows, dtype=np.int32).reshape(-1, 4),
         },
     )
@@ -207,7 +207,3 @@ class EditKeeper:
         if self._held is None or self._held[0] != directory:
             self._held = directory, load_edits(directory)
         return self._held[1]
-
-
-def _starts(sizes: list[int]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)

@@ -6,7 +6,7 @@ are in pools, byte strings one after the other, of which only those of hits are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -116,59 +116,6 @@ def join_columns(parts: Sequence[SegmentColumns]) -> SegmentColumns:
     """Return columns one after the other."""
     names = [one.name for one in fields(SegmentColumns)]
     return SegmentColumns(**{name: np.concatenate([getattr(one, name) for one in parts]) for name in names})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pool:
-    """Byte strings one after the other: `data` uint8, string i from `starts[i]` to `starts[i + 1]`."""
-
-    data: NDArray[np.uint8]
-    starts: Int64
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def __getitem__(self, position: int) -> bytes:
-        return self.data[self.starts[position] : self.starts[position + 1]].tobytes()
-
-    def rows(self, kept: Int64) -> list[Pool]:
-        """Return the strings of some rows (ascending): pools that are parts of this one, in order."""
-        runs = np.split(kept, np.flatnonzero(np.diff(kept) != 1) + 1) if len(kept) else []
-        found = []
-        for first, last in ((int(run[0]), int(run[-1]) + 1) for run in runs):
-            starts = self.starts[first : last + 1]
-            found.append(Pool(self.data[starts[0] : starts[-1]], starts - starts[0]))
-        return found
-
-    def pack(self, name: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays by name, for a file of arrays."""
-        return {f"{name}.data": self.data, f"{name}.starts": self.starts}
-
-
-def make_pool(strings: Iterable[bytes]) -> Pool:
-    """Return a pool of byte strings."""
-    given = list(strings)
-    starts = np.zeros(len(given) + 1, np.int64)
-    np.cumsum([len(one) for one in given], out=starts[1:])
-    return Pool(np.frombuffer(b"".join(given), np.uint8), starts)
-
-
-def join_pools(parts: Sequence[Pool]) -> Pool:
-    """Return pools one after the other."""
-    ends = np.cumsum([0, *(len(one.data) for one in parts)])
-    starts = [one.starts[1:] + end for one, end in zip(parts, ends.tolist(), strict=False)]
-    data = [one.data for one in parts]
-    return Pool(
-        np.concatenate([np.empty(0, np.uint8), *data]), np.concatenate([np.zeros(1, np.int64), *starts])
-    )
-
-
-def unpack_pool(arrays: Mapping[str, NDArray[Any]], name: str, count: int) -> Pool:
-    """Undo `pack`. Raises: KeyError, ValueError if the pool is damaged or of another number of strings."""
-    pool = Pool(arrays[f"{name}.data"], arrays[f"{name}.starts"])
-    if len(pool) != count or int(pool.starts[-1]) != len(pool.data):
-        raise ValueError(f"the pool {name} does not add up")
-    return pool
 
 
 def text_key(text: str) -> int:

@@ -15,18 +15,22 @@ import msgspec
 import numpy as np
 
 from workbench.ports import VectorIndex
-from workbench.project.arrays import open_arrays, write_arrays
+from workbench.project.arrays import (
+    Pool,
+    join_pools,
+    make_pool,
+    offsets,
+    open_arrays,
+    unpack_pool,
+    write_arrays,
+)
 from workbench.records.conversion import decode_json
 from workbench.records.dataclass import dataclass
 from workbench.stash.chunking import SegmentChunk, embedded_text
 from workbench.stash.columns import (
-    Pool,
     SegmentColumns,
     bytes_text,
-    join_pools,
-    make_pool,
     unpack_columns,
-    unpack_pool,
 )
 from workbench.stash.segmentmodels import EmbeddingModel, ModelBlocks, Progress, numbers_of
 from workbench.text.postings import Postings, merge_postings, pack_postings, unpack_postings
@@ -310,10 +314,3 @@ def _state(arrays: Mapping[str, NDArray[Any]]) -> SegmentIndexState:
     if state.format != FORMAT:
         raise ValueError("it was written by another version of the program")
     return state
-
-
-def offsets(sizes: Sequence[int] | NDArray[Any]) -> Int64:
-    """Return where pieces of these sizes begin one after the other, int64 [n + 1], the end last."""
-    starts = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=starts[1:])
-    return starts

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from workbench.project.arrays import make_pool
 from workbench.records.segments import ContextSegment
 from workbench.stash.chunking import SegmentChunk, cut_segment, definition_places, sentence_chunks
-from workbench.stash.columns import make_pool, record_bytes, text_bytes, text_key
+from workbench.stash.columns import record_bytes, text_bytes, text_key
 from workbench.stash.segmentmodels import EmbeddingModel, Progress, numbers_of
 from workbench.stash.segmentparts import SegmentPart, make_chunks
 from workbench.text.postings import PostingsBuilder
