@@ -176,11 +176,7 @@ def _family(word: Word) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return start, start
 
 
-_RELATIONS: Final = (
-    (Link.SAME, _same),
-    (Link.OPPOSITE, _opposite),
-    (Link.FAMILY, _family),
-)
+_RELATIONS: Final = ((Link.SAME, _same), (Link.OPPOSITE, _opposite), (Link.FAMILY, _family))
 
 
 def _same_heads(left: tuple[Word, ...], right: tuple[Word, ...], pairs: tuple[Aligned, ...]) -> bool:

@@ -188,12 +188,7 @@ def read_scope(text: str) -> ScopedText:
     small = tuple(
         sorted(word for word in _LETTERS.findall(spelled) if word in FUNCTION and word not in _ARTICLES)
     )
-    return ScopedText(
-        tuple(found[:MAX_TERMS]),
-        limits,
-        whole,
-        small,
-    )
+    return ScopedText(tuple(found[:MAX_TERMS]), limits, whole, small)
 
 
 _NO_ONE: Final = re.compile(r"\bno[ -]one\b")

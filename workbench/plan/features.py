@@ -152,10 +152,7 @@ def gather(
 
 
 def describe_files(
-    view: RankingView,
-    signals: Mapping[str, Float32],
-    positions: Int64,
-    sources: tuple[tuple[str, ...], ...],
+    view: RankingView, signals: Mapping[str, Float32], positions: Int64, sources: tuple[tuple[str, ...], ...]
 ) -> CandidateMatrix:
     """Return the files at some positions as candidates, with every signal recorded for each."""
     alive = view.index.alive

@@ -126,7 +126,7 @@ def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
     lines = [
         f"Why: {used:,} of {budget:,} tokens ({report.tokenizer}), "
         f"{report.efficiency_score:.0%} of the best possible value; "
-        f"{_intent_text(response.intent)}; index {response.freshness}",
+        f"{_intent_text(response.intent)}; index {response.freshness}"
     ]
     if missing := missing_here(response):
         lines.append(f"  without: {', '.join(missing)}")

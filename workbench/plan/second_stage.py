@@ -277,11 +277,7 @@ def excerpts_of(
 
 
 def first_excerpts(
-    planner: Planner,
-    intent: Intent,
-    paths: Iterable[str],
-    read: Callable[[str], Content | Skipped],
-    top: int,
+    planner: Planner, intent: Intent, paths: Iterable[str], read: Callable[[str], Content | Skipped], top: int
 ) -> tuple[FileExcerpt, ...]:
     """Return what is rated of the first `top` files that can be read, secrets masked."""
     found: list[tuple[str, Content]] = []

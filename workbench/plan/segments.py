@@ -117,11 +117,7 @@ def _found(stash: StashSearch, ranking: Ranking) -> Sequence[FoundSegment]:
     from workbench.records.segments import FoundSegment, StashQuery
 
     ranking.vector.get()  # the same text is embedded once
-    query = StashQuery(
-        task=task_text(ranking.intent.task),
-        top_k=LOOKED_AT,
-        min_similarity=NEAR,
-    )
+    query = StashQuery(task=task_text(ranking.intent.task), top_k=LOOKED_AT, min_similarity=NEAR)
     found = list(stash.find(query))
     there = {one.segment.id for one in found}
     wanted = [name for name in ranking.overrides.pinned if name not in there]

@@ -307,10 +307,7 @@ def neighbour_signals(view: RankingView, seeds: Float32) -> dict[str, Float32]:
     own = total(view.pairs_file, age[view.pairs_task] * view.pair_weight**2, count) * seeds
     together = np.maximum(together - own, 0)
     usage = np.expm1(view.frequency)
-    signals = {
-        "cochange": together,
-        "cochange_lift": (together / np.sqrt(usage + 1.0)).astype(np.float32),
-    }
+    signals = {"cochange": together, "cochange_lift": (together / np.sqrt(usage + 1.0)).astype(np.float32)}
     edges = index.edges
     indegree = np.maximum(np.bincount(edges[:, 1], minlength=count), 1)
     outdegree = np.maximum(np.bincount(edges[:, 0], minlength=count), 1)

@@ -74,11 +74,7 @@ class Places:
 
 
 def view_project(
-    index: ProjectIndex,
-    history: History,
-    *,
-    touched: Sequence[str] = (),
-    previous: RankingView | None = None,
+    index: ProjectIndex, history: History, *, touched: Sequence[str] = (), previous: RankingView | None = None
 ) -> RankingView:
     """Precompute everything a task does not change.
 

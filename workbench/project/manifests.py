@@ -163,12 +163,7 @@ def package_json(path: str, text: str) -> Manifest:
     if text_of(data.get("main")):
         scripts.append(("main", text_of(data.get("main"))))
     return manifest_of(
-        path,
-        "javascript",
-        text_of(data.get("name")),
-        text_of(data.get("version")),
-        found,
-        scripts,
+        path, "javascript", text_of(data.get("name")), text_of(data.get("version")), found, scripts
     )
 
 

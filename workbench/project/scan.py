@@ -115,10 +115,7 @@ def scan(
 
 
 def list_names(
-    root: Path,
-    lister: Lister | None,
-    only: Sequence[str] | None = None,
-    progress: Progress | None = None,
+    root: Path, lister: Lister | None, only: Sequence[str] | None = None, progress: Progress | None = None
 ) -> tuple[Listing, tuple[str, ...], bool]:
     """Return (listing, notes, whether version control made it); walks if the lister is None or fails."""
     if lister is not None:

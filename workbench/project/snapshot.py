@@ -68,12 +68,7 @@ def content_hash(data: bytes) -> str:
 
 
 def take_snapshot(
-    root: Path,
-    scanned: Scan,
-    hashes: Mapping[str, str],
-    *,
-    head: str | None,
-    inputs: Sequence[str] = (),
+    root: Path, scanned: Scan, hashes: Mapping[str, str], *, head: str | None, inputs: Sequence[str] = ()
 ) -> Snapshot:
     """Return the snapshot of a scan whose files were then read and indexed.
 

@@ -31,11 +31,7 @@ from workbench.replay.answers import (
     ranking_figures,
 )
 from workbench.replay.datasets import Message, RulesDataset, Split
-from workbench.replay.statistics import (
-    mean_difference,
-    micro_f1_difference,
-    micro_f1_interval,
-)
+from workbench.replay.statistics import mean_difference, micro_f1_difference, micro_f1_interval
 from workbench.rules.matching.match import MatchParams, RuleQuery
 from workbench.rules.matching.relevance import Mode, rule_texts, rule_vectors
 from workbench.rules.matching.search import RuleIndex, index_rules, match_message

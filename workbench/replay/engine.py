@@ -194,14 +194,7 @@ class ReplayEngine:
         waited, started = contents.milliseconds, time.perf_counter()
         paths = [found.path for found in ranking.files[:LOOKED_AT]]
         rules = [] if self.rules is None else self.rules.passages(situation.intent, task.at, paths, budget)
-        pack = make_pack(
-            self.planner,
-            situation.intent,
-            ranking,
-            read,
-            budget,
-            rules,
-        )
+        pack = make_pack(self.planner, situation.intent, ranking, read, budget, rules)
         elapsed = (time.perf_counter() - started) * 1000 - (contents.milliseconds - waited)
         return ranking, pack, ranking.milliseconds + elapsed
 

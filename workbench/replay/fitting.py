@@ -24,12 +24,7 @@ Float64 = NDArray[np.float64]
 
 FILES: Final = 50  # first files of a task that are looked at
 FEATURES: Final = 24  # that get a weight, at most
-PENALTIES: Final = (
-    100.0,
-    300.0,
-    1000.0,
-    3000.0,
-)  # of squared weights, features in deviations
+PENALTIES: Final = (100.0, 300.0, 1000.0, 3000.0)  # of squared weights, features in deviations
 CHOICE: Final = 0.6  # of the tasks that are fitted to while the penalty is chosen
 TEST: Final = 0.8  # of the tasks after which the tested ones begin
 HALF_LIFE: Final = 365 * 86_400.0  # seconds after which a task counts half

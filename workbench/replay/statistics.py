@@ -237,13 +237,7 @@ def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np
     return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
 
-COMPARED = (
-    *RANKING_MEASURES,
-    "packed_recall",
-    "line_coverage",
-    "first_pass_success",
-    *FIRST_MEASURES,
-)
+COMPARED = (*RANKING_MEASURES, "packed_recall", "line_coverage", "first_pass_success", *FIRST_MEASURES)
 _TOKENS = "context_tokens"
 _LATENCY = "latency_ms"
 _RATES = ("affinity_hit_rate", "rerank_invocation_rate", "fallback_rate", "cache_hit_ratio")

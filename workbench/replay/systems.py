@@ -54,14 +54,7 @@ PLAIN: Final = " without embeddings"
 DEFAULT_SYSTEMS: Final = (BASELINE, BM25, VECTOR, HYBRID, f"{HYBRID}+{LEXICAL_MODEL}")
 
 _MEANING = ("affinity_semantic", "affinity_semantic_best")
-_AFFINITY = (
-    "affinity",
-    "affinity_head",
-    "affinity_folder",
-    "affinity_best",
-    "affinity_role",
-    "association",
-)
+_AFFINITY = ("affinity", "affinity_head", "affinity_folder", "affinity_best", "affinity_role", "association")
 _RECENCY = (*SOURCES["recency"], "recency_250", "last_seen")
 _TOGETHER = ("cochange", "cochange_lift")
 GROUPS: Final[Mapping[str, frozenset[str]]] = {

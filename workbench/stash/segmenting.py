@@ -36,14 +36,7 @@ from workbench.sessions.importers.transcripts import (
 from workbench.stash import outputs
 from workbench.stash.answers import REPORT, USER, AnsweredCall, AnswerSegmenter
 from workbench.stash.blocks import split_code, stated_decisions
-from workbench.stash.calls import (
-    Purpose,
-    is_plan_file,
-    purpose_of,
-    read_path,
-    todo_items,
-    written_code,
-)
+from workbench.stash.calls import Purpose, is_plan_file, purpose_of, read_path, todo_items, written_code
 from workbench.stash.drafts import SegmentDraft, SegmentMaker
 from workbench.stash.outputs import FORMS
 from workbench.stash.times import utc_time

@@ -27,11 +27,7 @@ from workbench.project.arrays import (
 from workbench.records.conversion import decode_json
 from workbench.records.dataclass import dataclass
 from workbench.stash.chunking import SegmentChunk, embedded_text
-from workbench.stash.columns import (
-    SegmentColumns,
-    bytes_text,
-    unpack_columns,
-)
+from workbench.stash.columns import SegmentColumns, bytes_text, unpack_columns
 from workbench.stash.segmentmodels import EmbeddingModel, ModelBlocks, Progress, numbers_of
 from workbench.text.postings import Postings, merge_postings, pack_postings, unpack_postings
 from workbench.text.vectors import cosines

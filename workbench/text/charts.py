@@ -95,10 +95,7 @@ def time_ticks(low: float, high: float, most: int) -> tuple[list[float], list[st
     return (
         ([at.timestamp() for at, _ in found], [label for _, label in found])
         if found
-        else (
-            [low],
-            [time_text(low, high - low)],
-        )
+        else ([low], [time_text(low, high - low)])
     )
 
 

@@ -271,14 +271,5 @@ def secret_shapes(table: str) -> tuple[SecretShape, ...]:
 
 _CHECKS: Final = {
     check.__name__: check
-    for check in (
-        is_given,
-        is_key_block,
-        is_literal,
-        is_mixed,
-        is_numbered,
-        is_random,
-        is_salted,
-        is_told,
-    )
+    for check in (is_given, is_key_block, is_literal, is_mixed, is_numbered, is_random, is_salted, is_told)
 }

@@ -102,8 +102,7 @@ class SelectedFile(Answer, frozen=True):
     representation: Representation
     tokens: Count
     spans: Annotated[
-        tuple[tuple[Line, Line], ...],
-        Meta(description="Line ranges shown, 1-based, both ends included."),
+        tuple[tuple[Line, Line], ...], Meta(description="Line ranges shown, 1-based, both ends included.")
     ]
     lines: Annotated[str, Meta(description="The same ranges as text, 12-40,55.")]
     score: float
@@ -150,8 +149,7 @@ class PlanResponse(Answer, frozen=True):
         ),
     ]
     freshness: Annotated[
-        Freshness,
-        Meta(description="Whether the index described the files on disk when the plan was made."),
+        Freshness, Meta(description="Whether the index described the files on disk when the plan was made.")
     ]
     intent: PlanIntent
     budget_report: BudgetReport

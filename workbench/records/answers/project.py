@@ -23,8 +23,7 @@ class SessionFigures(Answer, frozen=True):
     ]
     ended: Count
     traced: Annotated[
-        Count,
-        Meta(description="Ended ones with a task, a file read or edited, and a known outcome."),
+        Count, Meta(description="Ended ones with a task, a file read or edited, and a known outcome.")
     ]
     full: Annotated[Count, Meta(description="Traced ones with both reads and edits.")]
     open: Count
@@ -43,8 +42,7 @@ class TableFigures(Answer, frozen=True):
 
     bytes: Count
     behind: Annotated[
-        tuple[str, ...],
-        Meta(description="Journal streams that changed since; the next reader catches up."),
+        tuple[str, ...], Meta(description="Journal streams that changed since; the next reader catches up.")
     ]
 
 

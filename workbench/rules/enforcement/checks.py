@@ -100,11 +100,7 @@ class Verdict:
 
 
 def check_call(
-    rules: Iterable[Rule],
-    call: ToolCall,
-    *,
-    context: RuleContext | None = None,
-    disk: bool = True,
+    rules: Iterable[Rule], call: ToolCall, *, context: RuleContext | None = None, disk: bool = True
 ) -> Verdict:
     """Return the verdict of all enabled rules with a check on a tool call.
 

@@ -74,11 +74,7 @@ TARGETS: Mapping[str, Target] = {
         "copilot-instructions",
     ),
     "cursor": Target(
-        _names("cursor cursorrules"),
-        _names("cursor"),
-        folder=".cursor/rules",
-        ending=".mdc",
-        family="cursor",
+        _names("cursor cursorrules"), _names("cursor"), folder=".cursor/rules", ending=".mdc", family="cursor"
     ),
     "windsurf": Target(
         _names("windsurf windsurfrules"), _names("windsurf"), folder=".windsurf/rules", family="windsurf"

@@ -156,11 +156,7 @@ FAMILIES = (
     _family("windsurfrules", r"\.windsurfrules"),
     _family("copilot", r"\.github/copilot-instructions\.md"),
     _family(
-        "claude-rules",
-        r"\.claude/rules/.+\.md",
-        _by_globs("paths", "globs"),
-        _write_paths,
-        "paths globs",
+        "claude-rules", r"\.claude/rules/.+\.md", _by_globs("paths", "globs"), _write_paths, "paths globs"
     ),
     _family("cursor", r"\.cursor/rules/.+\.mdc", _read_cursor, _write_cursor, "globs alwaysApply"),
     _family(

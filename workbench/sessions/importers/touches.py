@@ -56,10 +56,7 @@ _VALUED = {  # options whose value is a word of its own
     "jq": frozenset({"--arg", "--argjson", "-f"}),
     "perl": frozenset({"-e", "-pe", "-ne", "-pie", "-0pe"}),
 }
-_IN_PLACE = {
-    "sed": re.compile(r"-[a-zA-Z]*i|--in-place"),
-    "perl": re.compile(r"-[a-zA-Z0-9]*i"),
-}
+_IN_PLACE = {"sed": re.compile(r"-[a-zA-Z]*i|--in-place"), "perl": re.compile(r"-[a-zA-Z0-9]*i")}
 
 
 @dataclass(frozen=True, slots=True)
