@@ -146,14 +146,13 @@ class Fleet:
             use(machine)
 
     def start(self) -> None:
-        """Start all processes, and let them work once all are there."""
+        """Start all processes, one after the other, and let them work once all are there."""
         for machine in self.machines:
             notes = str(self.place / f"notes-{machine.number}.jsonl")
             skew = SKEW * (1, -1)[machine.number] if machine.number < WRONG_CLOCKS else 0.0
             given = Specification(machine, self.plan.agents, self.plan.pace, notes, skew=skew)
             self.processes.append(self._spawn(given))
-        for one in self.processes:
-            one.ids = json.loads(one.receive())
+            self.processes[-1].ids = json.loads(self.processes[-1].receive())
         for one in self.processes:
             one.send("begin")
 
