@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench.fleet.__main__ import processor_seconds, received_costs
 from bench.fleet.load import Notes
 from bench.fleet.outcome import (
     Fault,
@@ -90,6 +91,20 @@ def test_lags_and_durations_are_of_calm_moments(notes: Path) -> None:
     assert recovery(work, fault) == pytest.approx(0.4, abs=0.05)
     assert not is_calm(at + 5, [fault])
     assert is_calm(at + 11, [fault])
+
+
+def test_seconds_of_processors_are_of_machines_that_ended_in_order(notes: Path) -> None:
+    """By face and by what took them, a minute of a machine; what is received costs what listeners took."""
+    to = Notes(notes.with_name("others"))
+    for machine, seconds in enumerate(({"calls": 3.0, "listeners": 1.0}, {"calls": 5.0, "listeners": 3.0})):
+        to.note("ended", machine=machine, face="library", seconds=seconds)
+    to.note("ended", machine=2, face="serve", seconds={"server": 8.0})
+    work = read_work([notes, notes.with_name("others")])
+    assert processor_seconds(work, 2.0) == {
+        "processor seconds of a machine a minute, library": {"calls": 2.0, "listeners": 1.0},
+        "processor seconds of a machine a minute, serve": {"server": 4.0},
+    }
+    assert received_costs(work, 1_000) == 2.0
 
 
 def test_machines_that_differ_are_named() -> None:
