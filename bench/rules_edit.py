@@ -23,7 +23,7 @@ from workbench.rules.curation.ruletype import to_body
 PROCESSES: Final = 5
 
 _FETCH = """
-import sys, time
+import resource, sys, time
 from pathlib import Path
 started = time.perf_counter()
 from store.clock import SystemClock
@@ -36,7 +36,8 @@ fetcher = rule_fetcher(opened.workspace, Config(), SystemClock(), wait=5)
 imported = time.perf_counter()
 fetcher.fetch(RuleRequest(rule_filter(tool_targets=["claude"])))
 ended = time.perf_counter()
-print((ended - started) * 1000, (ended - imported) * 1000)
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print((ended - started) * 1000, (ended - imported) * 1000, memory)
 """
 
 
@@ -56,12 +57,12 @@ def fetch_after_edits(
     for rule in rules[: PROCESSES + 1]:
         edit_rule(journal, rule)
         taken.append(fetch_in_new_process(root, environment))
-    whole, own = zip(*taken[1:], strict=True)
+    whole, own, _ = zip(*taken[1:], strict=True)
     return list(whole), list(own)
 
 
-def fetch_in_new_process(root: Path, environment: Mapping[str, str]) -> tuple[float, float]:
-    """Return the milliseconds from the first import to the answer, and those after the imports."""
+def fetch_in_new_process(root: Path, environment: Mapping[str, str]) -> tuple[float, float, float]:
+    """Return the milliseconds from the first import to the answer, those after the imports, and its MB."""
     done = subprocess.run(
         [sys.executable, "-c", _FETCH, str(root)],
         env={**environment, "PYTHONPATH": os.getcwd()},
@@ -69,8 +70,8 @@ def fetch_in_new_process(root: Path, environment: Mapping[str, str]) -> tuple[fl
         capture_output=True,
         text=True,
     )
-    whole, own = map(float, done.stdout.split())
-    return whole, own
+    whole, own, memory = map(float, done.stdout.split())
+    return whole, own, memory
 
 
 def figures(taken: Sequence[float]) -> tuple[float, float]:

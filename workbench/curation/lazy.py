@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from pathlib import Path
 from typing import IO, Any, Final, Generic, TypeVar, overload
 
+from workbench.errors import StoreError
+
 BLOCK: Final = 1 << 14
 """Bytes of lines that are read and compared with what was written at once."""
 
@@ -20,39 +22,35 @@ Value = TypeVar("Value")
 Other = TypeVar("Other")
 
 
-class StoredLines:
-    """Lines in one piece of memory; `ends` are the offsets after them, ascending."""
-
-    def __init__(self, data: memoryview, ends: array[int]) -> None:
-        self.data = data
-        self.ends = ends
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    def __getitem__(self, number: int) -> bytes:
-        """Return a line without its newline."""
-        return bytes(self.data[self.ends[number - 1] if number else 0 : self.ends[number] - 1])
-
-
-class DamagedLines(ValueError):
+class DamagedLines(StoreError):
     """Lines of a file are not what was written."""
 
 
-class FileLines:
-    """Lines of a file that are read when they are asked for, by blocks; `ends` are as in `StoredLines`.
+class StoredFile:
+    """A file that stays open as long as somebody asks for its lines."""
 
-    Not mapped: a file that somebody cuts short meanwhile would end the process. `checksums` are those of the
-    blocks. Any number of threads may ask.
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self.descriptor = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self.descriptor)
+
+
+class FileLines:
+    """Lines of a file from the offset `begin` on that are read when they are asked for, by blocks.
+
+    Not mapped: a file that somebody cuts short meanwhile would end the process. `ends` are the offsets after
+    the lines, ascending, and `checksums` those of the blocks, None where the whole file was compared.
+    Any number of threads may ask.
     """
 
-    def __init__(self, path: Path, ends: array[int], checksums: Sequence[int]) -> None:
-        self.path = path
+    def __init__(
+        self, file: StoredFile, ends: array[int], checksums: Sequence[int] | None = None, begin: int = 0
+    ) -> None:
         self.ends = ends
+        self._file = file
         self._checksums = checksums
+        self._begin = begin
         self._size = ends[-1] if ends else 0
-        self._descriptor = os.open(path, os.O_RDONLY)
-        weakref.finalize(self, os.close, self._descriptor)
         self._block = (-1, b"")
 
     def __len__(self) -> int:
@@ -65,13 +63,21 @@ class FileLines:
         data = b"".join([self._read(block) for block in range(first, last + 1)])
         return data[start - first * BLOCK : stop - first * BLOCK]
 
+    def whole(self) -> bytes:
+        """Return all lines. Raises: DamagedLines."""
+        return b"".join([self._read(number) for number in range(-(-self._size // BLOCK))])
+
     def _read(self, number: int) -> bytes:
         known, data = self._block
         if known != number:
             start = number * BLOCK
-            data = os.pread(self._descriptor, min(BLOCK, self._size - start), start)
-            if zlib.crc32(data) != self._checksums[number]:
-                raise DamagedLines(f"{self.path.name} has changed since it was written")
+            size, checksums = min(BLOCK, self._size - start), self._checksums
+            data = os.pread(self._file.descriptor, size, self._begin + start)
+            if len(data) < size or (checksums is not None and zlib.crc32(data) != checksums[number]):
+                raise DamagedLines(
+                    f"the index file {self._file.name} has changed since it was written",
+                    hint="Run the command again: it is written again from the journals.",
+                )
             self._block = number, data
         return data
 
@@ -98,7 +104,7 @@ def write_lines(file: IO[bytes], lines: Iterable[bytes]) -> tuple[array[int], li
 class StoredValues(Generic[Value]):
     """Values in lines, each decoded when it is first asked for. Any number of threads may ask."""
 
-    def __init__(self, lines: StoredLines | FileLines, decode: Callable[[bytes], Value]) -> None:
+    def __init__(self, lines: FileLines, decode: Callable[[bytes], Value]) -> None:
         self.lines = lines
         self.decoded: dict[int, Value] = {}
         self._decode = decode

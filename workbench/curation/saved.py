@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Any, Final, Generic, get_args, get_origin, get_type_hints
+from typing import IO, Any, Final, Generic, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from workbench import __version__
-from workbench.curation.lazy import LazyDict, LazyList, StoredLines, StoredValues
+from workbench.curation.lazy import FileLines, LazyDict, LazyList, StoredFile, StoredValues
 from workbench.curation.ledger import L, Ledger
 from workbench.curation.records import CurationStep, RecordChange, SettledConflict
 from workbench.records.conversion import decode_lossless, encode_lossless
@@ -29,6 +29,7 @@ from workbench.records.dataclass import dataclass
 
 _FORMAT: Final = 1
 _CRC: Final = 9  # bytes of the first line
+_BLOCK: Final = 1 << 20
 _AT_ONCE: Final = 1_000  # lines; one call for all would hold up other threads
 _NONE: Final = -1
 
@@ -154,16 +155,18 @@ def write_fold(path: Path, fold: SavedFold[Any]) -> None:
 def open_fold(path: Path, empty: L) -> SavedFold[L] | None:
     """Return what was written, brought into an empty ledger; None if it is damaged or of another program."""
     try:
-        # Not mapped: a file that somebody cuts short meanwhile would end the process.
-        content = path.read_bytes()
-        data = memoryview(content)
-        if zlib.crc32(data[_CRC:]) != int(bytes(data[:_CRC]), 16):
-            return None
-        after = content.find(b"\n", _CRC) + 1
-        head = decode_lossless(bytes(data[_CRC : after - 1]), _Head)
-        if head.form != _form(type(empty), empty.type.record):
-            return None
-        lines = _open_sections(data[after:], head)
+        with path.open("rb") as file:
+            crc = int(file.read(_CRC), 16)
+            first = file.readline()
+            found = zlib.crc32(first)
+            while block := file.read(_BLOCK):
+                found = zlib.crc32(block, found)
+            if found != crc:
+                return None
+            head = decode_lossless(first, _Head)
+            if head.form != _form(type(empty), empty.type.record):
+                return None
+            lines = _open_sections(path, file, _CRC + len(first), head)
         _fill(empty, head, lines)
     except (OSError, ValueError, KeyError, RecursionError):
         return None
@@ -233,8 +236,7 @@ def _step_row(step: CurationStep[Any], numbers: Mapping[int, int]) -> _StepRow:
 
 
 def _stored(values: StoredValues[Any] | None) -> list[bytes | memoryview]:
-    found = None if values is None else values.lines
-    return [found.data] if isinstance(found, StoredLines) and len(found) else []
+    return [] if values is None or not len(values) else [values.lines.whole()]
 
 
 def _encoded(values: Sequence[object]) -> Iterator[bytes]:
@@ -252,20 +254,21 @@ def _ends(chunks: Iterable[bytes | memoryview]) -> array[int]:
     return array("q", accumulate(lengths))
 
 
-def _open_sections(data: memoryview, head: _Head) -> dict[str, StoredLines]:
+def _open_sections(path: Path, file: IO[bytes], start: int, head: _Head) -> dict[str, FileLines]:
     """Return the lines of all sections by name. Raises: ValueError if they are not as they should be."""
-    found, start = {}, 0
+    found, stored = {}, StoredFile(path)
     for name, size, count in head.sections:
         ends = array("q")
-        ends.frombytes(data[start + size : start + size + count * ends.itemsize])
+        file.seek(start + size)
+        ends.frombytes(file.read(count * ends.itemsize))
         if len(ends) != count or (ends[-1] if count else 0) != size:
             raise ValueError(f"the lines of {name} are cut short")
-        found[name] = StoredLines(data[start : start + size], ends)
+        found[name] = FileLines(stored, ends, begin=start)
         start += size + count * ends.itemsize
     return found
 
 
-def _fill(ledger: Ledger[Any], head: _Head, lines: Mapping[str, StoredLines]) -> None:
+def _fill(ledger: Ledger[Any], head: _Head, lines: Mapping[str, FileLines]) -> None:
     """Bring what is stored into an empty ledger."""
     records = StoredValues[Any](lines["records"], partial(decode_lossless, kind=ledger.type.record))
 

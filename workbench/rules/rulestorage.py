@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from workbench.curation.lazy import FileLines, StoredValues, write_lines
+from workbench.curation.lazy import DamagedLines, FileLines, StoredFile, StoredValues, write_lines
 from workbench.errors import StoreError
 from workbench.records.conversion import convert, decode_lossless, encode_lossless
 from workbench.records.rules import Rule
@@ -66,7 +66,7 @@ class StoredRules(StoredValues[Rule]):
     def __getitem__(self, number: int) -> Rule:
         try:
             return super().__getitem__(number)
-        except DAMAGED:
+        except (DamagedLines, *DAMAGED):
             return self.decoded.setdefault(number, self._heal(number))
 
     def all(self) -> tuple[Rule, ...]:
@@ -74,7 +74,7 @@ class StoredRules(StoredValues[Rule]):
         for start in range(0, len(self), _AT_ONCE):
             places = range(start, min(start + _AT_ONCE, len(self)))
             missing = [place for place in places if place not in self.decoded]
-            with suppress(*DAMAGED):  # decoded one by one
+            with suppress(DamagedLines, *DAMAGED):  # decoded one by one
                 some = b"[" + b",".join([self.lines[place] for place in missing]) + b"]"
                 for place, rule in zip(missing, decode_lossless(some, list[Rule]), strict=True):
                     self.decoded.setdefault(place, rule)
@@ -193,7 +193,7 @@ def _open_base(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Hea
     if len(ends) != len(names.ids) or (ends[-1] if ends else 0) != size:
         raise ValueError("the rules are cut short")
     until, digest = convert(head["used_until"], dict[str, int]), str(head["signature"])
-    lines = FileLines(path, ends, names.checksums)
+    lines = FileLines(StoredFile(path), ends, names.checksums)
     held = StoredRules(lines, _Healing(store, path, names.ids, until))
     return head, RuleSet(RuleBase(names.ids, held, names.lineage, names.checked, until, digest))
 
