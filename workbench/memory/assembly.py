@@ -316,7 +316,6 @@ def result_event(value: Mapping[str, Any]) -> ResultEvent:
     """Return a run's own word about its end; what has another form than it should is left out."""
     usage = mapping(value.get("usage"))
     tokens = sum(_count(usage.get(name)) or 0 for name in _SPENT)
-    cost: object = value.get("total_cost_usd")
     errors = value.get("errors")
     outcome = text(value.get("result")) or "; ".join(map(text, errors if isinstance(errors, list) else ()))
     return ResultEvent(
@@ -326,7 +325,6 @@ def result_event(value: Mapping[str, Any]) -> ResultEvent:
         duration_ms=_count(value.get("duration_ms")),
         tokens=tokens or None,
         turns=_count(value.get("num_turns")),
-        cost_usd=float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e9 else None,
     )
 
 

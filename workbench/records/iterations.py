@@ -162,7 +162,6 @@ class ResultEvent:
     duration_ms: int | None = None
     tokens: int | None = None
     turns: int | None = None
-    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
