@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from store.files import STATE, translated
+from store.files import STATE, read_state, translated, write_atomic
 from store.journal_files import stream_sizes
 from store.table_places import remove_server_tables
 from store.team.adoption import STASH, adopt_segments, give_up_segments
@@ -88,6 +88,10 @@ class TeamJoining:
     export: str
     copied: int
     exchange: Exchange
+
+
+_TURN: Final = "turn"
+"""The file that says when a process was last started to exchange."""
 
 
 class ProjectTeam:
@@ -183,6 +187,15 @@ class ProjectTeam:
         """Whether the server did not answer so lately that commands do not ask it again."""
         look = self.look
         return look.failed_at > look.synced_at and self._clock.now() - look.failed_at < REST
+
+    def begin_turn(self, seconds: float) -> bool:
+        """Whether nobody began one within some seconds; then that is noted. Raises: StoreError."""
+        path, now = self._state / TEAM / _TURN, self._clock.now()
+        with suppress(OSError, ValueError):
+            if 0 <= now - float(read_state(path)) < seconds:
+                return False
+        write_atomic(path, f"{now}".encode(), sync=False)
+        return True
 
     def lag(self, server: TeamServer | None = None) -> TeamLag:
         """Return what is not on both sides; without a server, as of the last look. Raises: StoreError."""

@@ -74,7 +74,17 @@ def respond(
     if own_time is None:
         allow(config.hooks.deadline)
     project = find_state(root, config, environment)
-    return _EVENTS[call.event](project, config, call)
+    reply = _EVENTS[call.event](project, config, call)
+    if call.event not in _TURNS or not (project.state / "team" / "team.json").is_file():
+        return reply
+
+    def then() -> None:
+        from workbench.entry.services.team import exchange_beside
+
+        reply.then()
+        exchange_beside(project)
+
+    return HookReply(reply.output, then)
 
 
 def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
@@ -242,3 +252,14 @@ _EVENTS: Final[Mapping[HookEvent, _Handler]] = {
     HookEvent.STOP: _on_stop,
     HookEvent.SESSION_END: _on_end,
 }
+
+_TURNS: Final = frozenset(
+    {
+        HookEvent.SESSION_START,
+        HookEvent.PROMPT,
+        HookEvent.COMPACTION,
+        HookEvent.STOP,
+        HookEvent.SESSION_END,
+    }
+)
+"""Events after which a team's records are exchanged: between the turns of an agent, not at its tools."""

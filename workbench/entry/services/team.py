@@ -65,6 +65,8 @@ _REST: Final = 30.0
 """Seconds after which what rules were used for is sent without anything else."""
 _RETRY: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds until a server that did not answer is asked again by a long-lived face."""
+_TURN: Final = 60.0
+"""Seconds between two exchanges that hooks start."""
 _BRIEFLY: Final = 1.0
 """Seconds that a command waits for the server after its answer."""
 _LATER: Final = "What you do is kept here and sent later."
@@ -337,6 +339,20 @@ def exchange_briefly(root: Path) -> Sequence[str]:
         silent = ServerUnreachable("the team's server did not answer within a second", hint=_LATER)
         _note_fault(team, silent, found)
     return tuple(found)
+
+
+def exchange_beside(project: ProjectState) -> bool:
+    """Let a process of its own exchange what is new, and return at once whether one was started.
+
+    Not where all is exchanged, as where an app or a server listens, nor twice within a minute, nor soon after
+    a server did not answer. Raises: StoreError.
+    """
+    from workbench.entry.os.background import run_in_background  # for hooks
+
+    team = ProjectTeam(project)
+    if not is_asked() or team.settings is None or team.is_resting() or not team.has_news():
+        return False
+    return team.begin_turn(_TURN) and run_in_background(project.root, "store", "sync")
 
 
 def _note_fault(team: ProjectTeam, error: WorkbenchError, found: list[str]) -> None:

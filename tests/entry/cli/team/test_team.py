@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from store.team import members, team
 from tests.entry.cli.conftest import Ran, Run
 from tests.store.team.memory_server import MemoryServer, MemoryTeam, cut
 from workbench.curation import folding
+from workbench.entry.hooks.handlers import respond
+from workbench.entry.os import background
 from workbench.entry.project import find_state
 from workbench.entry.services import team as service
 from workbench.entry.services.opening import host_project, listen_to_team
@@ -366,3 +369,36 @@ def test_who_forgets_the_team_has_nothing_left_of_it(
     use_everything(bob)
     assert bob("store", "leave", "--forget").code == 0
     assert remains([tmp_path / "other" / ".workbench"], [SECRET.encode()]) == []
+
+
+def test_between_turns_of_an_agent_another_process_exchanges(
+    pair: tuple[Say, Say], project: Any, server: MemoryTeam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hook asks no server: it starts a command once a minute, and none where all is exchanged."""
+    started: list[tuple[str, ...]] = []
+
+    def start(root: Path, *words: str) -> bool:
+        started.append(words)
+        return root.is_dir()
+
+    monkeypatch.setattr(background, "run_in_background", start)
+    payload = {"session_id": "5f0c1f7e-0000-4000-8000-000000000001", "cwd": str(project.root)}
+
+    def hook(name: str) -> int:
+        data = json.dumps({**payload, "hook_event_name": name}).encode()
+        calls = len(server.calls)
+        respond(data, name, "claude").then()
+        assert len(server.calls) == calls
+        return len(started)
+
+    pair[0]("store", "sync")
+    assert hook("Stop") == 0
+    state = find_state(project.root)
+    state.journal.append("rules", "rule.put", [{"id": "rule-1", "rule": "Never push."}], by="mcp")
+    monkeypatch.setenv(service.SWITCH, "0")
+    assert hook("Stop") == 0
+    monkeypatch.delenv(service.SWITCH)
+    assert (hook("PostToolUse"), hook("Stop"), hook("Stop")) == (0, 1, 1)
+    assert started == [("store", "sync")]
+    (state.state / "team" / "turn").write_text("nonsense")
+    assert hook("UserPromptSubmit") == 2
