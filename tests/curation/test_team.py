@@ -445,6 +445,34 @@ def test_edits_from_before_the_team_are_a_conflict(name: str) -> None:
     assert [sides(team, machine) for machine in team.machines] == [[("Use deno.", "Use pnpm.")]] * 3
 
 
+def test_a_machine_without_the_first_version_sees_the_same_conflict() -> None:
+    """As of a rule that two read from the same file, which is not shared, and edited before the team."""
+    team = team_of(CASES["rules"], 3)
+    one, other, third = team.machines
+    reading = replace(one.alone, by="import:rule-files")
+    first = team.case.add(reading, "Use npm.")
+    other.begin_as(one)
+    team.clock.advance(1)
+    for machine, text in ((one, "Use yarn."), (other, "Use pnpm.")):
+        team.case.edit(machine.alone, first, text)
+        team.clock.advance(1)
+
+    def share() -> None:
+        """Let all receive what people wrote: what was read from files stays where it was read."""
+        team.sync()
+        for peer, machine in zip(third.peers.values(), (one, other), strict=True):
+            peer.journal = MemoryJournal(team.clock)
+            written = [entry for _, entry in machine.journal.read("rules") if entry.by == "test"]
+            peer.journal._streams["rules"] = written
+            peer.receive()
+
+    share()
+    assert [sides(team, machine) for machine in team.machines] == [[("Use pnpm.", "Use yarn.")]] * 3
+    resolve(team, other, Action.KEEP_RIGHT)
+    share()
+    assert (texts(team), third.conflicts) == ([["Use yarn."]] * 3, ())
+
+
 @pytest.mark.parametrize("name", CASES)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.integers(-3, 3)), min_size=2, max_size=10),

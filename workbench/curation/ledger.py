@@ -263,8 +263,8 @@ class Ledger(Generic[R]):
             return mark
         if not self.shared or entry.by.startswith(AUTOMATIC):
             return None
-        known = next((one for one in names if one in self.versions), "")
-        slot = self.slot(known) if known else ""
+        known = self._known(names)
+        slot = Ledger.slot(self, known) if known else ""  # by what the entries say, not this machine's files
         self._begin_slot(entry, _TeamMark(slot, frozenset()), names, after)
         heads = [self.changes[number] for number in self.heads.get(slot, ())]
         step = str(_marks(entry).get("step") or entry.id)
@@ -276,7 +276,7 @@ class Ledger(Generic[R]):
         """Let a slot without heads have the version that holds, where the writer of an entry saw another."""
         if not self.shared or self.heads.get(mark.slot):
             return
-        known = next((one for one in names if one in self.versions), "")
+        known = self._known(names)
         now = self.current(known) if known else None
         number = self._last_number(known if now is None else now.id) if known else None
         if number is None:
@@ -289,6 +289,10 @@ class Ledger(Generic[R]):
             or self.type.same_content(last.after, after)
         ):
             self.heads[mark.slot] = (number,)
+
+    def _known(self, names: Sequence[str]) -> str:
+        """Return the first id of which there is a version, or one in its place; "" for none."""
+        return next((one for one in names if one in self.versions or one in self.successors), "")
 
     def _is_of(self, machine: str, change: RecordChange[R]) -> bool:
         """Whether a machine wrote a change: of directories that were copied each has the same entries."""
