@@ -7,7 +7,7 @@ contradict each other: the suggested way out keeps both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -18,8 +18,7 @@ from workbench.curation.concurrency import (
     edit_notes,
     edit_sides,
 )
-from workbench.lists.conflicts import ConflictRow, ConflictSide
-from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
+from workbench.records.conflicts import Action, Evidence, Suggestion
 from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment
 from workbench.stash.segmenttype import (
@@ -79,27 +78,3 @@ def with_text(one: SegmentConflict, text: str) -> SegmentConflict:
     """Return a conflict with the segment's text on the sides that were not removed."""
     left, right = (side if side.text else replace(side, text=text) for side in (one.left, one.right))
     return replace(one, left=left, right=right)
-
-
-def conflict_rows(conflicts: Iterable[SegmentConflict]) -> list[ConflictRow]:
-    """Return conflicts of segments as the rows of a list."""
-    return [
-        ConflictRow(
-            one.id,
-            "segment",
-            ConflictKind.CONCURRENT,
-            1.0,
-            _side(one.left),
-            _side(one.right),
-            one.why,
-            one.evidence,
-            one.suggestion,
-            (),
-            max(one.left.stashed_at, one.right.stashed_at),
-        )
-        for one in conflicts
-    ]
-
-
-def _side(one: ContextSegment) -> ConflictSide:
-    return ConflictSide(one.id, one.text, one.topic or one.source or one.session_id, "")

@@ -15,7 +15,7 @@ from workbench.entry.cli.output import shorten
 from workbench.entry.cli.session import stash_session
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
-from workbench.stash.concurrency import SegmentConflict, conflict_rows
+from workbench.stash.concurrency import SegmentConflict
 from workbench.stash.segmenttype import SHORT
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
@@ -32,7 +32,6 @@ def conflicts(limit: int) -> None:
     """
     with stash_session("stash") as work:
         found = work.service.conflicts()
-        work.opened.conflicts.keep("segment", conflict_rows(found))
     out = work.here.out
     if work.here.flags.json:
         out.json({"total_count": len(found), "conflicts": found[:limit]})
