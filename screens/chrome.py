@@ -5,8 +5,11 @@ In a terminal too small to work in a notice covers everything.
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from textual.app import RenderResult
 from textual.content import Content
@@ -15,7 +18,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from screens.commands import SECTIONS, WIDGET_RANKS, Section, find_command, shown_key
+from screens.commands import SECTIONS, WIDGET_RANKS, Section, find_command, key_of, shown_key
 from screens.jobs import Job
 from screens.safe_text import shown
 from screens.themes import style_of
@@ -214,3 +217,29 @@ class TooSmall(Widget):
         """Write both sizes."""
         width, height = self.app.size
         return Content(f"! {width}×{height} is too small\n{MIN_WIDTH}×{MIN_HEIGHT} at least\nctrl+q leaves")
+
+
+ANY_TRANSCRIPT = "TRANSCRIPT…"
+
+
+def teach(about: str, commands: tuple[str, ...], keys: dict[str, str]) -> str:
+    """Return what an empty section says: `keys` maps ids of commands to what they do there."""
+    width = max((len(key_of(one)) for one in keys), default=0)
+    lines = [f"{key_of(one):<{width}}  {does}" for one, does in keys.items()]
+    return "\n".join([about, *(["", *(f"  {one}" for one in commands)] if commands else []), "", *lines])
+
+
+def transcripts_of(root: Path) -> str:
+    """Return where Claude Code keeps the transcripts of a project, as an argument of a command."""
+    from workbench.sessions.importers.places import project_directories
+
+    home = Path(os.environ.get("HOME") or Path.home())
+    try:
+        found = project_directories([str(root)], home, os.environ, ())
+    except OSError:
+        return ANY_TRANSCRIPT
+    if not found:
+        return ANY_TRANSCRIPT
+    if found[0].is_relative_to(home):
+        return f"~/{shlex.quote(str(found[0].relative_to(home)))}"
+    return shlex.quote(str(found[0]))

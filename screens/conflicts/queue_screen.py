@@ -11,13 +11,11 @@ from textual.containers import Container
 from textual.content import Content
 
 from screens.chrome import TopBar
-from screens.conflicts.learning_pairs import LearningPairs
 from screens.conflicts.pair import PairSide, PairType
 from screens.conflicts.pair_panel import KINDS, STATES, PairPanel, empty_queue, unsearched
-from screens.conflicts.pair_reading import PairsSeen, judge_again, look, read_pairs
 from screens.conflicts.pair_source import PairSearch, PairSource
-from screens.conflicts.queue import PairLook, PairQueue, QueuedPair
-from screens.conflicts.rule_pairs import RulePairs
+from screens.conflicts.queue import PairLook, PairQueue, PairsSeen, QueuedPair, judge_again, look, read_pairs
+from screens.conflicts.record_pairs import LearningPairs, RulePairs
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Ahead, Failure, Job
 from screens.safe_text import emphasized, shown

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from screens.conflicts.decisions import PairDialogs
-from screens.conflicts.learning_pairs import LearningPairs, side_of
 from screens.conflicts.pair import PairChoice, command_of, pair_of
 from screens.conflicts.pair_source import SettledPairs
+from screens.conflicts.record_pairs import LearningPairs, learning_side
 from screens.curation.changes import Overtaken, RecordChanges, Refused, ResultT, Saved
 from screens.curation.record_form import RecordFields, RecordForm
 from screens.learnings.learning_form import (
@@ -198,7 +198,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
         if item.conflict is None:
             return
         records = [item.conflict.left, *([] if item.conflict.concurrent else [item.conflict.right])]
-        sides = {one.id: side_of(one) for one in records}
+        sides = {one.id: learning_side(one) for one in records}
         pair = pair_of(conflict_rows([item.conflict])[0], sides)
         engine, source = self._screen.engine, LearningPairs()
 

@@ -12,22 +12,24 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.chrome import TopBar
-from screens.conflicts.learning_pairs import FEW, LearningPairs
 from screens.conflicts.pair_source import PairSearch
+from screens.conflicts.record_pairs import FEW, LearningPairs
 from screens.curation.record_pane import RecordPane
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Job
 from screens.learnings.learning_changes import LearningChanges
-from screens.learnings.learning_list import COLUMNS, View, learning_cells
-from screens.learnings.learning_pane import (
+from screens.learnings.learning_service import LearningCounts, LearningStory, count_learnings, story
+from screens.learnings.learning_view import (
+    COLUMNS,
     NONE_LIKE_THAT,
     NONE_WAITS,
     ReviewProgress,
+    View,
     head_content,
+    learning_cells,
     nothing_learned,
     story_content,
 )
-from screens.learnings.learning_service import LearningCounts, LearningStory, count_learnings, story
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from screens.widgets.window_rows import WindowRows

@@ -12,12 +12,17 @@ from screens.commands import bindings
 from screens.curation.excerpt import Excerpt, excerpt_view
 from screens.jobs import Job
 from screens.learnings.audit import AuditView, JunkAudit, audited
-from screens.learnings.corrections import CorrectionsView, learning_of, read_corrections
-from screens.learnings.iterations import IterationsView, read_iterations
 from screens.learnings.learning_list_screen import LearningListScreen
 from screens.learnings.learning_service import LearningStory, Verb, story
 from screens.learnings.origins import LearningOrigin, opened, origins
 from screens.learnings.preview import PromptPreview
+from screens.learnings.sources import (
+    CorrectionsView,
+    IterationsView,
+    learning_of,
+    read_corrections,
+    read_iterations,
+)
 from screens.widgets.dialogs import Choose, DialogChoice
 from workbench.lists.tables import ListQuery
 from workbench.memory.learnings.corrections.report import CorrectionReport

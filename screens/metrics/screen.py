@@ -20,12 +20,13 @@ from screens.base import SectionScreen
 from screens.commands import bindings
 from screens.headless import CommandOutput, run_command
 from screens.jobs import Job
-from screens.metrics.charts import CHARTS, draw_charts
 from screens.metrics.figures import (
+    CHARTS,
     SPANS,
     busiest,
     call_cells,
     call_story,
+    draw_charts,
     figure_lines,
     find_span,
     headline,

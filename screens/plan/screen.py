@@ -30,9 +30,8 @@ from screens.plan.candidates import (
     fold_passages,
     list_rows,
 )
-from screens.plan.comparison_rows import COMPARED, compared_rows
+from screens.plan.differences import COMPARED, compared_rows, pack_difference
 from screens.plan.first_run import FirstRun
-from screens.plan.pack_difference import pack_difference
 from screens.plan.panels import PlanHeader, PreviewPanel, WhyPanel
 from screens.plan.query import PlanQuery
 from screens.safe_text import shown, shown_lines

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from screens.curation.changes import Overtaken, RecordChanges, Refused, Saved
 from screens.curation.record_form import RecordFields, RecordForm
-from screens.rules.bulk_edit import BulkEditForm, each_change
 from screens.rules.rule_form import (
     OWNER,
+    BulkEditForm,
     add_command,
+    each_change,
     edit_command,
     form_fields,
     problems,

@@ -11,9 +11,8 @@ from screens.base import SectionScreen
 from screens.jobs import Job
 from screens.sessions import imports, work
 from screens.sessions.file_past import FilePastDialog
-from screens.sessions.listing import SessionListing, SessionQuery
+from screens.sessions.listing import COLUMNS, SessionListing, SessionQuery
 from screens.sessions.pages import Point
-from screens.sessions.rows import COLUMNS
 from screens.sessions.story import FACT, FILE, HEADING, SESSION, StoryLine, StoryPanel
 from screens.sessions.transcript import TranscriptScreen
 from screens.sessions.work import SessionVerdict, TracedSession

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from screens.commands import widget_bindings
 from screens.safe_text import shown
-from screens.sessions.rows import head, outcome, source, when
+from screens.sessions.listing import head, outcome, source, when
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.text.counts import counted

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from screens.sessions.rows import local
+from screens.sessions.listing import local
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 

@@ -21,18 +21,25 @@ from textual.containers import Container, Vertical
 from textual.events import Resize
 from textual.widgets import Static
 
+from screens.chrome import teach, transcripts_of
 from screens.commands import bindings, pane_title
 from screens.jobs import Failure, Job, JobOptions
 from screens.safe_text import shown, shown_lines
 from screens.sessions import work
-from screens.sessions.listing import SessionListing, SessionQuery, list_sessions, listing_headline, read_rows
-from screens.sessions.rows import COLUMNS, SessionClock, cells
-from screens.sessions.running import running_lines
-from screens.sessions.running_view import RunningView
+from screens.sessions.listing import (
+    COLUMNS,
+    SessionClock,
+    SessionListing,
+    SessionQuery,
+    cells,
+    list_sessions,
+    listing_headline,
+    read_rows,
+)
+from screens.sessions.running_view import RunningView, running_lines
 from screens.sessions.story import StoryLine, StoryPanel, story_lines
 from screens.sessions.work import TracedSession
 from screens.sitting import text_of, texts_of
-from screens.teaching import teach, transcripts_of
 from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from textual.content import Content
 
 from screens.safe_text import shown
-from screens.sessions.rows import OPEN, SessionClock, exact, head, local, outcome, source_of, span
-from screens.sessions.rows import state as row_state
+from screens.sessions.listing import OPEN, SessionClock, exact, head, local, outcome, source_of, span
+from screens.sessions.listing import state as row_state
 from screens.themes import style_of
 from screens.widgets.table import Column, ListRows, NoRows, VirtualTable
 from workbench.records.episodes import ChangeKind, Episode, Event, EventType

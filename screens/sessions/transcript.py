@@ -18,8 +18,8 @@ from screens.jobs import Failure, Job
 from screens.safe_text import shown
 from screens.sessions import pages
 from screens.sessions.conversation import ConversationView, lay_out_turns
+from screens.sessions.listing import head
 from screens.sessions.pages import OpenTranscript, Point, ShownPage
-from screens.sessions.rows import head
 from screens.themes import style_of
 from screens.widgets.dialogs import CopyRequested
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from screens.engine import BY, AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.sessions.rows import head
+from screens.sessions.listing import head
 from workbench.beneath import open_plain
 from workbench.errors import UsageError
 from workbench.sessions.episodes_fold import state_of

@@ -12,17 +12,15 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 
+from screens.chrome import teach, transcripts_of
 from screens.commands import bindings
 from screens.curation.record_pane import RecordPane
 from screens.curation.search_screen import TYPING, SearchAnswer, SearchScreen
 from screens.curation.steps import StepQueue
 from screens.jobs import Failure, Job
-from screens.stash.clean_up import CleanUp
-from screens.stash.pruning_view import AgreedPruning, PruningView
-from screens.stash.segment_list import COLUMNS, columns, scored_cells, segment_cells
-from screens.stash.segment_pane import story_content
+from screens.stash.giving_up import AgreedPruning, CleanUp, PruningView
+from screens.stash.segment_view import COLUMNS, columns, scored_cells, segment_cells, story_content
 from screens.stash.segment_work import SegmentStory, StashWriter
-from screens.teaching import teach, transcripts_of
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from screens.chrome import ANY_TRANSCRIPT, teach, transcripts_of
 from screens.commands import key_of
-from screens.teaching import ANY_TRANSCRIPT, teach, transcripts_of
 
 
 def test_keys_are_those_of_the_registry() -> None:

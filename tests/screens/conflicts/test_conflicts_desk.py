@@ -19,9 +19,8 @@ from screens.conflicts.pair import (
     in_words,
 )
 from screens.conflicts.pair_panel import empty_queue, pair_evidence, pair_headline
-from screens.conflicts.pair_reading import differences
 from screens.conflicts.pair_source import walkable_at
-from screens.conflicts.queue import PairLook, PairQueue, PairState, QueuedPair
+from screens.conflicts.queue import PairLook, PairQueue, PairState, QueuedPair, differences
 from screens.conflicts.queue_screen import pair_cells
 from tests.screens.conflicts.making import HOSTILE, pair, side
 from workbench.curation.lazy import LazyDict

@@ -8,7 +8,7 @@ import pytest
 
 from screens.app import WorkbenchApp
 from screens.conflicts.queue import PairState
-from screens.conflicts.rule_pairs import SMALL
+from screens.conflicts.record_pairs import SMALL
 from screens.conflicts.screen import ConflictsScreen
 from tests.screens.conftest import press, settle
 from workbench.config import Config

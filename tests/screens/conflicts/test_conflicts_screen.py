@@ -451,9 +451,9 @@ async def test_a_cancelled_search_leaves_what_is_known(roastery: Path) -> None:
 
 def test_rules_are_what_sides_hold() -> None:
     """A side of a rule carries the rule as it was seen."""
-    from screens.conflicts.rule_pairs import side_of
+    from screens.conflicts.record_pairs import rule_side
 
     rule = Rule(id="rule-1", name="", rule="Say so.", scope=("git",), source="user")
-    side = side_of(rule)
+    side = rule_side(rule)
     assert (side.seen, side.where, side.scopes) == (rule, "your own", ("git",))
     assert dict(side.facts)["source"] == "user"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from screens.curation.record_form import RecordForm
-from screens.learnings.corrections import CorrectionsView
+from screens.learnings.sources import CorrectionsView
 from screens.widgets.table import VirtualTable
 from tests.screens.golden import screen_text
 from tests.screens.learnings.conftest import Made, Open, auto, take_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from screens.conflicts.learning_pairs import FEW
+from screens.conflicts.record_pairs import FEW
 from screens.widgets.merge import MergeEditor
 from tests.screens.learnings.conftest import Made, Open, auto, store_at
 from workbench.curation.records import EntryDraft

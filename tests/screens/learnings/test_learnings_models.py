@@ -31,15 +31,18 @@ from screens.learnings.learning_form import (
     record_values,
     written,
 )
-from screens.learnings.learning_list import (
+from screens.learnings.learning_service import LearningCounts, LearningStory, documents
+from screens.learnings.learning_view import (
     COLUMNS,
+    PAST,
     STATES,
+    ReviewProgress,
     days,
+    head_content,
     learning_cells,
     state_of,
+    story_content,
 )
-from screens.learnings.learning_pane import PAST, ReviewProgress, head_content, story_content
-from screens.learnings.learning_service import LearningCounts, LearningStory, documents
 from screens.learnings.origins import LearningOrigin, origins
 from screens.widgets.form import parse_value, raw_of
 from tests.screens.learnings.conftest import HOSTILE, auto

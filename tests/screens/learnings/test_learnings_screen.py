@@ -13,9 +13,9 @@ from screens.conflicts.screen import ConflictsScreen
 from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
 from screens.learnings.audit import PRUNE, AuditView
-from screens.learnings.iterations import IterationsView
 from screens.learnings.learning_service import LearningCounts
 from screens.learnings.preview import PromptPreview
+from screens.learnings.sources import IterationsView
 from screens.widgets.code import Details
 from screens.widgets.dialogs import Choose, Confirm
 from screens.widgets.fields import SafeArea, SafeInput

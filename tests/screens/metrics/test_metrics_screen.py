@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from textual.widgets import Static
 
 from screens.app import WorkbenchApp
-from screens.metrics.charts import draw_charts, latency_chart
+from screens.metrics.figures import draw_charts, latency_chart
 from screens.metrics.screen import MetricsScreen
 from screens.metrics.usage import rule_cells, rule_story, variant_cells
 from screens.widgets.code import Details

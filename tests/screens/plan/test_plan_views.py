@@ -31,9 +31,8 @@ from screens.plan.comparison import (
     comparison_in_short,
     explain_move,
 )
-from screens.plan.comparison_rows import compared_rows
+from screens.plan.differences import compared_rows, pack_difference
 from screens.plan.first_run import counts, facts, progress_text
-from screens.plan.pack_difference import pack_difference
 from screens.plan.panels import headline, sections_of
 from screens.plan.query import PlanQuery
 from screens.widgets.bars import Portion

@@ -11,10 +11,10 @@ from textual.widgets import Static
 from screens.curation.facets import FacetDialog
 from screens.curation.record_form import RecordForm
 from screens.jobs import Job
-from screens.rules.bulk_edit import BulkEditForm
 from screens.rules.matches import MatchesView
 from screens.rules.panes import PANES, RulePanes
 from screens.rules.rule_changes import RuleChanges
+from screens.rules.rule_form import BulkEditForm
 from screens.rules.rule_service import RuleWriter
 from screens.sitting import read_place, write_place
 from screens.widgets.code import CodeView

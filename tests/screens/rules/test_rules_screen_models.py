@@ -12,12 +12,14 @@ from textual.content import Content
 
 from screens.curation.facets import FacetCount, facet_counts, facets_of
 from screens.curation.overtaken import FieldMerge, field_merges, merged_changes, undecided
-from screens.rules.bulk_edit import bulk_problems, each_change, form_values
 from screens.rules.rows import COLUMNS, columns, rule_cells, scored_cells
 from screens.rules.rule_form import (
     add_command,
+    bulk_problems,
+    each_change,
     edit_command,
     form_fields,
+    form_values,
     problems,
     record_values,
     rule_fields,

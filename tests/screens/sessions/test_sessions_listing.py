@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from screens.sessions.listing import SessionQuery
-from screens.sessions.rows import SessionClock, cells, head, span, took, when
+from screens.sessions.listing import SessionClock, SessionQuery, cells, head, span, took, when
 from workbench.records.episodes import SessionRow
 
 NOW = 1_790_000_000

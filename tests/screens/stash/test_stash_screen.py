@@ -14,8 +14,7 @@ from textual.pilot import Pilot
 
 from screens.app import WorkbenchApp
 from screens.plan.screen import PlanScreen
-from screens.stash.clean_up import CleanUp
-from screens.stash.pruning_view import PruningView
+from screens.stash.giving_up import CleanUp, PruningView
 from screens.stash.screen import StashScreen
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.fields import SafeInput

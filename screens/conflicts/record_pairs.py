@@ -1,13 +1,13 @@
-"""Conflicts among rules: found in this process where there are few rules, else by a child.
+"""Conflicts among rules and among learnings: found in this process where there are few, else by a child.
 
-A search among thousands of rules computes for many seconds, which would make the screen stutter, so that it
-runs as `workbench rules conflicts list`. What happens afterwards is looked up in the journals alone.
+A search among thousands computes for many seconds, which would make the screen stutter, so that it runs as
+`workbench rules conflicts list`. What happens afterwards is looked up in the journals alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +17,9 @@ from screens.engine import BY, AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
 from workbench.lists.conflicts import ConflictRow
+from workbench.lists.filters import Facet, Filter
+from workbench.lists.tables import ListQuery
+from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.descriptions import origin
@@ -25,6 +28,8 @@ from workbench.text.counts import counted
 if TYPE_CHECKING:
     from workbench.curation.service import CurationService
     from workbench.entry.project import OpenedProject
+    from workbench.memory.learnings.ledger import LearningLedger
+    from workbench.memory.learnings.service import LearningService
     from workbench.rules.curation.ledger import RuleLedger
 
 
@@ -87,7 +92,7 @@ class RulePairs(PairSource[Rule]):
 
     def sides(self, lists: OpenedProject, numbers: Sequence[int]) -> Iterator[PairSide]:
         """Yield rules as sides."""
-        return map(side_of, lists.rule_list.rows(numbers).values())
+        return map(rule_side, lists.rule_list.rows(numbers).values())
 
     def edits(self, curated: CurationService[Any, Rule]) -> list[ConflictRow]:
         """Return the concurrent edits of a team."""
@@ -110,7 +115,7 @@ class RulePairs(PairSource[Rule]):
         return None if found is None else conflict_rows([found], rules)[0]
 
 
-def side_of(rule: Rule) -> PairSide:
+def rule_side(rule: Rule) -> PairSide:
     """Return a rule as a side of a pair."""
     where = rule.provenance
     return PairSide(
@@ -120,13 +125,13 @@ def side_of(rule: Rule) -> PairSide:
         rule,
         file="" if where is None else where.file,
         lines=(0, 0) if where is None else (where.line, where.end_line),
-        facts=tuple(_facts(rule)),
+        facts=tuple(_rule_facts(rule)),
         scope=rule.scope,
-        scopes=tuple(dict.fromkeys(_scopes(rule))),
+        scopes=tuple(dict.fromkeys(_rule_scopes(rule))),
     )
 
 
-def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
+def _rule_facts(rule: Rule) -> Iterator[tuple[str, str]]:
     where = rule.provenance
     yield "authority", str(rule.authority)
     yield "priority", str(rule.priority)
@@ -144,7 +149,7 @@ def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
     yield "changed", rule.updated_at[:10] or "never"
 
 
-def _scopes(rule: Rule) -> Iterator[str]:
+def _rule_scopes(rule: Rule) -> Iterator[str]:
     """Yield what a rule could be narrowed to: its file's globs, the directory of its file."""
     yield from rule.scope
     where = rule.provenance
@@ -154,3 +159,102 @@ def _scopes(rule: Rule) -> Iterator[str]:
     directory = PurePosixPath(where.file).parent.as_posix()
     if directory != "." and not directory.startswith("."):
         yield f"{PATH_SCOPE}{directory}/**"
+
+
+TASK_SCOPE: Final = "task:"
+
+FEW: Final = 200
+"""Live learnings that are compared with each other in a thread; more are in a process of their own."""
+
+_LIVE: Final = ListQuery(Filter((Facet("live", ("yes",)),)))
+
+
+class LearningPairs(PairSource[FeatureLearning]):
+    """Conflicts among live learnings."""
+
+    of = PairType.LEARNING
+
+    def search(self, engine: AppEngine, job: Job) -> PairSearch:
+        """Compare all live learnings with each other."""
+        from workbench.memory.learnings.review import conflict_rows
+
+        lists = engine.lists()
+        count = lists.learning_list.order(_LIVE).total
+        if count > FEW:
+            job.progress("Comparing learnings")
+            run_command(job, engine.root, ["memory", "conflicts", "--json", "--limit", "1"])
+            return PairSearch(count, few=False)
+        with engine.learnings(job.progress) as curated:
+            found = conflict_rows(curated.conflicts()) if count else []
+        lists.conflicts.keep(self.of.value, found)
+        return PairSearch(count)
+
+    def held(
+        self, engine: AppEngine, job: Job, operation: str = ""
+    ) -> AbstractContextManager[LearningService]:
+        """Hold the service that curates learnings."""
+        return engine.learnings(job.progress)
+
+    def seen(self, side: PairSide) -> FeatureLearning:
+        """Return the learning of a side."""
+        assert isinstance(side.seen, FeatureLearning)
+        return side.seen
+
+    def sides(self, lists: OpenedProject, numbers: Sequence[int]) -> Iterator[PairSide]:
+        """Yield learnings as sides."""
+        return (learning_side(row.learning) for row in lists.learning_list.rows(numbers).values())
+
+    def edits(self, curated: CurationService[Any, FeatureLearning]) -> list[ConflictRow]:
+        """Return the concurrent edits of a team."""
+        from workbench.memory.learnings.review import conflict_rows, edits_of
+
+        return conflict_rows(edits_of(curated.store.ledger(), curated.store.names()))
+
+    def conflict(
+        self, ledger: LearningLedger, left: FeatureLearning, right: FeatureLearning
+    ) -> ConflictRow | None:
+        """Return the conflict of two live learnings, None if they are in none."""
+        from workbench.memory.learnings.review import conflict_rows, conflicts_among
+
+        found = conflicts_among(ledger, (left, right)) if left.live and right.live else ()
+        return next(iter(conflict_rows(found)), None)
+
+
+def learning_side(one: FeatureLearning) -> PairSide:
+    """Return a learning as a side of a pair."""
+    from workbench.memory.learnings.review import provenance
+
+    return PairSide(
+        one.id,
+        one.text,
+        provenance(one),
+        one,
+        file=one.files[0] if one.files else "",
+        facts=tuple(_learning_facts(one)),
+        scope=one.scope,
+        scopes=tuple(dict.fromkeys(_learning_scopes(one))),
+    )
+
+
+def _learning_facts(one: FeatureLearning) -> Iterator[tuple[str, str]]:
+    yield "state", "reviewed" if one.reviewed else "unreviewed"
+    yield "confidence", f"{one.confidence:.2f}"
+    yield "kind", str(one.kind)
+    yield "holds", f"task {one.task_id}" if one.task_id else ", ".join(one.scope) or "for the whole feature"
+    yield "found", f"{one.hit_count:,} times" if one.hit_count != 1 else "once"
+    yield "session", one.session_id or "unknown"
+    yield "files", ", ".join(one.files) or "none"
+    yield "since", one.timestamp[:10] or "unknown"
+    yield "reason", one.reason
+
+
+def _learning_scopes(one: FeatureLearning) -> Iterator[str]:
+    """Yield what a learning could be narrowed to: its task, the directories and files it was seen in."""
+    if one.task_id:
+        yield f"{TASK_SCOPE}{one.task_id}"
+    yield from (f"{PATH_SCOPE}{glob}" for glob in one.scope)
+    for file in one.files:
+        directory = PurePosixPath(file).parent.as_posix()
+        if directory != ".":
+            yield f"{PATH_SCOPE}{directory}/**"
+        yield f"{PATH_SCOPE}{file}"
