@@ -163,7 +163,7 @@ class PairQueue:
         self.settled -= _among(look.waiting.numbers, self.settled - self.away)
         self.changed.update(row.id for row in look.changed if not self.is_ours(row))
         self.kept.update(row.id for row in look.kept if not self.is_ours(row))
-        self.settlers.update(look.settlers)
+        self.settlers |= look.settlers
         self.drafts = {look.heirs.get(one, one): text for one, text in self.drafts.items()}
 
     def is_ours(self, row: ConflictRow) -> bool:

@@ -31,6 +31,10 @@ class Dialog(ModalScreen[ResultT]):
         """Show what is wrong, or what goes on."""
         self.query_one(".dialog-error", Static).update(shown_lines(text))
 
+    def action_leave(self) -> None:
+        """Close, and change nothing."""
+        self.dismiss(None)
+
     def refused(self, message: str, hint: str = "") -> None:
         """Stay open, and say why nothing was done."""
         self.say(f"! {message}\n{hint}".strip())

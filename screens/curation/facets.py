@@ -157,10 +157,6 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
         """Find a value."""
         self.query_one(FilterBar).open()
 
-    def action_leave(self) -> None:
-        """Leave the filter as it is."""
-        self.dismiss(None)
-
 
 def facet_cells(one: FacetCount) -> tuple[Content, ...]:
     """Return a value's cells."""

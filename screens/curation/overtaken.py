@@ -162,10 +162,6 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
         else:
             self.dismiss(merged_changes(self.merges))
 
-    def action_leave(self) -> None:
-        """Go back to what was written; nothing is changed."""
-        self.dismiss(None)
-
     @property
     def merges(self) -> tuple[FieldMerge, ...]:
         """The fields, as far as they are decided."""

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.commands import pane_title
-from screens.rules.rule_text import reworded
+from screens.rules.rule_view import reworded
 from screens.safe_text import joined, shown
 from screens.widgets.diff import ReadingPane
 from workbench.text.word_diff import word_pieces

@@ -197,10 +197,6 @@ class AuditView(Dialog[str | None]):
             Confirm(f"Prune {count}?", prune_question(going), yes="Prune", danger=True), answered
         )
 
-    def action_leave(self) -> None:
-        """Close, and change nothing."""
-        self.dismiss(None)
-
 
 _KEPT: Final = (
     "Only what was learned automatically, never reviewed, seen once and not again for 60 days is pruned."

@@ -14,7 +14,7 @@ from screens.chrome import teach, transcripts_of
 from screens.commands import key_of
 from screens.curation.record_pane import RecordPast, moment
 from screens.learnings.learning_service import LearningCounts, LearningStory
-from screens.rules.rule_text import labelled
+from screens.rules.rule_view import labelled
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import mark_words

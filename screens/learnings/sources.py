@@ -104,10 +104,6 @@ class IterationsView(ListDialog[IterationRecord, None]):
     def open_here(self) -> None:
         """Show it: it is shown already."""
 
-    def action_leave(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
     def show_here(self) -> None:
         """Show the iteration under the cursor."""
         here = self.here
@@ -217,10 +213,6 @@ class CorrectionsView(ListDialog[CorrectionReport, CorrectionReport | None]):
         here = self.here
         if here is not None and here.status in _OPEN:
             self.dismiss(here)
-
-    def action_leave(self) -> None:
-        """Close, and change nothing."""
-        self.dismiss(None)
 
     def show_here(self) -> None:
         """Show the quotes of the correction."""

@@ -202,10 +202,6 @@ class ExportRules(Dialog[bool]):
             writes=True,
         )
 
-    def action_leave(self) -> None:
-        """Write nothing."""
-        self.dismiss(False)
-
     def _show(self, content: Content) -> None:
         lines = self.query_one("#export-lines", VerticalScroll)
         lines.query_one(Static).update(content)

@@ -222,10 +222,6 @@ class ImportFiles(Dialog[bool]):
             writes=True,
         )
 
-    def action_leave(self) -> None:
-        """Import nothing."""
-        self.dismiss(False)
-
     def action_list(self) -> None:
         """Go to the list."""
         self.query_one(VirtualTable).focus()

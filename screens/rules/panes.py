@@ -18,7 +18,7 @@ from textual.widgets import ContentSwitcher, Input, Static
 
 from screens.commands import key_of
 from screens.rules.matches import MatchesView, MessageMatches
-from screens.rules.rule_text import change_cells, change_content, rule_content, use_content
+from screens.rules.rule_view import change_cells, change_content, rule_content, use_content
 from screens.safe_text import shown
 from screens.widgets.code import CodeView
 from screens.widgets.fields import SafeInput

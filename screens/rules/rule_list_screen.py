@@ -16,9 +16,18 @@ from screens.curation.search_screen import TYPING, SearchAnswer, SearchScreen
 from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.rules.panes import PANES, RulePanes
-from screens.rules.rows import COLUMNS, FINDING, columns, marked_cells, rule_cells, scored_cells
 from screens.rules.rule_service import SyncedRules, lint_files, revisions, sync_files
-from screens.rules.rule_text import summary, warning_text, worst_of
+from screens.rules.rule_view import (
+    COLUMNS,
+    FINDING,
+    columns,
+    marked_cells,
+    rule_cells,
+    scored_cells,
+    summary,
+    warning_text,
+    worst_of,
+)
 from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable

@@ -192,10 +192,6 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
         else:
             self._tell(shown("✗ there is nothing to put aside", "bold $text-error"))
 
-    def action_leave(self) -> None:
-        """Close, and change nothing."""
-        self.dismiss(None)
-
 
 def outcome(made: TranscriptPruning) -> Content:
     """Return a context before and after as bars of one scale, with what is amiss."""
@@ -288,10 +284,6 @@ class CleanUp(ListDialog[Disposal, bool]):
         """Let them go."""
         if self.entries:
             self.dismiss(True)
-
-    def action_leave(self) -> None:
-        """Close, and change nothing."""
-        self.dismiss(False)
 
 
 def _summary(found: StashCollection) -> str:

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from screens.curation.record_pane import RecordPast, moment
 from screens.learnings.learning_view import days
-from screens.rules.rule_text import labelled
+from screens.rules.rule_view import labelled
 from screens.safe_text import joined, shown, shown_lines
 from screens.stash.segment_work import Reference, SegmentStory
 from screens.widgets.bars import bar

@@ -12,7 +12,6 @@ from textual.content import Content
 
 from screens.curation.facets import FacetCount, facet_counts, facets_of
 from screens.curation.overtaken import FieldMerge, field_merges, merged_changes, undecided
-from screens.rules.rows import COLUMNS, columns, rule_cells, scored_cells
 from screens.rules.rule_form import (
     add_command,
     bulk_problems,
@@ -26,7 +25,7 @@ from screens.rules.rule_form import (
     switch_command,
     value_text,
 )
-from screens.rules.rule_text import rule_content, use_content
+from screens.rules.rule_view import COLUMNS, columns, rule_cells, rule_content, scored_cells, use_content
 from tests.rules.strategies import books
 from workbench.lists.rules import FIELDS
 from workbench.lists.tables import ValueCount, ValueCounts

@@ -11,8 +11,8 @@ from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
 from screens.curation.record_list_screen import waiting_text
 from screens.rules import rule_list_screen
-from screens.rules.rows import rule_cells
 from screens.rules.rule_form import BulkEditForm
+from screens.rules.rule_view import rule_cells
 from screens.widgets.dialogs import Confirm
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.merge import MergeEditor
