@@ -106,7 +106,7 @@ coverage: $(VENV)/.dev ## run the tests and report which lines none of them reac
 team-server: $(VENV)/.dev ## run a PostgreSQL server to try a team with (docs/team.md), until Ctrl-C
 	@$(PYTHON_) -m tests.postgres_server
 
-chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether the next command works (8 minutes)
+chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether the next command works (10 minutes)
 	@$(PYTHON_) -m bench.chaos
 
 fuzz: $(VENV)/.dev ## send the HTTP and the MCP server what they allow and what they do not, at length

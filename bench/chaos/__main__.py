@@ -1,11 +1,11 @@
 """Run the suites: `python -m bench.chaos [--seconds 300] [--only points,clocks]`.
 
 In a project made here commands are killed at random instants and at every named point, files of its state are
-cut, emptied, altered, overwritten or removed, clocks jump, an earlier version of the program works beside it;
-one; as root on Linux a small tmpfs is full, without inodes, then read-only. Afterwards everything that was
-acknowledged is there once, no command fails without an explanation, and what a journal lost comes back by
-`doctor --repair`. Prints a line a suite and one for each fault; 1 if there is any. `--seed` makes the same
-choices again, except for the instants, which the machine decides.
+cut, emptied, altered, overwritten or removed, clocks jump, an earlier version of the program works beside it,
+members of a team are cut off; as root on Linux a small tmpfs is full, without inodes, then read-only.
+Afterwards everything that was acknowledged is there once, no command fails without an explanation, and what a
+journal lost comes back by `doctor --repair`. Prints a line a suite and one for each fault; 1 if there is any.
+`--seed` makes the same choices again, except for the instants, which the machine decides.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from bench.chaos.disks import disks, inodes
 from bench.chaos.kills import kills
 from bench.chaos.points import points
 from bench.chaos.project import Suite, make_project
+from bench.chaos.teams import teams
 from bench.chaos.versions import migrations, versions
 
 SUITES: Final[dict[str, tuple[Callable[[Path, float, random.Random], Suite], float]]] = {
@@ -36,6 +37,7 @@ SUITES: Final[dict[str, tuple[Callable[[Path, float, random.Random], Suite], flo
     "versions": (versions, 0),
     "disks": (disks, 0),
     "inodes": (inodes, 0),
+    "teams": (teams, 0.4),
 }
 """Each suite with its share of the time; 0: it takes what it takes."""
 

@@ -22,20 +22,14 @@ def disks(root: Path, seconds: float, dice: random.Random) -> Suite:
     suite = Suite("a full and a read-only disk")
     place = root.parent / "disk"
     place.mkdir()
-    if not _mount(place, f"size={DISK}m"):
+    if not mount(place, f"size={DISK}m"):
         suite.skipped = SKIPPED
         return suite
     try:
         root = place / "project"
         make_project(root)
         before = content(root)
-        ballast = place / "ballast"
-        with ballast.open("wb", buffering=0) as file:
-            try:
-                while file.write(b"x" * 4096):
-                    pass
-            except OSError:
-                pass  # full
+        ballast = fill(place)
         adding = (["rules", "add", "One more."], ["stash", "add", "One more."])
         for command in (*adding, *COMMANDS, ["doctor"]):
             suite.tries += 1
@@ -66,7 +60,7 @@ def inodes(root: Path, seconds: float, dice: random.Random) -> Suite:
     place = root.parent / "disk"
     place.mkdir()
     options = f"size={4 * DISK}m,nr_inodes=1200"
-    if not _mount(place, options):
+    if not mount(place, options):
         suite.skipped = SKIPPED
         return suite
     try:
@@ -100,13 +94,25 @@ def inodes(root: Path, seconds: float, dice: random.Random) -> Suite:
     return suite
 
 
-def _mount(place: Path, options: str) -> bool:
+def fill(place: Path) -> Path:
+    """Fill a disk to its last block, and return the file that does."""
+    ballast = place / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        try:
+            while file.write(b"x" * 4096):
+                pass
+        except OSError:
+            pass  # full
+    return ballast
+
+
+def mount(place: Path, options: str) -> bool:
     """Mount a small disk; whether that is possible."""
-    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
     return (
         sys.platform == "linux"
         and not os.geteuid()
-        and not subprocess.run(mount, capture_output=True, check=False).returncode
+        and not subprocess.run(command, capture_output=True, check=False).returncode
     )
 
 

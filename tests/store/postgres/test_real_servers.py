@@ -75,12 +75,12 @@ def test_a_pooler_may_be_between(pooler: Callable[[str], str], team: Team, tmp_p
     bob.sync()
     assert ann.texts() == bob.texts() == ["of ann", "of ann", "of bob"]
     hearing, speaking = open_server(ann.url, project), open_server(bob.url, project)
-    assert hearing.wait(0)
+    assert hearing.wait(0) is not None
     hearing.register(new_id(), "x")
     machine = new_id()
     speaking.register(machine, "y")
     speaking.append("rules", 0, lines({"n": 1}))
-    assert hearing.wait(LONG)
+    assert hearing.wait(LONG) is not None
     assert (machine, "rules") in hearing.heads()
     with pytest.raises(TeamError, match="another member's"):
         hearing.register(machine, "z")
@@ -245,10 +245,10 @@ def test_a_standby_is_received_from(system: SystemServer, tmp_path: Path) -> Non
         bob.url = bob.url.replace(str(system.port), str(port))
         assert bob.sync().received == 1
         hearing = open_server(bob.url, project)
-        assert hearing.wait(0)
+        assert hearing.wait(0) is not None
         ann.write("later")
         ann.sync()
-        assert hearing.wait(LONG)
+        assert hearing.wait(LONG) is not None
         hearing.close()
         bob.write("of bob")
         with pytest.raises(TeamError, match="takes no writes") as caught:
