@@ -23,7 +23,7 @@ from workbench.rules.curation.ruletype import to_body
 PROCESSES: Final = 5
 
 _FETCH = """
-import resource, sys, time
+import sys, time
 from pathlib import Path
 started = time.perf_counter()
 from store.clock import SystemClock
@@ -36,8 +36,8 @@ fetcher = rule_fetcher(opened.workspace, Config(), SystemClock(), wait=5)
 imported = time.perf_counter()
 fetcher.fetch(RuleRequest(rule_filter(tool_targets=["claude"])))
 ended = time.perf_counter()
-memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print((ended - started) * 1000, (ended - imported) * 1000, memory)
+from bench.scale.measuring import peak  # of this program alone, whoever started it
+print((ended - started) * 1000, (ended - imported) * 1000, peak())
 """
 
 
