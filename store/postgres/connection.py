@@ -199,13 +199,14 @@ class Connections:
         try:
             with self.explained():
                 one = self._take()
-                timer = threading.Timer(seconds, cut, (one.line,))
+                late = threading.Event()
+                timer = threading.Timer(seconds, _give_up, (late, one.line))
                 timer.daemon = True
                 timer.start()
                 try:
                     yield one.connection
                 except psycopg.OperationalError:
-                    if timer.finished.is_set():  # it has cut the line
+                    if late.is_set():
                         raise ServerUnreachable(
                             f"{self.place} did not answer within {seconds:.3g} seconds",
                             hint=f"It is busy, or a pooler before it has no connection left. {NEXT}",
@@ -357,6 +358,11 @@ def cut(line: socket.socket) -> None:
     """End a connection for whoever waits for it."""
     with contextlib.suppress(OSError):
         line.shutdown(socket.SHUT_RDWR)
+
+
+def _give_up(late: threading.Event, line: socket.socket) -> None:
+    late.set()  # before whoever waits for the line notices
+    cut(line)
 
 
 def _is_open(one: _Open) -> bool:
