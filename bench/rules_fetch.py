@@ -265,7 +265,7 @@ def replay(day: Sequence[Event], life: Life, *, edits: int = EDITS, warm: bool =
             process = ProcessCache[RulePage](clock, seconds=life.seconds, most=1000, parts=rules_held)
             fetchers[owner] = RuleFetcher(
                 lambda: rules_generation([journal]),
-                lambda: held,
+                lambda fresh: held,
                 process,
                 second,
             )

@@ -63,7 +63,7 @@ class Store:
                     known.pop(str(entry.body["id"]), None)
         return tuple(known[identifier] for identifier in sorted(known))
 
-    def load(self) -> RuleSet:
+    def load(self, fresh: bool) -> RuleSet:
         """Return the rules as a fetcher asks for them."""
         self.loads += 1
         if self._read[0] != self.generation():
@@ -300,7 +300,7 @@ def test_columns_follow_the_use_of_rules(store: Store, rule: Make) -> None:
 
     held = rule_set([rule("r1")])
 
-    def load() -> RuleSet:
+    def load(fresh: bool) -> RuleSet:
         return held.counted({"r1": rule("r1", usage_count=next(counts))})
 
     fetcher = RuleFetcher(lambda: "g", load, MemoryCache())
@@ -326,11 +326,11 @@ def test_threads_that_waited_for_a_failure_try_for_themselves(store: Store, rule
     store.put(rule("r1"))
     failures = iter([StoreError("once")])
 
-    def load() -> RuleSet:
+    def load(fresh: bool) -> RuleSet:
         error = next(failures, None)
         if error is not None:
             raise error
-        return store.load()
+        return store.load(fresh)
 
     fetcher = RuleFetcher(
         store.generation, load, ProcessCache(store.clock, seconds=300, most=1000, parts=rules_held)

@@ -33,7 +33,7 @@ clock = SystemClock()
 journals = {name: FileJournal(root / name, clock) for name in ("project", "home")}
 loads = 0
 
-def load():
+def load(fresh):
     global loads
     loads += 1
     known = {}

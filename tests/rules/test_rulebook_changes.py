@@ -28,7 +28,13 @@ from workbench.rules.fetching.facets import column_rules
 from workbench.rules.matching.context import RuleContext
 from workbench.rules.matching.filters import RuleQuery, match_columns_of, passing
 from workbench.rules.matching.lexical import index_words
-from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook, unchanged_rules
+from workbench.rules.rulebook import (
+    Rulebook,
+    follow_rulebook,
+    load_rulebook,
+    stored_rulebook,
+    unchanged_rules,
+)
 
 VERBS = ("add", "home", "edit", "words", "check", "remove", "undo", "redo", "file", "use", "forget")
 STEPS = st.lists(
@@ -153,7 +159,9 @@ def test_whatever_was_changed_by_whom(
             life.act(verb, number, book)
         if then == "leave":
             continue
+        followed = follow_rulebook(life.store, FILES, book)
         book = load_rulebook(life.store, FILES, book if then == "go on" else None)
+        assert followed is None or tuple(followed.rules) == tuple(book.rules)
         assert_whole(book, life)
         kept = stored_rulebook(life.store)
         assert kept is not None

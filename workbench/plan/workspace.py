@@ -27,7 +27,13 @@ from workbench.records.project import CacheStatus, Freshness
 from workbench.records.worktree import Listing
 from workbench.rules.curation.rulestore import CONFLICTS, RuleStore
 from workbench.rules.reading.discovery import MAX_FILES
-from workbench.rules.rulebook import Rulebook, load_rulebook, rule_candidates, stored_rulebook
+from workbench.rules.rulebook import (
+    Rulebook,
+    follow_rulebook,
+    load_rulebook,
+    rule_candidates,
+    stored_rulebook,
+)
 from workbench.sessions.edits import EditKeeper, Edits
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import Past, PastKeeper, PastSync
@@ -92,6 +98,7 @@ class Workspace:
         self._edits = EditKeeper(adapters.edit_store())
         self._rule_store: RuleStore | None = None
         self._rulebook: Rulebook | None = None
+        self._listed: _ListedRuleFiles | None = None
         self._learnings: Kept | None = None
         self._view: RankingView | None = None
         self._last_view: RankingView | None = None  # of before the last change: paths are mostly the same
@@ -224,15 +231,24 @@ class Workspace:
             or (book.renewed and (known is None or known.signature != book.signature)),
         )
 
-    def sync_rules(self, *, rebuild: bool = False) -> tuple[Rulebook, tuple[str, ...]]:
+    def sync_rules(
+        self, *, rebuild: bool = False, listed_for: float = 0.0
+    ) -> tuple[Rulebook, tuple[str, ...]]:
         """Sync the rules alone with rule files and journals; return them and notes.
 
-        The project's names are listed and nothing is indexed, which takes a fraction of a `sync`. Raises:
+        The project's names are listed and nothing is indexed, which takes a fraction of a `sync`. Names that
+        were listed in the last `listed_for` seconds are not listed again where no rule file changed. Raises:
         StoreError.
         """
-        adapters = self.adapters
-        found, notes = listed_rule_files(adapters.root, adapters.lister, self.limits.max_bytes)
-        self._rulebook = load_rulebook(self.rule_store(), found, self._rulebook, rebuild=rebuild)
+        adapters, at, former = self.adapters, time.monotonic(), self._listed
+        if self._rulebook is not None and former is not None and at - former.at < listed_for and not rebuild:
+            book = follow_rulebook(self.rule_store(), former.names, self._rulebook)
+            if book is not None:
+                self._rulebook = book
+                return book, (*former.notes, *book.notes)
+        names, notes = listed_rule_files(adapters.root, adapters.lister, self.limits.max_bytes)
+        self._rulebook = load_rulebook(self.rule_store(), names, self._rulebook, rebuild=rebuild)
+        self._listed = _ListedRuleFiles(at, names, notes)
         return self._rulebook, (*notes, *self._rulebook.notes)
 
     def rule_files(self) -> tuple[str, ...]:
@@ -373,6 +389,15 @@ def indexed_rule_files(snapshot: Snapshot, max_bytes: int) -> tuple[str, ...]:
     """
     paths, sizes = snapshot.paths, snapshot.sizes
     return tuple(path for path in rule_candidates(paths) if sizes[bisect_left(paths, path)] <= max_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _ListedRuleFiles:
+    """The rule files among a project's names, when they were listed (monotonic seconds), and notes."""
+
+    at: float
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def listed_rule_files(root: Path, lister: Lister, max_bytes: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

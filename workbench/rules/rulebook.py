@@ -199,11 +199,29 @@ def _load(
     return book
 
 
+def follow_rulebook(store: RuleStore, candidates: Sequence[str], known: Rulebook) -> Rulebook | None:
+    """Return the rules in force where neither rule files nor what is known of them changed, else None.
+
+    `candidates` are names that were listed a while ago: whether there are others by now is not asked. None
+    where that decides something, or where journals are others than were counted.
+    """
+    sources, state = find_sources(store, candidates), _State(store)
+    if known.notes or known.reader is not store.reader:
+        return None
+    if _is_current(state, sources, known):
+        return _with_usage(state, known)
+    try:
+        return _go_on(store, state, sources, known, listed=False)
+    except JournalError:
+        return None
+
+
 def _go_on(
-    store: RuleStore, state: _State, sources: Sequence[RuleSource], known: Rulebook
+    store: RuleStore, state: _State, sources: Sequence[RuleSource], known: Rulebook, *, listed: bool = True
 ) -> Rulebook | None:
     """Return the rules where only journals brought changes to those known; None if files brought some.
 
+    Unless the names of files were `listed` just now files are not read, and None where they would have to be.
     Nobody is waited for, and nothing is kept before there is much of it: a process that stays open knows all
     but what was just appended, and of many each would write what another one writes as well.
     """
@@ -212,9 +230,12 @@ def _go_on(
     ledger = store.ledger()
     named = find_named_sources(store, ledger, {source.path for source in sources})
     news = _unchanged_files(store, state, ledger, [*sources, *named], known)
-    news = news or _news(sync_files(store, ledger, sources))
-    if news.drafted:
-        return None
+    if news is None:
+        if not listed:
+            return None
+        news = _news(sync_files(store, ledger, sources))
+        if news.drafted:
+            return None
     book = _book(store, state, ledger, news, [*sources, *named], known)
     book = replace(book, named=tuple(named), renewed=True)
     assert book.progress is not None  # nothing was drafted

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import workbench
 from store.clock import SystemClock
 from tests.redis_server import RedisServer
 from workbench.config import CacheConfig, Config
@@ -18,6 +19,7 @@ from workbench.entry.services import rules as rule_caches
 from workbench.entry.services.doctor import examine
 from workbench.entry.services.rules import rule_fetcher
 from workbench.errors import ConfigError, ProjectError
+from workbench.plan import workspace
 from workbench.records.answers.project import DoctorFinding, State
 from workbench.rules.fetching.cache import CacheLevel, RuleFetcher
 
@@ -61,6 +63,37 @@ def test_a_session_sees_what_was_edited_by_hand(project: Any) -> None:
     project.write("CLAUDE.md", "- Never log a password.\n")
     found.warm_up(None, "claude")
     assert texts(found) == ["Never log a password."]
+
+
+def test_what_others_add_is_fetched_without_listing_the_project(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names are listed again for a file that changed, for a session that begins, and past the caches."""
+    listed: list[int] = []
+    list_files = workspace.listed_rule_files
+
+    def counted(*given: Any) -> Any:
+        listed.append(1)
+        return list_files(*given)
+
+    monkeypatch.setattr(workspace, "listed_rule_files", counted)
+    found = fetcher(project)
+    for text in ("Use tabs.", "Ask before a push."):
+        texts(found)  # the first one imports the file
+        with workbench.open_project(project.root) as other:
+            other.rules.add(text)
+        listed.clear()
+    assert "Ask before a push." in texts(found)
+    assert listed == []
+    project.write("AGENTS.md", "- Never log a password.\n")
+    assert "Never log a password." in texts(found, bypass_cache=True)
+    assert listed == [1]
+    project.write("AGENTS.md", "- Never log a secret.\n")
+    with workbench.open_project(project.root) as other:
+        other.rules.fetch()
+    listed.clear()
+    assert "Never log a secret." in texts(found)
+    assert listed == [1]
 
 
 def test_no_cache_is_a_setting(project: Any) -> None:

@@ -103,8 +103,8 @@ def rule_fetcher(
 
     adapters = workspace.adapters
 
-    def load() -> RuleSet:
-        return workspace.sync_rules()[0].rules
+    def load(fresh: bool) -> RuleSet:
+        return workspace.sync_rules(listed_for=0 if fresh else config.cache.seconds)[0].rules
 
     store = workspace.rule_store()
 

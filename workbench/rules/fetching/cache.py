@@ -142,7 +142,7 @@ SHARED = "rules.l2"
 STORE = "rules.l3"
 WARM_CATEGORIES = (Category.PREFERENCE, Category.BEHAVIOR)
 
-Load = Callable[[], RuleSet]
+Load = Callable[[bool], RuleSet]
 """Syncs rules and returns them."""
 
 
@@ -168,7 +168,8 @@ def rules_generation(journals: Sequence[Journal], *parts: str) -> str:
 class RuleFetcher:
     """Fetches rules through the caches; any number of threads may use it.
 
-    `generation` is asked on every request and `load` when no cache has the answer, by one thread at a time.
+    `generation` is asked on every request and `load` when no cache has the answer, by one thread at a time;
+    it is given whether rule files are to be looked for, also those that nobody knows of yet.
     `shared` is None without a second level, and `missing` says why if there should be one.
     """
 
@@ -212,7 +213,7 @@ class RuleFetcher:
     def get_rule(self, identifier: str) -> Rule | None:
         """Return the rule of that id from the store, None if there is none. Raises: StoreError."""
         with self._loading:
-            return self._load().find(identifier)
+            return self._load(False).find(identifier)
 
     def get_context_rules(
         self,
@@ -232,7 +233,7 @@ class RuleFetcher:
         The store is synced first, so that rule files edited by hand since the last session count.
         Raises: StoreError.
         """
-        self._stored()
+        self._stored(fresh=True)
         begin = rule_filter(project_id=project_id, tool_targets=(tool,) if tool else ())
         for _ in every(self.fetch, replace(begin, authority=Authority.ABSOLUTE)):
             pass  # all pages of them, as the composite asks for
@@ -286,7 +287,7 @@ class RuleFetcher:
             self._count(PROCESS, bypasses=1)
             if self._shared is not None:
                 self._count(SHARED, bypasses=1)
-            return self._from_store(key, request)
+            return self._from_store(key, request, fresh=True)
         while True:
             page = self._process.get(key)
             if page is not None:
@@ -335,17 +336,17 @@ class RuleFetcher:
         self._process.put(key, page, len(page.rules))
         return page
 
-    def _from_store(self, key: str, request: RuleRequest) -> RulePage:
-        page = fetch(self._stored(), request)
+    def _from_store(self, key: str, request: RuleRequest, *, fresh: bool = False) -> RulePage:
+        page = fetch(self._stored(fresh=fresh), request)
         self._count(STORE, hits=1)
         self._process.put(key, page, len(page.rules))
         if self._shared is not None:
             self._shared.put(key, encode_page(key, page), len(page.rules))
         return page
 
-    def _stored(self) -> RuleColumns:
+    def _stored(self, *, fresh: bool) -> RuleColumns:
         with self._loading:
-            return self._load().columns
+            return self._load(fresh).columns
 
     def _fault(self) -> str:
         return self._missing if self._shared is None else self._shared.fault
