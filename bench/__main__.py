@@ -151,14 +151,14 @@ def _own() -> Path:
 
 def _embedder(cache: Path) -> Embed | None:
     from store.embedding import EmbeddingSettings, resolve_embedder
-    from store.embedding_cache import cached
+    from store.embedding_cache import cache_embeddings
     from workbench.config import user_cache
 
     embedder, report = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if embedder is None:
         _say(f"no embedding model: {', '.join(report.degraded)}")
         return None
-    return cached(embedder, cache / "embeddings").embed
+    return cache_embeddings(embedder, cache / "embeddings").embed
 
 
 def _say(text: str) -> None:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from bench.tasks import commit_tasks
 from bench.timeline import Timeline, repositories
 from store.embedding import EmbeddingSettings, resolve_embedder
-from store.embedding_cache import cached
+from store.embedding_cache import cache_embeddings
 from workbench.config import user_cache
 from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import load_model
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str]) -> None:
     embedder, report = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if embedder is None:
         sys.exit("No embedding model: " + "; ".join(f"{one.source}: {one.reason}" for one in report.options))
-    embed = cached(embedder, given.cache / "embeddings").embed
+    embed = cache_embeddings(embedder, given.cache / "embeddings").embed
     found: dict[str, list[float]] = defaultdict(list)
     for path in repositories(given.folder, given.names):
         timeline = Timeline(path, cache=given.cache)

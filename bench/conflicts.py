@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.embedding import EmbeddingSettings, resolve_embedder
-from store.embedding_cache import cached
+from store.embedding_cache import cache_embeddings
 from store.vectors import build_index
 from workbench.comparison.negation import DENIALS, spell_out
 from workbench.comparison.similarity import jaccard
@@ -138,7 +138,7 @@ def embedder(cache: Path) -> Embed:
     found, resolved = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if found is None:
         sys.exit(f"no embedding model: {', '.join(resolved.degraded)}")
-    return cached(found, cache / "embeddings").embed
+    return cache_embeddings(found, cache / "embeddings").embed
 
 
 def judged(pairs: Sequence[Pair], cosines: Values) -> list[str]:

@@ -98,9 +98,9 @@ def work(root: Path, rounds: int, seconds: float, number: int) -> dict[str, Any]
         opened.journal.append("rules", "rule.put", [to_body(rule)], by="bench")
         made.append(identifier)
         query = queries[len(made) % len(queries)]
-        before, start = locks.waited(), time.perf_counter()
+        before, start = locks.seconds_waited(), time.perf_counter()
         page = opened.rule_list.page(query, limit=1000)
-        waits.append((locks.waited() - before) * 1000)
+        waits.append((locks.seconds_waited() - before) * 1000)
         durations.append((time.perf_counter() - start) * 1000)
         ids = [one.id for one in page.rows]
         if len(ids) != len(set(ids)) or len(ids) != min(page.total, 1000):

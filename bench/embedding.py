@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.embedding import EmbeddingSettings, resolve_embedder
-from store.embedding_cache import CachedEmbedder, cached
+from store.embedding_cache import CachedEmbedder, cache_embeddings
 from store.lexical import build_index
 from workbench.config import user_cache
 from workbench.replay.metrics import auroc
@@ -144,7 +144,7 @@ def load(data: Path) -> dict[str, Task]:
     if embedder is None:
         sys.exit("No embedding model: " + "; ".join(f"{o.source}: {o.reason}" for o in report.options))
     print(f"model {report.model} ({report.source})")
-    embed = cached(embedder, user_cache() / "embeddings")
+    embed = cache_embeddings(embedder, user_cache() / "embeddings")
     code = [row["code"] for row in functions]
     names = sorted({row["intent"] for row in intents} - {"oos"})
     known = [row for row in intents if row["split"] == "val"]
@@ -180,7 +180,7 @@ def _task(
         cosine=cosine,
         bm25=np.stack([index.scores(query) for query in queries]),
         names=np.stack([index.names(query) for query in queries]),
-        bounds=np.array([index.bound(query) for query in queries]),
+        bounds=np.array([index.upper_bound(query) for query in queries]),
     )
     return Task(
         scores=scores,

@@ -129,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lines = [
             *rows(opened.rule_list, "hlpr tests", "tag:python priority:>=80", asked.repeat, edit),
             *rows(opened.learning_list, "hlpr tests", "hits:>=1 feature:feature*", asked.repeat, edit),
-            *rows(opened.conflicts.listed(), "hlpr tests", "kind:exact of:rule", asked.repeat, edit),
+            *rows(opened.conflicts.list_waiting(), "hlpr tests", "kind:exact of:rule", asked.repeat, edit),
         ]
         print("\n".join(lines))
         print(opened.kept_tables.degraded)

@@ -148,13 +148,13 @@ def make_case(rules: Sequence[Rule], asked: Sequence[tuple[str, str]], embedding
 def embedding() -> Embedding:
     """Return the configured model with its cache. Exits with a message if there is none."""
     from store.embedding import EmbeddingSettings, resolve_embedder
-    from store.embedding_cache import cached
+    from store.embedding_cache import cache_embeddings
     from workbench.config import user_cache
 
     found, report = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if found is None:
         sys.exit("No embedding model: " + "; ".join(f"{o.source}: {o.reason}" for o in report.options))
-    return Embedding(found.model, cached(found, user_cache() / "embeddings").embed)
+    return Embedding(found.model, cache_embeddings(found, user_cache() / "embeddings").embed)
 
 
 def _hash(text: str) -> int:

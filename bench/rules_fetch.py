@@ -274,13 +274,13 @@ def replay(day: Sequence[Event], life: Life, *, edits: int = EDITS, warm: bool =
             started.add(event.session)
             if warm:
                 found.warm_up(event.project, "claude")
-        before = found.measured()
+        before = found.lookups_since()
         for wanted in _asked(event):
             if wanted.authority is Authority.ABSOLUTE:
                 list(every(found.fetch, wanted))
             else:
                 found.fetch(RuleRequest(wanted))
-        after = found.measured()
+        after = found.lookups_since()
         for level in ("l1", "l2", "l3"):
             hits = after.get(f"rules.{level}", (0, 0))[0] - before.get(f"rules.{level}", (0, 0))[0]
             counts["requests"] += hits

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from store.embedding import EmbeddingSettings, resolve_embedder
-from store.embedding_cache import cached
+from store.embedding_cache import cache_embeddings
 from store.git_log import log_commits
 from store.git_repository import find_repository
 from workbench.config import load, user_cache
@@ -62,7 +62,9 @@ def gate(transcripts: Path, repositories: Sequence[Path], cache: Path, say: Say)
     resolved, _ = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     for evidence in ("dense", "lexical"):
         embedder = (
-            None if resolved is None or evidence == "lexical" else cached(resolved, cache / "embeddings")
+            None
+            if resolved is None or evidence == "lexical"
+            else cache_embeddings(resolved, cache / "embeddings")
         )
         if evidence == "dense" and embedder is None:
             continue

@@ -17,7 +17,7 @@ import numpy as np
 
 from bench.conversations import Conversation, Question
 from store.embedding import EmbeddingSettings, resolve_embedder
-from store.embedding_cache import CachedEmbedder, cached
+from store.embedding_cache import CachedEmbedder, cache_embeddings
 from store.lexical import build_index
 from workbench.config import load, user_cache
 from workbench.entry.services.stash_replay import stash_past
@@ -104,7 +104,7 @@ def _fused(asked: Asked) -> Rank:
 
     def rank(query: str, count: int) -> Sequence[str]:
         scores = fuse(
-            _cosines(asked, query), index.scores(query), index.bound(query), names=index.names(query)
+            _cosines(asked, query), index.scores(query), index.upper_bound(query), names=index.names(query)
         )
         return asked.best(scores, count)
 
@@ -180,7 +180,7 @@ def ask(
 ) -> dict[str, list[Answer]]:
     """Return the answers of every system to every question, in the same order, `later` days after the end."""
     resolved, note = resolve_embedder(EmbeddingSettings(cache=user_cache()))
-    embedder = None if resolved is None else cached(resolved, cache / "embeddings")
+    embedder = None if resolved is None else cache_embeddings(resolved, cache / "embeddings")
     if embedder is None:
         say(f"no embedding model: {', '.join(note.degraded)}")
     answers: dict[str, list[Answer]] = {name: [] for name in systems}

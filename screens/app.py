@@ -190,7 +190,7 @@ class WorkbenchApp(TerminalApp):
             if not copied.confirmed:
                 self.log_of_actions.add(f"# copy {what}", copied.message)
 
-        self.jobs.start(self.screen, "Copying", partial(self._copied, text), then, quiet=True)
+        self.jobs.start(self.screen, "Copying", partial(self._copy_text, text), then, quiet=True)
 
     def log_action(self, arguments: Sequence[str], outcome: str = "", *, failed: bool = False) -> None:
         """Note what was done as the command line that does the same: `["rules", "undo"]`."""
@@ -315,7 +315,7 @@ class WorkbenchApp(TerminalApp):
 
     def on_jobs_ended(self, message: Jobs.Ended) -> None:
         """Hand over what a job returned."""
-        self.jobs.ended(message)
+        self.jobs.take_end(message)
         if message.job.leads or message.job.lists:
             self.go_on()
         self.show_jobs()
@@ -344,7 +344,7 @@ class WorkbenchApp(TerminalApp):
 
     # How it works.
 
-    def _copied(self, text: str, job: Job) -> Copied:
+    def _copy_text(self, text: str, job: Job) -> Copied:
         from workbench.entry.os.clipboard import copy
 
         driver = self._driver
@@ -369,9 +369,9 @@ class WorkbenchApp(TerminalApp):
                 self.log_action(arguments, title)
             here.mark_stale()
 
-        here.ask(verb.capitalize(), work, then, failed=partial(self._declined, verb), writes=True)
+        here.ask(verb.capitalize(), work, then, failed=partial(self._offer_older_undo, verb), writes=True)
 
-    def _declined(self, verb: str, failure: Failure) -> None:
+    def _offer_older_undo(self, verb: str, failure: Failure) -> None:
         from screens.widgets.dialogs import Confirm
 
         refused, self._refused_undo = self._refused_undo, None

@@ -20,7 +20,7 @@ from textual.widget import Widget
 
 from screens.commands import SECTIONS, WIDGET_RANKS, Section, find_command, key_of, shown_key
 from screens.jobs import Job
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 
 
@@ -94,8 +94,8 @@ class StatusLine(Widget):
     def render(self) -> RenderResult:
         """Write the message, and the jobs at the right."""
         width = self.size.width
-        right = shown(f" {self.jobs} ") if self.jobs else Content("")
-        left = shown(f" {self.left}").truncate(max(0, width - right.cell_length), ellipsis=True)
+        right = safe(f" {self.jobs} ") if self.jobs else Content("")
+        left = safe(f" {self.left}").truncate(max(0, width - right.cell_length), ellipsis=True)
         gap = Content(" " * max(0, width - left.cell_length - right.cell_length))
         return Content.assemble(left, gap, right.stylize("bold $text-accent"))
 

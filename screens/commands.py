@@ -21,7 +21,7 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from workbench.errors import ConfigError
 from workbench.suggest import did_you_mean
 
@@ -254,7 +254,7 @@ def key_of(identifier: str) -> str:
 
 def pane_title(title: str, identifier: str) -> Content:
     """Return what the border of a pane says: the key of the command or verb that leads there, and a title."""
-    return Content.assemble((key_of(identifier), "bold $text-accent"), " ", shown(title))
+    return Content.assemble((key_of(identifier), "bold $text-accent"), " ", safe(title))
 
 
 def keymap(settings: Iterable[str]) -> dict[str, str]:

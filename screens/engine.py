@@ -93,11 +93,11 @@ class AppEngine:
         return self.settings.config
 
     @contextmanager
-    def opened(self, progress: Progress | None = None) -> Iterator[OpenedProject]:
+    def open_project(self, progress: Progress | None = None) -> Iterator[OpenedProject]:
         """Hold the project opened for planning, for questions that are no operation and not measured."""
         from workbench.entry.project import open_project
 
-        with _held(self._plans, progress):
+        with _hold_lock(self._plans, progress):
             if self._opened is None:
                 self._opened = open_project(self.root, self.config)
             yield self._opened
@@ -111,7 +111,7 @@ class AppEngine:
         """
         from workbench.entry.services.metrics import measure
 
-        with self.opened(progress) as opened, measure(opened, operation, BY) as measurement:
+        with self.open_project(progress) as opened, measure(opened, operation, BY) as measurement:
             yield Planning(opened, measurement)
 
     @contextmanager
@@ -124,7 +124,7 @@ class AppEngine:
         """
         from workbench.entry.services.metrics import measure
 
-        with _held(self._rules, progress), _uncollected():
+        with _hold_lock(self._rules, progress), _pause_collector():
             opened = self._open_workspace()
             with measure(opened, operation, BY) as measurement:
                 book, notes = opened.workspace.sync_rules(rebuild=rebuild)
@@ -134,7 +134,7 @@ class AppEngine:
     @contextmanager
     def workspace(self, progress: Progress | None = None) -> Iterator[OpenedProject]:
         """Hold the project without syncing it: for what journals and tables alone answer."""
-        with _held(self._rules, progress), _uncollected():
+        with _hold_lock(self._rules, progress), _pause_collector():
             yield self._open_workspace()
 
     @contextmanager
@@ -223,7 +223,7 @@ _MANY: Final = 20_000  # objects from which on looking through all of them is fe
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _pause_collector() -> Iterator[None]:
     """Keep the collector of garbage away while very many objects are made, and from those that stay.
 
     It looks through all of them again and again, half a second each time with a hundred thousand rules, in
@@ -245,7 +245,7 @@ _WAIT_EVERY: Final = 0.05  # seconds between two looks whether the one who waits
 
 
 @contextmanager
-def _held(lock: threading.Lock, progress: Callable[[str, int, int], None] | None) -> Iterator[None]:
+def _hold_lock(lock: threading.Lock, progress: Callable[[str, int, int], None] | None) -> Iterator[None]:
     """Hold a lock; whoever waits for it with a `progress` can be cancelled meanwhile."""
     if progress is None:
         lock.acquire()

@@ -244,7 +244,7 @@ class Jobs:
             job.cancel()
         return len(running)
 
-    def ended(self, message: Ended) -> None:
+    def take_end(self, message: Ended) -> None:
         """Take in the end of a job; its result counts if it was not replaced and its owner is still there."""
         job = message.job
         job.over = True

@@ -13,7 +13,7 @@ from textual.events import ScreenResume
 
 from screens.base import SectionScreen
 from screens.commands import bindings
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.sitting import LoggedAction
 from screens.widgets.table import Column, ListRows, VirtualTable
 
@@ -29,8 +29,8 @@ def action_cells(numbered: Numbered) -> tuple[Content, ...]:
     return (
         Content(when),
         Content.styled(*mark),
-        shown(action.command),
-        shown(action.outcome, "$text-muted"),
+        safe(action.command),
+        safe(action.outcome, "$text-muted"),
     )
 
 

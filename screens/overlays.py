@@ -171,19 +171,19 @@ class CommandProvider(Provider):
 
     async def discover(self) -> Hits:
         """Offer everything before anything is typed."""
-        for command in self._offered():
+        for command in self._offered_commands():
             yield DiscoveryHit(_line(command), partial(self._run, command), command.title, _help(command))
 
     async def search(self, query: str) -> Hits:
         """Offer what matches, by title and by what it does."""
         matcher = self.matcher(query)
-        for command in self._offered():
+        for command in self._offered_commands():
             text = f"{command.title}: {command.help}"
             score = max(matcher.match(command.title), matcher.match(text) * 0.8)
             if score > 0:
                 yield Hit(score, _line(command), partial(self._run, command), command.title, _help(command))
 
-    def _offered(self) -> list[AppCommand]:
+    def _offered_commands(self) -> list[AppCommand]:
         active = {one.binding.id for one in self.screen.active_bindings.values()}
         return [one for one in commands_of(self.section) if not one.keys or one.id in active]
 

@@ -52,11 +52,11 @@ def _verbs() -> str:
         places = [named[section] for section in dict.fromkeys(ids)]
         places += ["lists and dialogs"] if verb.id in in_widgets else []
         name = f"**{verb.id.replace('-', ' ').capitalize()}**"
-        lines.append(f"| {_written(verb.keys)} | {name} {verb.help} | {', '.join(places)} |")
+        lines.append(f"| {_format_keys(verb.keys)} | {name} {verb.help} | {', '.join(places)} |")
     return "\n".join(lines) + "\n"
 
 
-def _written(keys: Sequence[str]) -> str:
+def _format_keys(keys: Sequence[str]) -> str:
     return " ".join(f"`{shown_key(key)}`" for key in keys)
 
 
@@ -71,7 +71,7 @@ def _section(title: str, commands: tuple[AppCommand, ...], summary: str = "") ->
 
 
 def _row(command: AppCommand) -> str:
-    keys = _written(command.keys) or "·"
+    keys = _format_keys(command.keys) or "·"
     line = f"`{command.cli}`" if command.cli else ""
     cells = (keys, f"**{command.title}** {command.help}", f"`{command.id}`", line)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -15,7 +15,7 @@ from textual.content import Content, Span
 from textual.notifications import SeverityLevel
 from textual.style import Style
 
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible, visible_line
 
 MAX_LINE: Final = 2_000
@@ -28,7 +28,7 @@ _TOAST: Final = 600
 _EMPHASIS: Final = re.compile(r"`[^`\n]*`|(?<![\w/*])\*\*(?=[^\s*/])([^\n]+?)(?<=[^\s*/])\*\*(?![\w/*])")
 
 
-def shown(text: str, style: Style | str = "", *, limit: int = MAX_LINE) -> Content:
+def safe(text: str, style: Style | str = "", *, limit: int = MAX_LINE) -> Content:
     """Return a text as one line, without control or hidden characters, at most `limit` characters of it.
 
     Line feeds and tabs become their pictures. Of a longer text the number of characters that are left out
@@ -49,11 +49,11 @@ def shown_lines(
     kept = [_cut(part.removesuffix("\r"), limit, line=False) for part in parts]
     if rest:
         count = rest.count("\n") + (not rest.endswith("\n"))
-        kept.append(f"…(+{counted(count, 'line')})")
+        kept.append(f"…(+{plural(count, 'line')})")
     return _content("\n".join(kept), style)
 
 
-def emphasized(content: Content) -> Content:
+def embolden(content: Content) -> Content:
     """Return a text of Markdown with what is between pairs of `**` in bold, and without the pairs.
 
     Those of code, globs and powers stay as they are.
@@ -66,9 +66,9 @@ def emphasized(content: Content) -> Content:
     return Content.assemble(*parts, content[at:]) if parts else content
 
 
-def joined(*parts: Content | tuple[str, Style | str], between: str = "") -> Content:
+def join_parts(*parts: Content | tuple[str, Style | str], between: str = "") -> Content:
     """Return parts on one line: contents as they are, and pairs of a text and its style through `shown`."""
-    made = [part if isinstance(part, Content) else shown(*part) for part in parts]
+    made = [part if isinstance(part, Content) else safe(*part) for part in parts]
     return Content(between).join(made) if between else Content.assemble(*made)
 
 
@@ -83,7 +83,7 @@ def toast(
     """Show a short note over the screen for `timeout` seconds; the only place that calls `notify`."""
     app.notify(
         shown_lines(text, limit=_TOAST, lines=12).plain,
-        title=shown(title, limit=80).plain,
+        title=safe(title, limit=80).plain,
         severity=severity,
         timeout=timeout,
         markup=False,

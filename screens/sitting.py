@@ -35,7 +35,7 @@ from screens.jobs import Job, Jobs, interrupt_children
 from screens.typed_keys import TypedKeys
 from workbench.errors import WorkbenchError
 from workbench.records.conversion import decode_json
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -244,7 +244,7 @@ class Sitting(TypedKeys):
 
     def drop_keys(self, count: int, why: str) -> None:
         """Note it in the log."""
-        self.log_of_actions.add(f"# {counted(count, 'key')} dropped", why, failed=True)
+        self.log_of_actions.add(f"# {plural(count, 'key')} dropped", why, failed=True)
 
     # The end.
 
@@ -254,7 +254,7 @@ class Sitting(TypedKeys):
             self.call_later(self.action_quit)
             return
         count = self.jobs.cancel()
-        done = f"cancelling {counted(count, 'job')}" if count else "nothing is running"
+        done = f"cancelling {plural(count, 'job')}" if count else "nothing is running"
         self.report(f"{done}; ctrl+c again leaves")
         self._interrupted = True
         self.set_timer(_AGAIN, partial(setattr, self, "_interrupted", False))

@@ -52,18 +52,18 @@ class AnswerCache:
             self._fault = error.message
             return
         self._fault = ""
-        for file in self._written()[: -self.most]:
+        for file in self._files_by_age()[: -self.most]:
             self._remove(file)
 
     def clear(self) -> None:
         """Forget everything."""
-        for file in self._written():
+        for file in self._files_by_age():
             self._remove(file)
 
     def _file(self, key: str) -> Path:
         return self.directory / f"{key}.json"
 
-    def _written(self) -> list[str]:
+    def _files_by_age(self) -> list[str]:
         """Return the names of the files, those written first before the others."""
         found: list[tuple[int, str]] = []
         if self.directory.is_symlink():

@@ -16,7 +16,7 @@ from typing import IO, Final
 
 import msgspec
 
-from store.files import PRIVATE_FILE, private_dir, read_state, sync_data, translated, write_atomic
+from store.files import PRIVATE_FILE, private_dir, read_state, sync_data, translate_errors, write_atomic
 from workbench.records.conversion import decode_json
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
@@ -111,7 +111,7 @@ class Archive:
         Raises: StoreError.
         """
         rows, count = [], 0
-        with translated(f"rewriting {self.root}"):
+        with translate_errors(f"rewriting {self.root}"):
             for copy in self.copies():
                 with self.open(copy) as file:
                     before = file.read()
@@ -136,7 +136,7 @@ class Archive:
         `dry` only counts. Raises: StoreError.
         """
         old = []
-        with translated(f"looking through {self.root}"):
+        with translate_errors(f"looking through {self.root}"):
             for copy in self.copies():
                 with suppress(FileNotFoundError):
                     if (self.root / copy.name).stat().st_mtime < before:
@@ -152,7 +152,7 @@ class Archive:
         private_dir(self.root)
         temporary = self.root / f".{new_id()}.tmp"
         digest = hashlib.sha256()
-        with translated(f"archiving {source.path}"):
+        with translate_errors(f"archiving {source.path}"):
             try:
                 descriptor = os.open(
                     temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE
@@ -209,12 +209,12 @@ def _safe(blocks: Iterator[bytes], clean: Clean | None) -> Iterator[bytes]:
         held += block
         end = held.rfind(b"\n") + 1 or (len(held) if len(held) > _LONGEST else 0)
         if end:
-            yield _redacted(held[:end], clean)
+            yield _redact(held[:end], clean)
             held = held[end:]
     if held:
-        yield _redacted(held, clean)
+        yield _redact(held, clean)
 
 
-def _redacted(lines: bytes, clean: Clean | None) -> bytes:
+def _redact(lines: bytes, clean: Clean | None) -> bytes:
     cleaned = lines if clean is None else b"".join(map(clean, lines.splitlines(keepends=True)))
     return redact_bytes(cleaned)[0]

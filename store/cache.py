@@ -263,7 +263,7 @@ class RedisCache:
     def put(self, key: str, value: bytes, weight: int = 1) -> None:
         """Store the value if Redis takes it in time; one too heavy is not stored."""
         weight = max(weight, 1)
-        if weight > self._most or not self._writes.closed():
+        if weight > self._most or not self._writes.is_closed():
             return
         keys = [self._name(key), *self._index()]
         limits = (self._seconds, weight, self._most)
@@ -290,25 +290,25 @@ class RedisCache:
         from redis import AuthenticationError, RedisError, ResponseError
         from redis.exceptions import AuthorizationError, NoPermissionError
 
-        if not self._commands.closed():
+        if not self._commands.is_closed():
             return None
         self.attempts += 1
         try:
             answer = self._caller.call(command, self._wait)
         except TookTooLong:
-            self._commands.opened(f"{self._place} does not answer within {self._wait * 1000:.0f} ms")
+            self._commands.note_failure(f"{self._place} does not answer within {self._wait * 1000:.0f} ms")
         except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
-            self._commands.opened(f"{self._place} refuses the login or the command: {_reason(error)}")
+            self._commands.note_failure(f"{self._place} refuses the login or the command: {_reason(error)}")
         except ResponseError as error:
-            self._commands.passed()
+            self._commands.note_success()
             if writes is not None:
-                writes.opened(f"{self._place} does not take values: {_reason(error)}")
+                writes.note_failure(f"{self._place} does not take values: {_reason(error)}")
         except (RedisError, OSError, ValueError) as error:
-            self._commands.opened(f"{self._place} cannot be reached: {_reason(error)}")
+            self._commands.note_failure(f"{self._place} cannot be reached: {_reason(error)}")
         else:
-            self._commands.passed()
+            self._commands.note_success()
             if writes is not None:
-                writes.passed()
+                writes.note_success()
             return answer
         return None
 
@@ -323,7 +323,7 @@ class _Breaker:
         self._lock = threading.Lock()
         self.fault = ""
 
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether a call may be made; after the wait it is one caller's turn to see."""
         with self._lock:
             if self._since is None:
@@ -334,12 +334,12 @@ class _Breaker:
             self._since = now
             return True
 
-    def opened(self, fault: str) -> None:
+    def note_failure(self, fault: str) -> None:
         """A call failed."""
         with self._lock:
             self._since, self.fault = self._clock.now(), fault
 
-    def passed(self) -> None:
+    def note_success(self) -> None:
         """A call succeeded."""
         with self._lock:
             self._since, self.fault = None, ""

@@ -101,7 +101,7 @@ class KeptConnection:
         self._closed = False
 
     @contextlib.contextmanager
-    def attached(self, path: Path, *, how: str = ATTACH_WRITING) -> Iterator[DuckDBPyConnection]:
+    def attach(self, path: Path, *, how: str = ATTACH_WRITING) -> Iterator[DuckDBPyConnection]:
         """Use the database file at `path`; `how` is one of the ATTACH statements.
 
         Raises: DamagedTables if the file is no sound database; StoreError, StoreBusy.
@@ -163,7 +163,7 @@ class KeptConnection:
             yield
         except duckdb.Error as error:
             self._discard()
-            raise _translated(error, path) from error
+            raise _translate_error(error, path) from error
         except BaseException:
             self._discard()
             raise
@@ -194,7 +194,7 @@ def insert(connection: Connection, statement: str, columns: Mapping[str, tuple[s
     `columns` maps a name to (NumPy's type, values); type `str` is text or None. About 0.5 µs a value, where
     a parameter list costs ten times that. Lone surrogates, which no database holds, become escapes.
     """
-    with registered(connection, columns):
+    with register_columns(connection, columns):
         connection.execute(statement)
 
 
@@ -205,12 +205,14 @@ def select(
     parameters: Mapping[str, Any] | None = None,
 ) -> list[Any]:
     """Return the rows of a SELECT that joins `staged`, columns of values as for `insert`."""
-    with registered(connection, columns):
+    with register_columns(connection, columns):
         return connection.execute(statement, parameters or {}).fetchall()
 
 
 @contextlib.contextmanager
-def registered(connection: Connection, columns: Mapping[str, tuple[str, Sequence[Any]]]) -> Iterator[None]:
+def register_columns(
+    connection: Connection, columns: Mapping[str, tuple[str, Sequence[Any]]]
+) -> Iterator[None]:
     """Let statements join `staged`, columns of values as for `insert`; without columns there is none."""
     if not columns:
         yield
@@ -237,7 +239,7 @@ def storable(text: str | None) -> str | None:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _translated(error: Exception, path: Path) -> Exception:
+def _translate_error(error: Exception, path: Path) -> Exception:
     """Return what a DuckDB error means: a damaged file, or one of our own errors."""
     import duckdb
 
@@ -300,7 +302,7 @@ class ForeignSchema(Exception):
 
 
 @cache
-def known() -> tuple[Migration, ...]:
+def known_migrations() -> tuple[Migration, ...]:
     """Return the migrations of this program, in order."""
     files = [
         file for file in resources.files("store").joinpath("sql").iterdir() if file.name.endswith(".sql")
@@ -327,7 +329,7 @@ def migration(filename: str, sql: str) -> Migration:
 
 def is_migrated(connection: Connection) -> bool:
     """Tell whether the database in use has the migrations of this program. Raises: duckdb.Error."""
-    return connection.execute(SELECT_RECORDS).fetchall() == records(known())
+    return connection.execute(SELECT_RECORDS).fetchall() == records(known_migrations())
 
 
 def records(migrations: Sequence[Migration]) -> list[tuple[int, str, str]]:
@@ -342,7 +344,7 @@ def migrate(connection: Connection, migrations: Sequence[Migration] | None = Non
     """
     import duckdb
 
-    wanted = known() if migrations is None else migrations
+    wanted = known_migrations() if migrations is None else migrations
     begun = 0
     try:
         recorded = connection.execute(SELECT_RECORDS).fetchall()
@@ -368,7 +370,7 @@ def _begin(connection: Connection) -> int:
     sql, count = first_schema()
     with _transaction(connection):
         connection.execute(sql)
-        values = [value for one in records(known()[:count]) for value in one]
+        values = [value for one in records(known_migrations()[:count]) for value in one]
         connection.execute(INSERT_RECORD + ", (?, ?, ?)" * (count - 1), values)
     return count
 

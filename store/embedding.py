@@ -164,7 +164,7 @@ def _configured_option(settings: EmbeddingSettings) -> ModelOption:
         found = model_file(directory) is not None and (directory / "tokenizer.json").is_file()
         reason = "" if found else f"{directory} holds no model.onnx with tokenizer.json"
         return ModelOption(CONFIGURED, settings.model, str(directory), found, reason)
-    located = _located(settings).get(settings.model, "")
+    located = _read_located(settings).get(settings.model, "")
     if located and Path(located).is_dir():
         return ModelOption(CONFIGURED, settings.model, located, True)
     if settings.download:
@@ -180,7 +180,7 @@ def _fastembed_option(settings: EmbeddingSettings) -> ModelOption:
     for snapshot in _snapshots(root):
         if not all((snapshot / name).is_file() for name in ("model.onnx", "tokenizer.json")):
             continue
-        if not _trusted(root):
+        if not _is_trusted(root):
             reason = f"{root} belongs to another user"
             return ModelOption(FASTEMBED_CACHE, minilm.MODEL, str(snapshot), False, reason)
         return ModelOption(FASTEMBED_CACHE, minilm.MODEL, str(snapshot), True)
@@ -251,7 +251,7 @@ def _by_fastembed(settings: EmbeddingSettings, name: str) -> tuple[Embedder, Pat
         if settings.download:
             write_atomic(_failure_file(settings, name), error.message.encode())
         raise
-    located = {**_located(settings), name: str(embedder.directory)}
+    located = {**_read_located(settings), name: str(embedder.directory)}
     write_atomic(_located_file(settings), json.dumps(located, indent=2, sort_keys=True).encode())
     return embedder, embedder.directory
 
@@ -260,7 +260,7 @@ def _located_file(settings: EmbeddingSettings) -> Path:
     return private_dir(settings.cache / "models") / "located.json"
 
 
-def _located(settings: EmbeddingSettings) -> dict[str, str]:
+def _read_located(settings: EmbeddingSettings) -> dict[str, str]:
     """Return where fastembed found a model the last time, by name: saves importing it to look."""
     try:
         value: Any = json.loads((settings.cache / "models" / "located.json").read_bytes())
@@ -322,7 +322,7 @@ def _snapshots(root: Path) -> Iterator[Path]:
         return
 
 
-def _trusted(root: Path) -> bool:
+def _is_trusted(root: Path) -> bool:
     """Whether the cache is the user's own or root's: by default it is in the shared temporary directory."""
     return not hasattr(os, "geteuid") or root.stat().st_uid in {0, os.geteuid()}
 

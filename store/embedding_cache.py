@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from store.files import PRIVATE_FILE, private_dir, translated
+from store.files import PRIVATE_FILE, private_dir, translate_errors
 from store.locks import exclusive
 from workbench.errors import StoreError
 
@@ -110,8 +110,8 @@ class EmbeddingCache:
         if count <= known:
             return False
         try:
-            keys = _mapped(directory / "keys", count, KEY_BYTES)
-            vectors = _mapped(directory / "vectors", count, self._record)
+            keys = _map_vectors(directory / "keys", count, KEY_BYTES)
+            vectors = _map_vectors(directory / "vectors", count, self._record)
         except OSError:  # another process has made the next generation just now, or the files are unreadable
             return False
         self._keys, self._vectors = keys, vectors
@@ -161,7 +161,7 @@ class EmbeddingCache:
         rows = [vectors[row].astype("<f2").tobytes() for row in wanted.values()]
         payload = b"".join(row + zlib.crc32(row).to_bytes(_CRC_BYTES, "little") for row in rows)
         count = self._count(directory)
-        with translated(f"writing the embedding cache {directory}"):
+        with translate_errors(f"writing the embedding cache {directory}"):
             _append(directory / "vectors", count * self._record, payload)
             _append(directory / "keys", count * KEY_BYTES, b"".join(wanted))
         self.refresh()
@@ -182,7 +182,7 @@ class EmbeddingCache:
         """Make a generation visible at once, with its files whole."""
         scratch = self._directory / f".{number}.new"
         directory = self._directory / str(number)
-        with translated(f"making the embedding cache {directory}"):
+        with translate_errors(f"making the embedding cache {directory}"):
             shutil.rmtree(scratch, ignore_errors=True)
             private_dir(scratch)
             for name, data in (("vectors", vectors), ("keys", keys)):
@@ -220,7 +220,7 @@ class EmbeddingCache:
         self._vectors = self._vectors[:0]
 
 
-def cached(embedder: Embedder, root: Path) -> CachedEmbedder:
+def cache_embeddings(embedder: Embedder, root: Path) -> CachedEmbedder:
     """Return the embedder with the cache of its model under `root`."""
     return CachedEmbedder(embedder, EmbeddingCache(root, embedder.model, embedder.dimensions))
 
@@ -292,7 +292,7 @@ def _is_sound(directory: Path) -> bool:
     return (directory / "keys").is_file() and (directory / "vectors").is_file()
 
 
-def _mapped(path: Path, count: int, width: int) -> NDArray[np.uint8]:
+def _map_vectors(path: Path, count: int, width: int) -> NDArray[np.uint8]:
     flat = np.memmap(path, np.uint8, "r", shape=(count, width))
     return flat.view(np.ndarray)
 

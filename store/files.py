@@ -25,7 +25,7 @@ _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @contextlib.contextmanager
-def translated(what: str, raising: type[StoreError] = StoreError) -> Iterator[None]:
+def translate_errors(what: str, raising: type[StoreError] = StoreError) -> Iterator[None]:
     """Turn an OSError inside into `raising`, saying what was being done and what to try."""
     try:
         yield
@@ -52,7 +52,7 @@ def private_dir(path: Path) -> Path:
     Raises: StoreError, also if a link leads there from a state directory.
     """
     root, below = _split(path)
-    with translated(f"making the directory {path}"):
+    with translate_errors(f"making the directory {path}"):
         if below != path.name:
             with resolve_beneath(root, f"{below}/.x", links=False, last=False, make=PRIVATE_DIR):
                 return path
@@ -109,7 +109,7 @@ def write_atomic(path: Path, data: bytes, *, sync: bool = True) -> None:
     """
     private_dir(path.parent)
     root, below = _split(path)
-    with translated(f"writing {path}"), resolve_beneath(root, below, links=False, last=False) as place:
+    with translate_errors(f"writing {path}"), resolve_beneath(root, below, links=False, last=False) as place:
         _replace(place, data, PRIVATE_FILE, sync=sync)
 
 
@@ -121,7 +121,7 @@ def replace_file(
     With `data` None the file, or the link to it, is removed. Permissions stay. Links are followed, those of a
     project as long as they stay `inside` of it. Raises: StoreError; then what was there still is.
     """
-    with translated(f"writing {path}"):
+    with translate_errors(f"writing {path}"):
         root, below = _target(path, inside, follow=data is not None)
         with resolve_beneath(root, below, last=data is not None, make=0 if data is None else 0o777) as place:
             found, mode = _content(place)

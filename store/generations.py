@@ -26,7 +26,7 @@ from store.files import (
     read_state,
     sync_data,
     sync_dir,
-    translated,
+    translate_errors,
     write_atomic,
 )
 from workbench.errors import StoreBusy, StoreError
@@ -147,7 +147,7 @@ def publish(root: Path, kind: str, write: Callable[[Path], None], *, clock: Cloc
     index = private_dir(root / "index")
     _clean(index, kind)
     with _building(index, kind) as building:
-        with translated(f"writing the index {kind}"):
+        with translate_errors(f"writing the index {kind}"):
             write(building)
             files = _settle(building)
         manifest = _Manifest(FORMAT, kind, clock.now(), files)
@@ -156,7 +156,7 @@ def publish(root: Path, kind: str, write: Callable[[Path], None], *, clock: Cloc
         write_atomic(building / MANIFEST, msgspec.json.encode(sealed))
         with (
             locks.exclusive(root / "locks" / f"index.{kind}.lock"),
-            translated(f"publishing the index {kind}"),
+            translate_errors(f"publishing the index {kind}"),
         ):
             before = _current(root, kind)
             number = max(_numbers(index, kind), default=0) + 1
@@ -232,7 +232,7 @@ def _building(index: Path, kind: str) -> Iterator[Path]:
     """Give a directory of one's own; the lock in it shows others that its writer is alive."""
     for _ in range(_ATTEMPTS):
         path = index / f".{kind}-{new_id()}"
-        with translated(f"making the directory {path}"):
+        with translate_errors(f"making the directory {path}"):
             path.mkdir(PRIVATE_DIR)  # what it is renamed to is made durable, its own name need not be
         with contextlib.ExitStack() as stack:
             try:

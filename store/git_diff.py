@@ -34,7 +34,12 @@ def diff_files(repository: Repository, revision: str, other: str | None = None) 
     arguments = ["diff", "-z", "--raw", "--numstat", "--no-abbrev", *_rename_flag(repository), *PATCH_FLAGS]
     output = git_process.run(
         repository.root,
-        [*_defused(repository, other), *arguments, *_revisions(repository, revision, other), "--"],
+        [
+            *_settings_without_filters(repository, other),
+            *arguments,
+            *_revisions(repository, revision, other),
+            "--",
+        ],
     )
     parse = parse_work_differences if other is None else parse_differences
     return tuple(sorted(parse(iter(output.split(b"\0")[:-1])), key=lambda change: change.path))
@@ -47,7 +52,9 @@ def touched_files(repository: Repository) -> tuple[str, ...]:
     """
     arguments = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames"]
     arguments += ["--ignore-submodules=all"]
-    output = git_process.run(repository.root, [*_defused(repository, None), *arguments, "--"])
+    output = git_process.run(
+        repository.root, [*_settings_without_filters(repository, None), *arguments, "--"]
+    )
     return tuple(sorted(name(token[3:]) for token in output.split(b"\0") if token))
 
 
@@ -60,7 +67,12 @@ def diff_hunks(
     of mode only are absent. Keys are sorted. Raises GitError.
     """
     arguments = ["diff", "-U0", *_rename_flag(repository), *PATCH_FLAGS, "--ignore-submodules=all"]
-    whole = [*_defused(repository, other), *arguments, *_revisions(repository, revision, other), "--"]
+    whole = [
+        *_settings_without_filters(repository, other),
+        *arguments,
+        *_revisions(repository, revision, other),
+        "--",
+    ]
     with git_process.running(repository.root, whole) as child:
         assert child.stdout is not None
         found = parse_hunks(child.stdout)
@@ -79,9 +91,9 @@ def parse_hunks(lines: Iterator[bytes]) -> dict[str, tuple[Hunk, ...]]:
         if left:
             left -= not line.startswith(b"\\")
         elif line.startswith(b"--- "):
-            old = unquoted(line[4:])
+            old = unquote(line[4:])
         elif line.startswith(b"+++ "):
-            new = unquoted(line[4:])
+            new = unquote(line[4:])
         elif match := HUNK.match(line):
             numbers = [1 if part is None else int(part) for part in match.groups()]
             path = name((new if new != b"/dev/null" else old)[2:])
@@ -134,7 +146,7 @@ def _rename_flag(repository: Repository) -> tuple[str, ...]:
     return ("-M100%",) if repository.partial else ("-M",)
 
 
-def _defused(repository: Repository, other: str | None) -> list[str]:
+def _settings_without_filters(repository: Repository, other: str | None) -> list[str]:
     """Return settings that switch off content filters, which git runs on files on disk that it compares."""
     if other is not None:
         return []
@@ -152,7 +164,7 @@ def _defused(repository: Repository, other: str | None) -> list[str]:
     return settings
 
 
-def unquoted(raw: bytes) -> bytes:
+def unquote(raw: bytes) -> bytes:
     """Undo git's C-style quoting of a path in a patch header."""
     text = raw.rstrip(b"\n")
     if not text.startswith(b'"'):

@@ -119,16 +119,16 @@ def lost_commits(repository: Repository, ids: Collection[str]) -> frozenset[str]
         return frozenset()
     wanted = sorted({sha for sha in ids if hexadecimal(sha)})
     try:
-        return _unreached(repository, wanted)
+        return _unreachable_commits(repository, wanted)
     except GitError:  # some were pruned: git answers for those that are left
         given = "".join(f"{sha}\n" for sha in wanted).encode("ascii")
         answers = git_process.run(repository.root, ["cat-file", "--batch-check=%(objecttype)"], given=given)
         kinds = answers.split(b"\n")
         present = [sha for sha, kind in zip(wanted, kinds, strict=False) if kind == b"commit"]
-        return frozenset(wanted).difference(present) | _unreached(repository, present)
+        return frozenset(wanted).difference(present) | _unreachable_commits(repository, present)
 
 
-def _unreached(repository: Repository, present: Sequence[str]) -> frozenset[str]:
+def _unreachable_commits(repository: Repository, present: Sequence[str]) -> frozenset[str]:
     """Return which of some commits that are there neither HEAD nor any reference reaches."""
     if not present:
         return frozenset()

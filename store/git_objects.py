@@ -105,7 +105,7 @@ class BlobReader:
             self._child.stdin.write("".join(f"{sha}\n" for sha in shas).encode("ascii"))
             self._child.stdin.flush()
         except BrokenPipeError:
-            raise self._ended() from None
+            raise self._end_error() from None
         blobs = [self._answer() for _ in shas]
         yield from zip(shas, blobs, strict=True)
 
@@ -115,20 +115,20 @@ class BlobReader:
         stream = self._child.stdout
         header = stream.readline().split()
         if not header:
-            raise self._ended()
+            raise self._end_error()
         if len(header) != 3:
             return None
         left = int(header[2]) + 1
         if left - 1 <= self._cap:
             data = stream.read(left)
             if len(data) < left:
-                raise self._ended()
+                raise self._end_error()
             return data[:-1] if header[1] == b"blob" else None
         while left and (chunk := stream.read(min(left, git_process.CHUNK))):
             left -= len(chunk)
         return None
 
-    def _ended(self) -> GitError:
+    def _end_error(self) -> GitError:
         return GitError(
             f"git stopped while reading objects of {self._repository.root}",
             hint="Check the repository with: git fsck",

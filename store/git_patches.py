@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from store import git_process
-from store.git_diff import HUNK, PATCH_FLAGS, unquoted
+from store.git_diff import HUNK, PATCH_FLAGS, unquote
 from store.git_process import name
 from store.git_repository import Repository, resolve
 from workbench.errors import GitError
@@ -62,9 +62,9 @@ def parse_patches(lines: Iterable[bytes]) -> Iterator[CommitPatch]:
             hunks.append(hunk)
             left = hunk.old_lines + hunk.new_lines
         elif line.startswith(b"--- "):
-            old = unquoted(line[4:])
+            old = unquote(line[4:])
         elif line.startswith(b"+++ "):
-            new = unquoted(line[4:])
+            new = unquote(line[4:])
         elif line.startswith((b"diff --git ", _MARK)):
             if hunks:
                 files.append(_file(old, new, created, hunks))

@@ -112,7 +112,7 @@ def command(directory: Path, arguments: Sequence[str | bytes]) -> list[str | byt
 
 def run(directory: Path, arguments: Sequence[str | bytes], *, given: bytes = b"") -> bytes:
     """Run git to its end with `given` as its standard input and return its output. Raises GitError."""
-    done = _completed(directory, arguments, given)
+    done = _run_git(directory, arguments, given)
     if done.returncode:
         raise failure(directory, done.stderr)
     return done.stdout
@@ -123,13 +123,13 @@ def ask(directory: Path, arguments: Sequence[str | bytes]) -> bytes:
 
     Raises GitError when git refuses the repository as a whole.
     """
-    done = _completed(directory, arguments, b"")
+    done = _run_git(directory, arguments, b"")
     if done.returncode and _REFUSED.search(done.stderr):
         raise failure(directory, done.stderr)
     return b"" if done.returncode else done.stdout
 
 
-def _completed(
+def _run_git(
     directory: Path, arguments: Sequence[str | bytes], given: bytes
 ) -> subprocess.CompletedProcess[bytes]:
     import subprocess

@@ -249,10 +249,10 @@ def _head(root: Path, git_dir: Path, common: Path) -> HeadState:
             return HeadState(value, branch)
         if value:
             return _head_by_program(root)
-    return HeadState(_packed(common, reference), branch)
+    return HeadState(_packed_reference(common, reference), branch)
 
 
-def _packed(common: Path, reference: str) -> str | None:
+def _packed_reference(common: Path, reference: str) -> str | None:
     try:
         with open_plain(common / "packed-refs") as file:
             data = file.read()

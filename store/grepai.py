@@ -90,7 +90,7 @@ def _read(child: subprocess.Popen[bytes], deadline: Deadline) -> tuple[bytes, by
             assert pipe is not None
             pipes.register(pipe, EVENT_READ, read)
         while pipes.get_map():
-            for ready, _ in pipes.select(deadline.left()):
+            for ready, _ in pipes.select(deadline.seconds_left()):
                 chunk = os.read(ready.fd, 1 << 16)
                 ready.data.extend(chunk)
                 if not chunk:

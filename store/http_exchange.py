@@ -67,7 +67,7 @@ class Deadline:
         self._clock = clock
         self._end = clock() + seconds
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds left. Raises: TimeoutError when none are."""
         left = self._end - self._clock()
         if left <= 0:
@@ -100,7 +100,7 @@ def exchange(
     Raises: TimeoutError, other OSError (ConnectionRefusedError, socket.gaierror, ssl.SSLError),
     http.client.HTTPException, BadReply.
     """
-    raw = _connected(server, deadline)
+    raw = _connect(server, deadline)
     try:
         connection = HTTPConnection(server.host, server.port)
         connection.auto_open = 0
@@ -129,28 +129,28 @@ def _read(response: HTTPResponse, cap: int) -> bytes:
     return bytes(found)
 
 
-def _connected(server: Server, deadline: Deadline) -> socket.socket:
+def _connect(server: Server, deadline: Deadline) -> socket.socket:
     failure: OSError | None = None
     for family, kind, protocol, _, address in socket.getaddrinfo(
         server.host, server.port, type=socket.SOCK_STREAM
     ):
         raw = socket.socket(family, kind, protocol)
         try:
-            raw.settimeout(deadline.left())
+            raw.settimeout(deadline.seconds_left())
             raw.connect(address)
-            return _secured(raw, server, deadline)
+            return _secure(raw, server, deadline)
         except OSError as error:
             raw.close()
             failure = error
     raise failure or OSError("the host has no address")
 
 
-def _secured(raw: socket.socket, server: Server, deadline: Deadline) -> socket.socket:
+def _secure(raw: socket.socket, server: Server, deadline: Deadline) -> socket.socket:
     if server.scheme == "http":
         return raw
     import ssl
 
-    raw.settimeout(deadline.left())
+    raw.settimeout(deadline.seconds_left())
     return ssl.create_default_context().wrap_socket(raw, server_hostname=server.host)
 
 
@@ -163,7 +163,7 @@ class _Timed:
 
     def sendall(self, data: Any) -> None:  # noqa: ANN401 - any buffer
         """Send all of the data."""
-        self._raw.settimeout(self._deadline.left())
+        self._raw.settimeout(self._deadline.seconds_left())
         self._raw.sendall(data)
 
     def makefile(self, mode: str) -> io.BufferedReader:
@@ -185,5 +185,5 @@ class _Reader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - any buffer
-        self._raw.settimeout(self._deadline.left())
+        self._raw.settimeout(self._deadline.seconds_left())
         return self._raw.recv_into(buffer)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from store import locks
-from store.files import open_state, private_dir, read_state, sync_data, sync_dir, translated
+from store.files import open_state, private_dir, read_state, sync_data, sync_dir, translate_errors
 from store.journal_copies import append_lines
 from store.journal_files import (
     BINARY,
@@ -111,7 +111,7 @@ class FileJournal:
     def sync(self, stream: str) -> None:
         """Bring what was appended without `sync` to disk. Raises: JournalError."""
         path = stream_path(self._root, stream)
-        with translated(f"writing the journal {stream}", JournalError):
+        with translate_errors(f"writing the journal {stream}", JournalError):
             descriptor = open_state(path, os.O_RDWR | BINARY)
             try:
                 sync_data(descriptor)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from store import locks
-from store.files import open_state, private_dir, read_state, translated, write_atomic
+from store.files import open_state, private_dir, read_state, translate_errors, write_atomic
 from store.journal_files import BINARY, LOCK_TIMEOUT, SUFFIX, lock_path, stream_path, write_lines
 from store.journal_lines import OTHER_VERSION, decode_line
 from workbench.errors import JournalError, StoreBusy, StoreError
@@ -50,7 +50,7 @@ def append_lines(root: Path, stream: str, data: bytes, *, sync: bool) -> None:
         _follow(root, stream, before, written)
 
 
-def damaged(root: Path) -> list[str]:
+def damaged_streams(root: Path) -> list[str]:
     """Return the streams whose journals are not what was written into them, sorted.
 
     A look at the files tells mostly; what was changed without changing a file's time, `damages` finds.
@@ -168,7 +168,7 @@ def catch_up(root: Path, stream: str) -> bool:
     Raises: JournalError.
     """
     journal, copy = _files(root, stream)
-    with translated(f"reading the journal {stream}", JournalError):
+    with translate_errors(f"reading the journal {stream}", JournalError):
         try:
             source = os.fdopen(_open(journal, os.O_RDONLY), "rb")
         except FileNotFoundError:
@@ -248,7 +248,7 @@ def _merge(journal: list[bytes], copy: list[bytes]) -> list[bytes]:
 
 
 def _read(path: Path) -> bytes:
-    with translated(f"reading {path}", JournalError), suppress(FileNotFoundError):
+    with translate_errors(f"reading {path}", JournalError), suppress(FileNotFoundError):
         return read_state(path)
     return b""
 

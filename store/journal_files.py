@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Final
 
-from store.files import disk_hint, open_state, sync_data, sync_dir, translated
+from store.files import disk_hint, open_state, sync_data, sync_dir, translate_errors
 from store.journal_lines import MAX_LINE
 from workbench.errors import JournalError
 from workbench.records.dataclass import dataclass
@@ -84,7 +84,7 @@ def _sizes_in(directory: str, before: str, deeper: int) -> dict[str, int]:
 @contextmanager
 def reading_stream(root: Path, stream: str) -> Iterator[IO[bytes] | None]:
     """Open a stream to be read inside, None for one that does not exist. Raises: JournalError."""
-    with translated(f"reading the journal {stream}", JournalError):
+    with translate_errors(f"reading the journal {stream}", JournalError):
         try:
             file = os.fdopen(open_state(stream_path(root, stream), os.O_RDONLY | BINARY), "rb")
         except FileNotFoundError:
@@ -135,7 +135,7 @@ def write_lines(path: Path, data: bytes, *, sync: bool) -> tuple[os.stat_result,
     Returns how the file was before, and what was written: a newline first where a line was unfinished.
     Raises: JournalError.
     """
-    with translated(f"writing the journal {path.stem}", JournalError):
+    with translate_errors(f"writing the journal {path.stem}", JournalError):
         descriptor = open_state(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | BINARY)
         try:
             before = os.fstat(descriptor)
@@ -174,7 +174,7 @@ def _write_whole(
 def rotate(root: Path, stream: str, rotation: Rotation, coming: int) -> None:
     """Set the stream aside if `coming` more bytes would be too many, and drop the oldest parts."""
     path = stream_path(root, stream)
-    with translated(f"rotating the journal {stream}", JournalError):
+    with translate_errors(f"rotating the journal {stream}", JournalError):
         try:
             size = path.stat().st_size
         except FileNotFoundError:

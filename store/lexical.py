@@ -70,7 +70,7 @@ class Bm25Index:
             positions = np.intersect1d(positions, allowed)
         return best(positions, scores[positions], k)
 
-    def bound(self, query: str) -> float:
+    def upper_bound(self, query: str) -> float:
         """Return what no document can reach: the sum of the query terms' idf, terms nobody has included.
 
         A score divided by it is the share of the query's information that a document answers, in [0, 1).

@@ -19,8 +19,8 @@ from typing import Final
 import msgspec
 
 from store import locks
-from store.files import PRIVATE_DIR, STATE, odd_below, private_dir, read_state, translated, write_atomic
-from store.journal_copies import append_lines, damaged
+from store.files import PRIVATE_DIR, STATE, odd_below, private_dir, read_state, translate_errors, write_atomic
+from store.journal_copies import append_lines, damaged_streams
 from store.journal_files import ROTATED, list_streams, lock_path, readable_end, reading_stream, stream_path
 from store.journal_lines import decode_line
 from store.runs import list_runs
@@ -29,7 +29,7 @@ from workbench.places import fallback_root, user_home
 from workbench.ports import Entry
 from workbench.records.conversion import decode_json
 from workbench.records.dataclass import dataclass
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 DIRECTORY: Final = STATE
 _IGNORE = (
@@ -83,14 +83,16 @@ def locate(project: Path, environment: Mapping[str, str], *, distrust: str = "")
 
 def damaged_journals(*roots: Path) -> tuple[Path, ...]:
     """Return the journals of states that are not what was written into them, by a look at their files."""
-    return tuple(stream_path(root, stream) for root in dict.fromkeys(roots) for stream in damaged(root))
+    return tuple(
+        stream_path(root, stream) for root in dict.fromkeys(roots) for stream in damaged_streams(root)
+    )
 
 
 def damage_notes(journals: tuple[Path, ...]) -> tuple[str, ...]:
     """Return a sentence for everyone who works with damaged journals, nothing without any."""
     if not journals:
         return ()
-    more = f" and {counted(len(journals) - 1, 'other journal')}" if len(journals) > 1 else ""
+    more = f" and {plural(len(journals) - 1, 'other journal')}" if len(journals) > 1 else ""
     return (
         f"{journals[0]}{more} is not what was written into it: `workbench doctor` says what is missing, "
         "`workbench doctor --repair` brings it back",
@@ -161,7 +163,7 @@ def _prepare(root: Path) -> None:
     if not ignore.exists():
         write_atomic(ignore, _IGNORE)
     if os.name != "nt" and root.stat().st_mode & 0o077:
-        with translated(f"closing {root} to other users"):
+        with translate_errors(f"closing {root} to other users"):
             root.chmod(PRIVATE_DIR)
 
 

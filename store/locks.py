@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from store.files import open_state, private_dir, read_state, translated
+from store.files import open_state, private_dir, read_state, translate_errors
 from workbench.errors import StoreBusy
 
 if sys.platform != "win32":
@@ -42,7 +42,7 @@ def announce_waits(say: Callable[[str], None]) -> None:
     _say[:] = [say]
 
 
-def waited() -> float:
+def seconds_waited() -> float:
     """Return for how many seconds this thread has waited for locks so far."""
     return sum(lock_waits().values())
 
@@ -75,7 +75,7 @@ def exclusive(path: Path, *, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]
 
 
 @contextlib.contextmanager
-def shared(path: Path, *, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
+def hold_shared(path: Path, *, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
     """Hold the lock file `path` together with other shared holders. Raises StoreBusy."""
     if sys.platform == "win32":
         with _portable(path, timeout):
@@ -101,13 +101,13 @@ class FairLock:
         self._round = directory / f"{name}-round.lock"
         self._timeout = timeout
 
-    def shared(self) -> contextlib.AbstractContextManager[None]:
+    def hold_shared(self) -> contextlib.AbstractContextManager[None]:
         """Hold the lock with other readers. Raises StoreBusy."""
-        return self._held(shared)
+        return self._hold(hold_shared)
 
     def exclusive(self) -> contextlib.AbstractContextManager[None]:
         """Hold the lock alone. Raises StoreBusy."""
-        return self._held(exclusive)
+        return self._hold(exclusive)
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[bool]:
@@ -116,7 +116,7 @@ class FairLock:
             try:
                 held.enter_context(exclusive(self._round, timeout=0))
             except StoreBusy:
-                with self._blaming_holder(), shared(self._round, timeout=self._timeout):
+                with self._blaming_holder(), hold_shared(self._round, timeout=self._timeout):
                     pass
                 own = False
             else:
@@ -124,7 +124,7 @@ class FairLock:
             yield own
 
     @contextlib.contextmanager
-    def _held(self, how: Callable[..., contextlib.AbstractContextManager[None]]) -> Iterator[None]:
+    def _hold(self, how: Callable[..., contextlib.AbstractContextManager[None]]) -> Iterator[None]:
         until = time.monotonic() + self._timeout
         with contextlib.ExitStack() as held:
             with self._blaming_holder():
@@ -185,7 +185,7 @@ def command_of(process: int) -> str:
 
 def _acquire(path: Path, operation: int, timeout: float) -> int:
     private_dir(path.parent)
-    with translated(f"taking the lock {path}"):
+    with translate_errors(f"taking the lock {path}"):
         descriptor = open_state(path, os.O_RDWR | os.O_CREAT)
         try:
             taken = _try(descriptor, operation)
@@ -222,10 +222,10 @@ def _lock_name(path: Path) -> str:
 
 def _announce(path: Path) -> None:
     for say in _say:
-        say(f"waiting for {_named(holders(path))}, which holds the lock {_lock_name(path)}")
+        say(f"waiting for {_name_holders(holders(path))}, which holds the lock {_lock_name(path)}")
 
 
-def _named(found: Sequence[int]) -> str:
+def _name_holders(found: Sequence[int]) -> str:
     """Return holders of a lock as words: `process 4711 (workbench rebuild) and 2 more`."""
     command = command_of(found[0]) if found else ""
     who = f"process {found[0]}" if found else "another process"
@@ -239,7 +239,7 @@ def _busy(path: Path, timeout: float) -> StoreBusy:
     since = f", {timeout:,.0f} s were waited for it" if timeout >= 1 else ""
     end = f", or end it with `kill {found[0]}`: nothing that was acknowledged is lost" if found else ""
     return StoreBusy(
-        f"{_named(found)} holds the lock {_lock_name(path)}{since}",
+        f"{_name_holders(found)} holds the lock {_lock_name(path)}{since}",
         hint=f"Try again when it has finished{end}. The lock file is {path}.",
     )
 
@@ -266,16 +266,16 @@ class _Waiter:
                 late()
                 self._done.wait(timeout - LATE)
         except BaseException:
-            if self._settled():
+            if self._give_up():
                 os.close(self._descriptor)
             raise
-        taken = self._settled()
+        taken = self._give_up()
         if self._error is not None:
             os.close(self._descriptor)
             raise self._error
         return taken
 
-    def _settled(self) -> bool:
+    def _give_up(self) -> bool:
         with self._mutex:
             self._given_up = not self._done.is_set()
             return not self._given_up

@@ -164,9 +164,9 @@ class Ollama:
             self._refuse(reply)
         return self._completion(reply, schema, max_tokens)
 
-    def installed(self, timeout: float) -> dict[str, str]:
+    def installed_models(self, timeout: float) -> dict[str, str]:
         """Return {name: host that runs it, '' for the server itself} of its models. Raises: ModelError."""
-        return self._installed(Deadline(timeout))
+        return self._installed_models(Deadline(timeout))
 
     def elsewhere(self, installed: Mapping[str, str]) -> str | None:
         """Return the host that runs the model if that is not this machine, else ''; None if it is missing."""
@@ -174,7 +174,7 @@ class Ollama:
         found = next((installed[name] for name in names if name in installed), None)
         return found if found is None or found or self.server.local else self.server.host
 
-    def _installed(self, deadline: Deadline) -> dict[str, str]:
+    def _installed_models(self, deadline: Deadline) -> dict[str, str]:
         reply = self._ask("GET", "/api/tags", b"", deadline)
         if reply.status != 200:
             self._refuse(reply)
@@ -182,7 +182,7 @@ class Ollama:
 
     def _require_here(self, deadline: Deadline) -> None:
         host = "" if self.server.local else self.server.host
-        if host := host or self.elsewhere(self._installed(deadline)) or "":
+        if host := host or self.elsewhere(self._installed_models(deadline)) or "":
             raise ModelError(
                 f"{self.model} is run by {visible_line(host)}, and lines of files stay on this machine",
                 hint="Choose a model that runs here.",
@@ -262,7 +262,7 @@ def survey(url: str, name: str, timeout: float = _SURVEY_SECONDS) -> ModelState:
         return ModelState(name, url, False, reason)
     model = Ollama(url, name)
     try:
-        installed = model.installed(timeout)
+        installed = model.installed_models(timeout)
     except ModelError as error:
         return ModelState(name, url, False, error.message, error.hint)
     names = tuple(sorted(installed))

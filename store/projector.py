@@ -192,7 +192,7 @@ def is_current(
     """Tell whether the tables hold at least `sizes` bytes of the journals, and nothing of others."""
     if connection.execute(SELECT_FINGERPRINT).fetchall() != [(PROJECTION,)]:
         return False
-    applied = _applied(connection)
+    applied = _applied_positions(connection)
     if any(applied.get(key, (0, ""))[0] < size for key, size in sizes.items()):
         return False
     return all(_is_same(journals, key, position, head) for key, (position, head) in applied.items())
@@ -249,7 +249,7 @@ def _check_fingerprint(connection: Connection) -> None:
 
 
 def _pending(connection: Connection, journals: Mapping[str, FileJournal]) -> list[_Pending]:
-    applied = _applied(connection)
+    applied = _applied_positions(connection)
     replaced = [
         key for key, (position, head) in applied.items() if not _is_same(journals, key, position, head)
     ]
@@ -261,10 +261,10 @@ def _pending(connection: Connection, journals: Mapping[str, FileJournal]) -> lis
         for statement in FORGET_METRICS:
             connection.execute(statement)
         applied = {key: value for key, value in applied.items() if not _is_metrics(key[1])}
-    return list(_unapplied(journals, {key: position for key, (position, _) in applied.items()}))
+    return list(_pending_entries(journals, {key: position for key, (position, _) in applied.items()}))
 
 
-def _applied(connection: Connection) -> dict[tuple[str, str], tuple[int, str]]:
+def _applied_positions(connection: Connection) -> dict[tuple[str, str], tuple[int, str]]:
     rows = connection.execute(SELECT_APPLIED).fetchall()
     return {(origin, stream): (position, head) for origin, stream, position, head in rows}
 
@@ -280,7 +280,7 @@ def _is_same(journals: Mapping[str, FileJournal], key: tuple[str, str], position
     return size == position or journal.begins_line(stream, position)  # else it was cut, and has grown since
 
 
-def _unapplied(
+def _pending_entries(
     journals: Mapping[str, FileJournal], positions: Mapping[tuple[str, str], int]
 ) -> Iterator[_Pending]:
     for origin, journal in sorted(journals.items()):

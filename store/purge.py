@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from store import locks
-from store.files import read_state, translated, write_atomic
+from store.files import read_state, translate_errors, write_atomic
 from store.journal_copies import ASIDE
 from store.rewriting import ChangeBytes
 from store.runs import list_runs
@@ -38,7 +38,7 @@ def remove_projections(root: Path, but: Collection[str] = ()) -> None:
 
     Raises: StoreError, StoreBusy.
     """
-    with translated(f"removing what was made from the journals of {root}"):
+    with translate_errors(f"removing what was made from the journals of {root}"):
         with locks.FairLock(root / "locks", "tables", _PATIENCE).exclusive():
             for path in root.glob(f"{TABLES}*"):
                 path.unlink(missing_ok=True)
@@ -55,7 +55,7 @@ def remove_indexes(root: Path, kinds: Sequence[str]) -> None:
 
 def _remove_indexes(root: Path, is_wanted: Callable[[str], bool]) -> None:
     with (
-        translated(f"removing what was made from the journals of {root}"),
+        translate_errors(f"removing what was made from the journals of {root}"),
         locks.exclusive(root / "locks" / "index.lock", timeout=_PATIENCE),
     ):
         for path in (root / "index").glob("*"):
@@ -70,7 +70,7 @@ def remove_runs(root: Path, change: ChangeBytes, *, dry: bool) -> int:
     """
     count = 0
     for run in list_runs(root):
-        with translated(f"reading {run.path}"):
+        with translate_errors(f"reading {run.path}"):
             content = gzip.decompress(read_state(run.path))
             if change(content) != content:
                 count += 1
@@ -86,7 +86,7 @@ def rewrite_files(paths: Iterable[Path], change: ChangeBytes, *, dry: bool) -> i
     """
     count = 0
     for path in paths:
-        with translated(f"rewriting {path}"), suppress(FileNotFoundError):
+        with translate_errors(f"rewriting {path}"), suppress(FileNotFoundError):
             before = read_state(path)
             after = change(before)
             count += after != before

@@ -46,27 +46,27 @@ class QdrantServer:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all collections there are, sorted. Raises: StoreError."""
-        with self.translated():
+        with self.translate_errors():
             return tuple(sorted(one.name for one in self.client.get_collections().collections))
 
     def serving(self) -> dict[str, str]:
         """Return the collection that each alias leads to. Raises: StoreError."""
-        with self.translated():
+        with self.translate_errors():
             return {one.alias_name: one.collection_name for one in self.client.get_aliases().aliases}
 
     def count(self, name: str) -> int:
         """Return how many points a collection has. Raises: StoreError."""
-        with self.translated():
+        with self.translate_errors():
             return int(self.client.count(name, exact=True).count)
 
     def drop(self, name: str) -> None:
         """Remove a collection with its points. Raises: StoreError."""
-        with self.translated():
+        with self.translate_errors():
             self.client.delete_collection(name)
 
     def version(self) -> str:
         """Ask the server for its version. Raises: StoreError."""
-        with self.translated():
+        with self.translate_errors():
             return str(self.client.info().version)
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class QdrantServer:
         self.client.close()
 
     @contextmanager
-    def translated(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Raise whatever goes wrong with the server as StoreError."""
         from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 

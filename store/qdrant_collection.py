@@ -82,7 +82,7 @@ class QdrantCollection:
         self._check(query[None])
         from qdrant_client import models
 
-        with self.server.translated():
+        with self.server.translate_errors():
             found = self.server.client.query_points(
                 self.own,
                 query=query.tolist(),
@@ -128,7 +128,7 @@ class QdrantCollection:
                 for side, using in sides
             ]
             asked["query"] = models.FusionQuery(fusion=models.Fusion.RRF)
-        with self.server.translated():
+        with self.server.translate_errors():
             found = self.server.client.query_points(
                 self.name, query_filter=where, limit=limit, score_threshold=least, **asked
             ).points
@@ -139,7 +139,7 @@ class QdrantCollection:
     ) -> tuple[list[Mapping[str, Any]], str]:
         """Return the fields of points of the collection that serves in the order of their keys, and the
         cursor of the next page, empty after the last. Raises: StoreError."""
-        with self.server.translated():
+        with self.server.translate_errors():
             found, following = self.server.client.scroll(
                 self.name, scroll_filter=conditions(only), limit=limit, offset=cursor or None
             )
@@ -169,7 +169,7 @@ class QdrantCollection:
                 sides[SPARSE] = [sparse_vector(text) for text in texts[these]]
             payloads = [storable(one) for one in fields[these]]
             batch = models.Batch(ids=[*point_ids(keys[these])], vectors=sides, payloads=payloads)
-            with self.server.translated():
+            with self.server.translate_errors():
                 self.server.client.upsert(self.own, batch, wait=True)
 
     def delete(self, keys: PointKeys) -> None:
@@ -180,7 +180,7 @@ class QdrantCollection:
 
         for start in range(0, len(keys), ASK):
             chosen = models.PointIdsList(points=list(point_ids(keys[start : start + ASK])))
-            with self.server.translated():
+            with self.server.translate_errors():
                 self.server.client.delete(self.own, chosen, wait=True)
 
     def vectors(self, keys: PointKeys) -> tuple[Float32, NDArray[np.bool_]]:
@@ -193,7 +193,7 @@ class QdrantCollection:
         for row, one in enumerate(ids):
             rows.setdefault(one, []).append(row)
         for start in range(0, len(ids), PUT):
-            with self.server.translated():
+            with self.server.translate_errors():
                 found = self.server.client.retrieve(
                     self.own, ids[start : start + PUT], with_payload=False, with_vectors=[DENSE]
                 )
@@ -203,13 +203,13 @@ class QdrantCollection:
                 known[rows[str(point.id)]] = True
         return vectors, known
 
-    def known(self, keys: PointKeys) -> NDArray[np.bool_]:
+    def has_points(self, keys: PointKeys) -> NDArray[np.bool_]:
         """Return bool [n]: which keys have points. Raises: StoreError."""
         if not len(keys) or not self._exists():
             return np.zeros(len(keys), np.bool_)
         ids, there = point_ids(keys), set[str]()
         for start in range(0, len(ids), ASK):
-            with self.server.translated():
+            with self.server.translate_errors():
                 found = self.server.client.retrieve(
                     self.own, ids[start : start + ASK], with_payload=False, with_vectors=False
                 )
@@ -220,7 +220,7 @@ class QdrantCollection:
         """Return how many points there are. Raises: StoreError."""
         if not self._exists():
             return 0
-        with self.server.translated():
+        with self.server.translate_errors():
             return int(self.server.client.count(self.own, exact=True).count)
 
     def is_serving(self) -> bool | None:
@@ -240,7 +240,7 @@ class QdrantCollection:
             create_alias=models.CreateAlias(collection_name=self.own, alias_name=self.name)
         )
         gone = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self.name))
-        with self.server.translated():
+        with self.server.translate_errors():
             self.server.client.update_collection_aliases([create] if former is None else [gone, create])
 
     def close(self) -> None:
@@ -258,7 +258,7 @@ class QdrantCollection:
 
     def _exists(self) -> bool:
         if not self._there:
-            with self.server.translated():
+            with self.server.translate_errors():
                 self._there = bool(self.server.client.collection_exists(self.own))
         return self._there
 
@@ -272,7 +272,7 @@ class QdrantCollection:
         words = {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)} if self._words else None
         scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
         try:
-            with self.server.translated():
+            with self.server.translate_errors():
                 self.server.client.create_collection(
                     self.own,
                     vectors_config={
@@ -289,6 +289,6 @@ class QdrantCollection:
             if not self._exists():
                 raise
         for name, kind in self._schema.items():
-            with self.server.translated():
+            with self.server.translate_errors():
                 self.server.client.create_payload_index(self.own, name, kinds[kind])
         self._there = True

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from store import locks
-from store.files import open_state, sync_data, sync_dir, translated
+from store.files import open_state, sync_data, sync_dir, translate_errors
 from store.journal_copies import catch_up, copy_path
 from store.journal_files import (
     BINARY,
@@ -146,7 +146,7 @@ class StreamRewrite:
     def sync(self) -> None:
         """Bring what is written so far to disk, so that nobody waits for that later. Raises: JournalError."""
         assert self._target is not None
-        with translated(f"rewriting the journal {self._stream}", JournalError):
+        with translate_errors(f"rewriting the journal {self._stream}", JournalError):
             self._target.flush()
             sync_data(self._target.fileno())
 
@@ -158,7 +158,7 @@ class StreamRewrite:
         root, stream = self._root, self._stream
         path, copy = stream_path(root, stream), copy_path(root, stream)
         with (
-            translated(f"rewriting the journal {stream}", JournalError),
+            translate_errors(f"rewriting the journal {stream}", JournalError),
             locks.exclusive(lock_path(root, stream), timeout=LOCK_TIMEOUT),
         ):
             if not os.path.samestat(os.fstat(self._source.fileno()), path.stat()):
@@ -188,7 +188,7 @@ def rewriting(root: Path, stream: str, change: ChangeBytes, *, dry: bool) -> Ite
     An unfinished last line is given to `change` without a newline. Raises: JournalError.
     """
     path = stream_path(root, stream)
-    with ExitStack() as held, translated(f"rewriting the journal {stream}", JournalError):
+    with ExitStack() as held, translate_errors(f"rewriting the journal {stream}", JournalError):
         try:
             source = held.enter_context(os.fdopen(open_state(path, os.O_RDONLY | BINARY), "rb"))
         except FileNotFoundError:
@@ -214,7 +214,9 @@ def rewrite_journals(root: Path, change: Change, other: ChangeBytes, *, dry: boo
     """
     found = {}
     for stream in list_streams(root):
-        done = rewrite_stream(root, stream, partial(_changed, stream, change=change, other=other), dry=dry)
+        done = rewrite_stream(
+            root, stream, partial(_rewrite_line, stream, change=change, other=other), dry=dry
+        )
         if done.lines:
             found[stream] = done.lines
     return found
@@ -245,7 +247,7 @@ def _beside(path: Path) -> Path:
     return path.with_name(f".{path.name}.rewrite")
 
 
-def _changed(stream: str, line: bytes, *, change: Change, other: ChangeBytes) -> bytes | None:
+def _rewrite_line(stream: str, line: bytes, *, change: Change, other: ChangeBytes) -> bytes | None:
     entry = decode_line(line)
     if not isinstance(entry, Entry):
         return other(line)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from store import locks
-from store.files import open_state, private_dir, translated, write_atomic
+from store.files import open_state, private_dir, translate_errors, write_atomic
 from workbench.errors import StoreError
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
@@ -63,7 +63,7 @@ def put_run(root: Path, identifier: str, data: bytes, *, spare: Collection[str] 
 def list_runs(root: Path) -> list[RunFile]:
     """Return the kept runs, the newest first. Raises: StoreError."""
     found = []
-    with translated("listing the kept runs"), contextlib.suppress(FileNotFoundError):
+    with translate_errors("listing the kept runs"), contextlib.suppress(FileNotFoundError):
         for entry in os.scandir(root / "runs"):
             name = entry.name.removesuffix(_SUFFIX)
             if name == entry.name or not _ID.fullmatch(name):
@@ -79,7 +79,7 @@ def open_run(root: Path, identifier: str) -> IO[bytes]:
     """Return the open file of a run. Raises: StoreError if there is none."""
     if not _ID.fullmatch(identifier):
         raise StoreError(f"{identifier[:80]!r} is no id of a run", hint="Ids are hexadecimal digits.")
-    with translated(f"reading the run {identifier}"):
+    with translate_errors(f"reading the run {identifier}"):
         return open(open_state(root / "runs" / f"{identifier}{_SUFFIX}", os.O_RDONLY | _BINARY), "rb")
 
 
@@ -89,7 +89,7 @@ def _prune(root: Path, spare: Collection[str]) -> None:
         total += one.size
         if one.id not in spare and (number >= KEPT or total > MAX_RUNS_TOTAL):
             total -= one.size
-            with translated(f"dropping the run {one.id}"):
+            with translate_errors(f"dropping the run {one.id}"):
                 one.path.unlink(missing_ok=True)
 
 
@@ -147,7 +147,7 @@ def write_rows(path: Path, batches: Iterable[str]) -> None:
             for rows in batches:
                 connection.execute(INSERT, {"rows": rows})
             connection.table("replayed").write_parquet(str(temporary), compression="zstd")
-        with translated(f"writing {path}"):
+        with translate_errors(f"writing {path}"):
             temporary.replace(path)
     except duckdb.Error as error:
         first = str(error).splitlines()[0]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from store.duck import SETTINGS, log_file
-from store.files import private_dir, translated
+from store.files import private_dir, translate_errors
 from workbench.errors import StoreError, UsageError, WorkbenchError
 from workbench.records.ids import new_id
 from workbench.suggest import did_you_mean
@@ -87,7 +87,7 @@ class Sandbox:
             result = self._connection.execute(statement)
             return result, tuple(ColumnType(one[0], str(one[1])) for one in result.description)
 
-        result, columns = self._bounded(execute)
+        result, columns = self._run_bounded(execute)
         return StatementRows(columns, self._batches(result))
 
     def write_parquet(self, statement: str, path: Path) -> None:
@@ -98,13 +98,13 @@ class Sandbox:
             _check(statement)
             self._connection.sql(statement).write_parquet(str(path), compression="zstd")
 
-        self._bounded(write)
+        self._run_bounded(write)
 
     def _batches(self, result: DuckDBPyConnection) -> Iterator[Sequence[tuple[Any, ...]]]:
-        while rows := self._bounded(lambda: result.fetchmany(BATCH)):
+        while rows := self._run_bounded(lambda: result.fetchmany(BATCH)):
             yield rows
 
-    def _bounded(self, work: Callable[[], T]) -> T:
+    def _run_bounded(self, work: Callable[[], T]) -> T:
         """Do work in a thread, so that Ctrl-C is heard at once; interrupt it when the time is over.
 
         DuckDB looks for signals between the parts of a query only, and one part may take hours.
@@ -121,7 +121,7 @@ class Sandbox:
                 hint="Ask for less, or give it longer with --timeout.",
             ) from error
         except duckdb.Error as error:
-            raise self._explained(error) from error
+            raise self._explain_error(error) from error
         finally:
             self._left = max(self._left - (time.monotonic() - started), 0.001)
 
@@ -132,7 +132,7 @@ class Sandbox:
             self._connection.interrupt()
             wait([after], _BETWEEN)
 
-    def _explained(self, error: Exception) -> WorkbenchError:
+    def _explain_error(self, error: Exception) -> WorkbenchError:
         """Return what is wrong with a statement, where, and which names are near."""
         import duckdb
 
@@ -166,7 +166,7 @@ def sandbox(tables: Tables, *, seconds: float, output: Path | None = None) -> It
 
     copy = private_dir(tables.path.parent / "spill") / f"sql-{new_id()}.duckdb"
     try:
-        with translated(f"copying {tables.path}"):
+        with translate_errors(f"copying {tables.path}"):
             tables.read(lambda _: _copy(tables.path, copy))
         settings = {
             **SETTINGS,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from store.duck import log_file
-from store.files import translated
+from store.files import translate_errors
 
 SERVER_MARK: Final = "team/tables"
 """A file that is there while the server of the team has tables of this state directory."""
@@ -42,7 +42,7 @@ def set_aside(path: Path, now: float) -> Path:
     """Move a damaged file out of the way; return where to. Only the last one is kept. Raises: StoreError."""
     moment = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = path.with_name(f"{path.name}.corrupt-{moment}")
-    with translated(f"setting {path} aside"):
+    with translate_errors(f"setting {path} aside"):
         for old in path.parent.glob(f"{path.name}.corrupt-*"):
             old.unlink()
         log_file(path).unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from store.duck import DamagedTables, KeptConnection, insert, is_migrated
-from store.files import sync_dir, translated
+from store.files import sync_dir, translate_errors
 from store.journal import PROJECT, FileJournal, Quarantined
 from store.journal_lines import decode_line
 from store.projections import episodes, handovers, learnings
@@ -135,13 +135,13 @@ def _along(
     """Hold the tables while journals are replaced; what is yielded is to be called before each one is."""
     path = tables.path
     beside = path.with_name(f"{path.name}.moved")
-    with tables.replacing() as kept, translated(f"bringing {path} along"), ExitStack() as held:
+    with tables.replacing() as kept, translate_errors(f"bringing {path} along"), ExitStack() as held:
         remove(beside)
         held.callback(remove, beside)
         is_along = _bring(kept, path, beside, ones)
         yield partial(remove, path)
         if is_along:
-            with kept.attached(beside) as connection:
+            with kept.attach(beside) as connection:
                 for stream, one in ones.items():
                     place = {"origin": PROJECT, "stream": stream, "position": one.moves.now}
                     head = fingerprint(journal, stream, one.moves.now)
@@ -157,7 +157,7 @@ def _bring(kept: KeptConnection, path: Path, beside: Path, ones: Mapping[str, St
     if not path.exists():
         return False
     try:
-        with kept.attached(path) as connection:
+        with kept.attach(path) as connection:
             if not is_migrated(connection) or connection.execute(SELECT_FINGERPRINT).fetchall() != _KNOWN:
                 return False
             positions = _of_project(connection.execute(SELECT_APPLIED).fetchall())
@@ -169,7 +169,7 @@ def _bring(kept: KeptConnection, path: Path, beside: Path, ones: Mapping[str, St
         one.go_on(positions.get(stream, 0), noted=True)
         if one.moves.end != positions.get(stream, 0):
             return False  # it was read beyond what the tables hold
-    with suppress(DamagedTables, StoreError, _Unmovable), kept.attached(beside) as connection:
+    with suppress(DamagedTables, StoreError, _Unmovable), kept.attach(beside) as connection:
         connection.execute(ATTACH_FORMER, {"path": str(path)})
         for stream, one in ones.items():
             if one.moves.end:

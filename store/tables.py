@@ -25,7 +25,7 @@ from store.duck import (
     log_file,
     migrate,
 )
-from store.files import open_state, private_dir, translated
+from store.files import open_state, private_dir, translate_errors
 from store.journal import FileJournal
 from store.projections import artifacts
 from store.projector import CatchUp, Rejected, Replaced, Round, caught_up
@@ -143,7 +143,7 @@ class Tables:
                 ) from finding
 
     @contextlib.contextmanager
-    def settled(self) -> Iterator[None]:
+    def settle(self) -> Iterator[None]:
         """Catch up once for all questions inside, whatever others write meanwhile. For one thread's use.
 
         Where many write, each question of its own would wait for its own turn. Raises: StoreError, StoreBusy.
@@ -156,7 +156,7 @@ class Tables:
         finally:
             self._settled = None
 
-    def rejected(self) -> tuple[int, Rejected]:
+    def rejected_entries(self) -> tuple[int, Rejected]:
         """Return how many entries were left out for their form, and the first. Raises: StoreError."""
         rows = self.query(SELECT_REJECTED)
         return (rows[0][0], Rejected(*rows[0][1:])) if rows else (0, Rejected("", "", 0, "", ""))
@@ -193,7 +193,7 @@ class Tables:
         """
         with self._mutex, self._lock.exclusive():
             try:
-                with self._kept.attached(self.path) as connection:
+                with self._kept.attach(self.path) as connection:
                     connection.execute("BEGIN")
                     done = work(connection)
                     connection.execute("COMMIT")
@@ -299,15 +299,15 @@ class Tables:
 
     def _round(self, path: Path, limit: int = LARGE_ROUND) -> Round:
         private_dir(path.parent)
-        with self._kept.attached(path) as connection:
+        with self._kept.attach(path) as connection:
             migrate(connection)
             return projector.project(connection, self._journals, limit)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         self._kept.prepare()
         with (
-            self._lock.shared(),
-            self._kept.attached(self.path, how=ATTACH_READING) as connection,
+            self._lock.hold_shared(),
+            self._kept.attach(self.path, how=ATTACH_READING) as connection,
         ):
             self._reading = connection
             try:
@@ -325,7 +325,7 @@ class Tables:
         """Rebuild the tables while their lock is held, or beside the open file that they are until then."""
         self.latest_rebuild = TableRebuild(reason, sum(self._sizes().values()), set_aside=set_aside)
         fresh = self.path.with_name(f"{FILE}.{'new' if former is None else 'beside'}")
-        with translated(f"rebuilding {self.path}"), contextlib.ExitStack() as held:
+        with translate_errors(f"rebuilding {self.path}"), contextlib.ExitStack() as held:
             remove(fresh)
             rounds: list[Round] = []
             try:
@@ -334,7 +334,7 @@ class Tables:
                     held.enter_context(self._lock.exclusive())
                     self._finish_beside(fresh, rounds, former)
                 # The file alone takes the old one's place, so that everything has to be in it.
-                with self._kept.attached(fresh) as connection:
+                with self._kept.attach(fresh) as connection:
                     connection.execute("CHECKPOINT tables")
             except (DamagedTables, Replaced, ForeignSchema) as finding:
                 self.latest_rebuild = None

@@ -114,7 +114,7 @@ class VectorStore:
         self._embedder.cache.put([keys[row] for row in rows[known].tolist()], vectors[known])
         return int(known.sum())
 
-    def known(self, kind: str, texts: Sequence[str]) -> tuple[CosineIndex, NDArray[np.bool_]]:
+    def known_vectors(self, kind: str, texts: Sequence[str]) -> tuple[CosineIndex, NDArray[np.bool_]]:
         """Return (index of the texts' vectors, known bool [n]); nothing is embedded, rows not known are 0."""
         asked = tuple(texts)
         answer = self._answers.get(kind)
@@ -124,7 +124,7 @@ class VectorStore:
 
     def complete(self, kind: str, texts: Sequence[str], *, progress: Progress | None = None) -> CosineIndex:
         """Return the index of the texts' vectors, embedding those that are missing. Raises: ModelError."""
-        index, known = self.known(kind, texts)
+        index, known = self.known_vectors(kind, texts)
         missing = np.flatnonzero(~known)
         if not len(missing):
             return index
@@ -133,14 +133,14 @@ class VectorStore:
         vectors[missing] = self.embed([texts[row] for row in missing.tolist()], progress=progress)
         stored = self._open(kind)
         rows = missing if stored is None else match_keys(stored.keys, text_keys(texts))
-        index = self._placed(stored, rows, vectors)
+        index = self._place_vectors(stored, rows, vectors)
         whole = np.ones(len(vectors), np.bool_)
         self._answers[kind] = _Known(tuple(texts), index, whole, len(self._embedder.cache))
         return index
 
     def missing(self, kind: str, texts: Sequence[str]) -> int:
         """Return how many different texts have no vector."""
-        _, known = self.known(kind, texts)
+        _, known = self.known_vectors(kind, texts)
         return len({text for text, there in zip(texts, known.tolist(), strict=True) if not there})
 
     def keep(self, kind: str, texts: Sequence[str], *, renew: bool = False) -> bool:
@@ -186,16 +186,16 @@ class VectorStore:
         vectors[tail], known[tail] = cache.get([keys[row].tobytes() for row in tail.tolist()])
         if stored is not None:
             vectors[here] = stored.index.vectors[rows[here]]
-        return _Known(texts, self._placed(stored, rows, vectors), known, len(cache))
+        return _Known(texts, self._place_vectors(stored, rows, vectors), known, len(cache))
 
-    def _placed(self, stored: _Stored | None, rows: Int64, vectors: Float32) -> CosineIndex:
+    def _place_vectors(self, stored: _Stored | None, rows: Int64, vectors: Float32) -> CosineIndex:
         """Return the index of vectors; `rows` are where they are in a generation, -1 for the others."""
         if stored is None:
             return CosineIndex(vectors, model=self.model)
         here = np.flatnonzero(rows >= 0)
         labels = np.full(len(stored.index), -1)
         labels[rows[here]] = here
-        return stored.index.moved(vectors, labels)
+        return stored.index.move_to(vectors, labels)
 
     def _open(self, kind: str) -> _Stored | None:
         """Return the current generation, None if it is of another model or cannot be used."""

@@ -99,7 +99,7 @@ class Sketches:
         scores = scores if allowed is None else scores[rows]
         return np.sort(rows[np.argpartition(scores, len(rows) - count)[len(rows) - count :]])
 
-    def moved(self, vectors: Float32, labels: Int64) -> Sketches:
+    def move_to(self, vectors: Float32, labels: Int64) -> Sketches:
         """Return those of other vectors: `labels` leads from rows here to rows of those, or -1."""
         there = labels >= 0
         rows = np.empty((len(vectors), self.rows.shape[1]), np.float32)
@@ -195,9 +195,9 @@ class CosineIndex:
             return best(np.arange(len(self)), cosines(self.vectors, query), k)
         return best(rows, cosines(self.vectors[rows], query), k)
 
-    def moved(self, vectors: Float32, labels: Int64) -> CosineIndex:
+    def move_to(self, vectors: Float32, labels: Int64) -> CosineIndex:
         """Return the index of other vectors: `labels` leads from the rows here to rows of those, or -1."""
-        sketches = None if self._sketches is None else self._sketches.moved(vectors, labels)
+        sketches = None if self._sketches is None else self._sketches.move_to(vectors, labels)
         return CosineIndex(vectors, model=self.model, sketches=sketches)
 
     def save(self, directory: Path, records: str, setting: str = "") -> None:
@@ -264,7 +264,7 @@ def load_index(directory: Path) -> CosineIndex:
     """
     try:
         about = read_about(directory)
-        vectors = _mapped(directory / _VECTORS)
+        vectors = _map_matrix(directory / _VECTORS)
         if len(vectors) != about.count:
             raise ValueError(f"vectors of shape {vectors.shape} instead of {about.count}")
     except (OSError, ValueError, EOFError) as error:
@@ -274,7 +274,7 @@ def load_index(directory: Path) -> CosineIndex:
     sketches = None
     if about.method == SKETCH:
         try:
-            basis, rows = _mapped(directory / _BASIS), _mapped(directory / _SKETCHES)
+            basis, rows = _map_matrix(directory / _BASIS), _map_matrix(directory / _SKETCHES)
             if rows.shape == (len(vectors), basis.shape[1]) and len(basis) == vectors.shape[1]:
                 sketches = Sketches(basis, rows)
         except (OSError, ValueError, EOFError):
@@ -282,7 +282,7 @@ def load_index(directory: Path) -> CosineIndex:
     return CosineIndex(vectors, model=about.model, sketches=sketches)
 
 
-def _mapped(path: Path) -> Float32:
+def _map_matrix(path: Path) -> Float32:
     """Return a stored matrix. Raises: OSError, ValueError, EOFError."""
     found: Float32 = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
     if found.dtype != np.float32 or found.ndim != 2:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from dataclasses import fields
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
@@ -353,3 +354,39 @@ def _defined(scope: ast.AST, name: str) -> ast.AST:
     inside = [one for one in ast.walk(scope) if isinstance(one, kinds) and one.name == name]
     assert inside, f"there is no {name}"
     return inside[0]
+
+
+PARTICIPLES = frozenset(
+    """begun bound broken brought built chosen done drawn felt found given gone heard held hidden kept known
+    left lost made meant met overtaken said seen sent shown spent taken taught thrown told understood won
+    written""".split()
+)
+VERBS = frozenset({"embed", "feed", "need", "proceed", "seed"})
+
+
+def function_names(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield functions and methods that are no properties; callbacks inside of functions are left out."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not any("property" in ast.unparse(one) for one in node.decorator_list):
+                yield node
+        else:
+            yield from function_names(node)
+
+
+def is_participle(name: str) -> bool:
+    """Whether a name is one word that says what was done, not what is to be done."""
+    word = name.strip("_")
+    return word in PARTICIPLES or (word.endswith("ed") and "_" not in word and word not in VERBS)
+
+
+def test_no_function_is_a_bare_participle() -> None:
+    """What a function does is an imperative: `read_ledger`, not `read` things that were `found` or `kept`."""
+    found = [
+        f"{name}:{node.lineno} {node.name}"
+        for name in TRACKED
+        if name.startswith(PACKAGES) and name.endswith(".py")
+        for node in function_names(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        if is_participle(node.name) and node.name not in ("__reversed__", "_zed")
+    ]
+    assert found == []

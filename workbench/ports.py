@@ -202,7 +202,7 @@ class VectorCollection(Protocol):
         """Return (float32 [n, d], known bool [n]); rows not known are 0."""
         ...
 
-    def known(self, keys: PointKeys) -> NDArray[np.bool_]:
+    def has_points(self, keys: PointKeys) -> NDArray[np.bool_]:
         """Return bool [n]: which keys have points."""
         ...
 
@@ -244,7 +244,7 @@ class TextVectors(Protocol):
         """Return float32 [n, d] unit vectors. Raises ModelError."""
         ...
 
-    def known(self, kind: str, texts: Sequence[str]) -> tuple[VectorIndex, NDArray[np.bool_]]:
+    def known_vectors(self, kind: str, texts: Sequence[str]) -> tuple[VectorIndex, NDArray[np.bool_]]:
         """Return (index of the texts' vectors, known bool [n]); nothing is embedded, rows not known are 0."""
         ...
 

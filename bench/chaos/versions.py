@@ -71,14 +71,14 @@ def _make_tables(path: Path, *, later: bool) -> None:
     """Make tables as the first migration leaves them, or as a version with one more than this one does."""
     from dataclasses import replace
 
-    from store.duck import KeptConnection, known, migrate
+    from store.duck import KeptConnection, known_migrations, migrate
 
-    wanted = list(known())
+    wanted = list(known_migrations())
     last = replace(
         wanted[-1], version=wanted[-1].version + 1, name="later", sql="CREATE TABLE later (x INTEGER)"
     )
     connection = KeptConnection(path.parent / "spill")
-    with connection.attached(path) as opened:
+    with connection.attach(path) as opened:
         migrate(opened, [*wanted, last] if later else wanted[:1])
     connection.close()
 

@@ -1,1 +1,1 @@
-"""Section Conflicts: two sides, the words that differ, the evidence, a key for each way out."""
+"""Section Conflicts: two sides, the words that differ, the evidence, a key for each resolution."""

@@ -14,9 +14,9 @@ from textual.widgets import Input, OptionList, Select, Static
 from textual.widgets.option_list import Option
 
 from screens.commands import widget_bindings
-from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, advised
+from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, suggested_choice
 from screens.curation.dialog import Dialog
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets import dialogs
 from screens.widgets.dialogs import DIALOG_CSS, ChoiceList, Confirm
 from screens.widgets.form import FieldForm, FormField
@@ -103,7 +103,7 @@ class NarrowForm(Dialog[Narrowing | None]):
             )
             yield Static(classes="dialog-hint", id="narrow-offered")
             yield ChoiceList(compact=True)
-            yield Static(shown("ctrl+s narrows, escape leaves both as they are"), classes="dialog-hint")
+            yield Static(safe("ctrl+s narrows, escape leaves both as they are"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Begin at the scope."""
@@ -111,18 +111,18 @@ class NarrowForm(Dialog[Narrowing | None]):
         self.query_one(FieldForm).focus_field("scope")
 
     @on(FieldForm.Changed)
-    def _changed(self, event: FieldForm.Changed) -> None:
+    def _handle_change(self, event: FieldForm.Changed) -> None:
         event.stop()
         if event.name == "side":
             self._turn(str(self.query_one("#field-0", Select).value))
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         event.stop()
         self.action_save()
 
     @on(OptionList.OptionSelected)
-    def _taken(self, event: OptionList.OptionSelected) -> None:
+    def _handle_choice(self, event: OptionList.OptionSelected) -> None:
         """Put a scope that offers itself into the field."""
         event.stop()
         field = self.query_one("#field-1", Input)
@@ -156,10 +156,10 @@ class NarrowForm(Dialog[Narrowing | None]):
         side = self._side(narrowed)
         notice = "offers itself (enter takes it over):" if self._offered else "nothing offers itself"
         line = f"{narrowed}: {side.where}, {', '.join(side.scope) or 'everywhere'} now; {notice}"
-        self.query_one("#narrow-offered", Static).update(shown(line))
+        self.query_one("#narrow-offered", Static).update(safe(line))
         options = self.query_one(ChoiceList)
         options.clear_options()
-        options.add_options([Option(shown(scope)) for scope in self._offered])
+        options.add_options([Option(safe(scope)) for scope in self._offered])
         options.display = bool(self._offered)
 
     def _side(self, name: str) -> PairSide:
@@ -240,7 +240,7 @@ class PairDialogs:
         decide: Callable[[Sequence[PairChoice]], None],
     ) -> None:
         """Ask whether pairs shall all be settled as suggested, listing how many of what."""
-        choices = [choice for pair in pairs if (choice := advised(pair)) is not None]
+        choices = [choice for pair in pairs if (choice := suggested_choice(pair)) is not None]
         if not choices:
             notice = (
                 "Nothing here can be settled automatically" if pairs else "There are no exact duplicates here"
@@ -254,10 +254,10 @@ class PairDialogs:
 
         what = "marked pair" if marked else "exact duplicate"
         title = f"Settle {len(choices):,} {what}{'s' * (len(choices) != 1)} as suggested?"
-        bench.push_screen(Confirm(title, counted(choices, len(pairs)), yes="Settle"), then)
+        bench.push_screen(Confirm(title, summarize_choices(choices, len(pairs)), yes="Settle"), then)
 
 
-def counted(choices: Sequence[PairChoice], pairs: int) -> str:
+def summarize_choices(choices: Sequence[PairChoice], pairs: int) -> str:
     """Return what will be done, by kind and action, and what will not."""
     counts = Counter((choice.pair.of, choice.pair.kind, choice.action) for choice in choices)
     lines = [

@@ -107,7 +107,7 @@ def pair_of(row: ConflictRow, sides: Mapping[str, PairSide]) -> RecordPair:
     return RecordPair(row.id, of, row.kind, row.score, left, right, row.why, row.evidence, row.suggestion)
 
 
-def advised(pair: RecordPair) -> PairChoice | None:
+def suggested_choice(pair: RecordPair) -> PairChoice | None:
     """Return the choice that is suggested, None if it needs a scope that a person has to name."""
     suggestion = pair.suggestion
     if suggestion.action is Action.NARROW_SCOPE:

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from screens.commands import key_of, pane_title
 from screens.conflicts.pair import RecordPair
 from screens.conflicts.queue import PairState, QueuedPair
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.widgets.diff import ReadingPane, WordDiff
 from workbench.records.conflicts import Action, ConflictKind
 
@@ -78,12 +78,12 @@ def pair_evidence(item: QueuedPair) -> Content:
     """Return why two sides are a pair, what is suggested, and what else speaks for each."""
     pair = item.pair
     concurrent = pair.kind is ConflictKind.CONCURRENT
-    lines = [*_state(item), shown(pair.why, "bold")]
+    lines = [*_state(item), safe(pair.why, "bold")]
     lines += [
         Content.assemble(
-            shown(f"{_TESTS.get(one.test, one.test):<{_LABEL}}", "$text-accent", limit=_LABEL),
+            safe(f"{_TESTS.get(one.test, one.test):<{_LABEL}}", "$text-accent", limit=_LABEL),
             Content("" if concurrent else f"{one.score:4.2f}  "),
-            shown("" if one.detail in pair.why else one.detail, limit=_FACT),
+            safe("" if one.detail in pair.why else one.detail, limit=_FACT),
         )
         for one in pair.evidence
     ]
@@ -96,7 +96,7 @@ def _other_ways() -> Content:
     """Return what else can be done with two versions of one record."""
     right, merge = _KEYS[Action.KEEP_RIGHT], _KEYS[Action.MERGE]
     ways = f"{right} takes the right version, {merge} writes a third; one record cannot be both."
-    return Content.assemble(shown(f"{'or':<{_LABEL}}", "$text-accent"), shown(ways))
+    return Content.assemble(safe(f"{'or':<{_LABEL}}", "$text-accent"), safe(ways))
 
 
 def _state(item: QueuedPair) -> list[Content]:
@@ -104,17 +104,17 @@ def _state(item: QueuedPair) -> list[Content]:
         return []
     glyph, style = STATES[item.state]
     sign = "!" if item.state is PairState.OPEN else glyph
-    return [shown(f"{sign} {item.reason}", style or "bold $text-error")]
+    return [safe(f"{sign} {item.reason}", style or "bold $text-error")]
 
 
 def _advice(pair: RecordPair) -> Content:
     suggestion = pair.suggestion
     key = _KEYS[suggestion.action]
     return Content.assemble(
-        shown(f"{'suggested':<{_LABEL}}", "$text-accent"),
+        safe(f"{'suggested':<{_LABEL}}", "$text-accent"),
         Content.styled(f"{suggestion.action.value.replace('_', ' ')} ", "bold"),
         Content.styled(f"(a or {key})  ", "$text-muted"),
-        shown(suggestion.why, limit=_FACT),
+        safe(suggestion.why, limit=_FACT),
     )
 
 
@@ -126,25 +126,25 @@ def _facts(pair: RecordPair) -> list[Content]:
     lines = [_origin(pair)]
     lines += [
         Content.assemble(
-            shown(f"{name:<{_LABEL}}", "$text-muted", limit=_LABEL),
-            shown(left.get(name, "–"), "bold", limit=_FACT),
+            safe(f"{name:<{_LABEL}}", "$text-muted", limit=_LABEL),
+            safe(left.get(name, "–"), "bold", limit=_FACT),
             Content.styled(" │ ", "$text-muted"),
-            shown(right.get(name, "–"), "bold", limit=_FACT),
+            safe(right.get(name, "–"), "bold", limit=_FACT),
         )
         for name in different
     ]
     same = " · ".join(f"{name} {left[name]}" for name in names if name not in different)
     if same:
-        lines.append(shown(f"{'both':<{_LABEL}}{same}", "$text-muted", limit=2 * _FACT))
+        lines.append(safe(f"{'both':<{_LABEL}}{same}", "$text-muted", limit=2 * _FACT))
     return lines
 
 
 def _origin(pair: RecordPair) -> Content:
     return Content.assemble(
-        shown(f"{'from':<{_LABEL}}", "$text-muted"),
-        shown(pair.left.where, "bold", limit=_FACT),
+        safe(f"{'from':<{_LABEL}}", "$text-muted"),
+        safe(pair.left.where, "bold", limit=_FACT),
         Content.styled(" │ ", "$text-muted"),
-        shown(pair.right.where, "bold", limit=_FACT),
+        safe(pair.right.where, "bold", limit=_FACT),
         Content.styled("  (<, > open it)", "$text-muted"),
     )
 
@@ -160,24 +160,24 @@ def empty_queue(count: int, settled: int) -> Content:
     ]
     among = f"No conflicts among {count:,} {'rule' if count == 1 else 'rules'}.{done}"
     none = "There are no rules yet: 2 goes to Rules, which says where they come from."
-    lines = [shown(among if count else none, "bold")]
+    lines = [safe(among if count else none, "bold")]
     lines += [
         Content(""),
-        shown("What would be listed here, each pair with a suggested way out:", "$text-muted"),
+        safe("What would be listed here, each pair with a suggested resolution:", "$text-muted"),
     ]
     for name, meaning in found:
         glyph, style = KINDS[ConflictKind(name)]
         lines.append(
-            Content.assemble(Content.styled(f"  {glyph} {name:<14}", style), shown(meaning, "$text-muted"))
+            Content.assemble(Content.styled(f"  {glyph} {name:<14}", style), safe(meaning, "$text-muted"))
         )
     lines += [
         Content(""),
-        shown(f"{key_of('conflicts.scan')} searches again, also after files were edited. ? lists the keys."),
+        safe(f"{key_of('conflicts.scan')} searches again, also after files were edited. ? lists the keys."),
     ]
     return Content("\n").join(lines)
 
 
-def unsearched(busy: str) -> Content:
+def describe_unsearched(busy: str) -> Content:
     """Return what the queue says before its first search is over: what is going on, or which key searches."""
     meaning = f"⟳ {busy}" if busy else "Nothing was compared yet."
     teach = (

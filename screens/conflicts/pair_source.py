@@ -71,13 +71,13 @@ class PairSource(ABC, Generic[R]):
         """Search for pairs, and have the tables say what was found."""
 
     @abstractmethod
-    def held(
+    def hold_service(
         self, engine: AppEngine, job: Job, operation: str = ""
     ) -> AbstractContextManager[CurationService[Any, R]]:
         """Hold the service that curates the records; without an operation nothing is synced first."""
 
     @abstractmethod
-    def seen(self, side: PairSide) -> R:
+    def record_of(self, side: PairSide) -> R:
         """Return the record of a side as it was when the pair was shown."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class PairSource(ABC, Generic[R]):
     def edits(self, curated: CurationService[Any, R]) -> list[ConflictRow]:
         """Return the concurrent edits of a team that nobody settled."""
 
-    def outdated(self, curated: CurationService[Any, R], records: Sequence[R]) -> tuple[str, ...]:
+    def outdated_files(self, curated: CurationService[Any, R], records: Sequence[R]) -> tuple[str, ...]:
         """Return the files of records that are out of date after a step."""
         return ()
 
@@ -104,7 +104,7 @@ class PairSource(ABC, Generic[R]):
         Of those that are `waiting` by the tables the ones that are no conflict any more are gone afterwards;
         others wait again once their sides are back. Nothing is searched: of new words these pairs are found.
         """
-        with self.held(engine, job) as curated:
+        with self.hold_service(engine, job) as curated:
             ledger = curated.store.ledger()
             edits = {row.id: row for row in self.edits(curated)}
         found, gone, heirs = list[ConflictRow](), list[str](), dict[str, str]()
@@ -126,7 +126,7 @@ class PairSource(ABC, Generic[R]):
 
     def settlers(self, engine: AppEngine, job: Job, pairs: Iterable[ConflictRow]) -> dict[str, str]:
         """Return of pairs that a team's other machines settled by whom they were, and how."""
-        with self.held(engine, job) as curated:
+        with self.hold_service(engine, job) as curated:
             settled, names = curated.store.ledger().settled, curated.store.names()
         found = ((pair.id, settled.get(pair.id)) for pair in pairs)
         return {
@@ -143,21 +143,21 @@ class PairSource(ABC, Generic[R]):
 
     def settle(self, engine: AppEngine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
         """Carry choices out as one step. A single one that others overtook raises UsageError."""
-        seen = {side.id: self.seen(side) for side in _records(choices)}
+        seen = {side.id: self.record_of(side) for side in _records(choices)}
         done, skipped = tuple(choices), tuple[str, ...]()
-        with self.held(engine, job, "curate") as curated:
+        with self.hold_service(engine, job, "curate") as curated:
             if len(choices) == 1:
                 curated.resolve(decision_of(choices[0]), seen=seen.values())
             else:
                 kept, skipped = curated.resolve_all([decision_of(one) for one in choices], seen=seen)
                 ids = {decision.conflict for decision in kept}
                 done = tuple(choice for choice in choices if choice.pair.id in ids)
-            sides = [self.seen(side) for side in _records(done)]
-            return SettledPairs(done, skipped, self.outdated(curated, sides))
+            sides = [self.record_of(side) for side in _records(done)]
+            return SettledPairs(done, skipped, self.outdated_files(curated, sides))
 
     def walk(self, engine: AppEngine, job: Job, *, back: bool) -> WalkedPairs:
         """Undo, or redo, the last step; pairs that it opened again are in the tables afterwards."""
-        with self.held(engine, job, "undo" if back else "redo") as curated:
+        with self.hold_service(engine, job, "undo" if back else "redo") as curated:
             before = {row.id for row in self.edits(curated)}
             title = (curated.undo() if back else curated.redo()).summary
             ledger = curated.store.ledger()
@@ -168,7 +168,7 @@ class PairSource(ABC, Generic[R]):
             pairs = (self._between(ledger, item.left, item.right) for item in step.reopened)
             waiting += [one for one in pairs if one is not None]
         conflicts = engine.lists().conflicts
-        listed = conflicts.listed()
+        listed = conflicts.list_waiting()
         missing = [one for one in waiting if listed.find(one.id) is None]
         if missing:
             conflicts.amend(self.of.value, missing, ())
@@ -176,7 +176,7 @@ class PairSource(ABC, Generic[R]):
 
     def walkable(self, engine: AppEngine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about, "" if there is none."""
-        with self.held(engine, job) as curated:
+        with self.hold_service(engine, job) as curated:
             ledger = curated.store.ledger()
         return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
 

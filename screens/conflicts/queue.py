@@ -122,7 +122,7 @@ class PairQueue:
             *map(_numbers, (self.away, self.later - self.changed, self.changed, self.kept))
         )
 
-    def queued(self, row: ConflictRow, pair: RecordPair) -> QueuedPair:
+    def to_queued(self, row: ConflictRow, pair: RecordPair) -> QueuedPair:
         """Return a row as it is shown."""
         state = PairState(row.state)
         reasons = {
@@ -210,10 +210,10 @@ def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> Pair
     def read() -> tuple[WaitingConflicts, Mapping[int, ConflictRow]]:
         waiting = conflicts.waiting()
         numbers = () if seen.waiting is None else tuple(differences(seen.waiting, waiting).tolist())
-        rows = conflicts.listed(ConflictOverlay(kept=numbers)).rows(numbers) if numbers else {}
+        rows = conflicts.list_waiting(ConflictOverlay(kept=numbers)).rows(numbers) if numbers else {}
         return waiting, rows
 
-    now, rows = conflicts.listed().snapshot(read)
+    now, rows = conflicts.list_waiting().snapshot(read)
     if not rows:
         return PairLook(now, confirmed=seen.settled)
     heirs: dict[str, str] = {}
@@ -226,7 +226,7 @@ def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> Pair
     words = {row_number(new): new for new in heirs.values()}
     changed = {number: row for number, row in rows.items() if number in there}
     if words:
-        changed |= conflicts.listed().rows(list(words))
+        changed |= conflicts.list_waiting().rows(list(words))
     kept = [row for number, row in rows.items() if number not in there and row.id not in heirs]
     settlers = {
         pair: who

@@ -12,13 +12,13 @@ from textual.content import Content
 
 from screens.chrome import TopBar
 from screens.conflicts.pair import PairSide, PairType
-from screens.conflicts.pair_panel import KINDS, STATES, PairPanel, empty_queue, unsearched
+from screens.conflicts.pair_panel import KINDS, STATES, PairPanel, describe_unsearched, empty_queue
 from screens.conflicts.pair_source import PairSearch, PairSource
 from screens.conflicts.queue import PairLook, PairQueue, PairsSeen, QueuedPair, judge_again, look, read_pairs
 from screens.conflicts.record_pairs import LearningPairs, RulePairs
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Ahead, Failure, Job
-from screens.safe_text import emphasized, shown
+from screens.safe_text import embolden, safe
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from screens.widgets.window_rows import WindowRows
@@ -69,7 +69,7 @@ def pair_cells(item: QueuedPair) -> tuple[Content, ...]:
 
 
 def _line(side: PairSide, style: str) -> Content:
-    return emphasized(shown(" ".join(side.text[:_TEXT].split()), style))
+    return embolden(safe(" ".join(side.text[:_TEXT].split()), style))
 
 
 class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
@@ -174,11 +174,11 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
             if judge and found.changed and not search:
                 again = partial(judge_again, self.engine, self.sources, found.changed, True)
                 self.ask("Conflicts", again, lambda _: self._look(judge=False), group="judge", quiet=True)
-            self.list_rows(recount=True, missed=self._missed)
+            self.list_rows(recount=True, missed=self._drop_goal)
 
         self._patiently(self.ask("Conflicts", work, then, group="look", quiet=True, failed=self.not_read))
 
-    def _missed(self) -> None:
+    def _drop_goal(self) -> None:
         """Look no more for a pair that is not listed."""
         self.goal = ""
 
@@ -190,22 +190,27 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
 
         self._searching = self.table.busy = _SEARCHING if busy else ""
         self._search_job = self.ask(
-            "Conflicts", work, self._arrived, group="search", failed=self._unsearched, stopped=self._cancelled
+            "Conflicts",
+            work,
+            self._take_findings,
+            group="search",
+            failed=self._report_failed_search,
+            stopped=self._end_cancelled_search,
         )
         self.glance()
 
-    def _arrived(self, found: Searches) -> None:
+    def _take_findings(self, found: Searches) -> None:
         self.searched, self._search_job, self._searching = found, None, ""
         self._look()
         for note in (note for one in found.values() for note in one.notes):
             self.say(note)
 
-    def _unsearched(self, failure: Failure) -> None:
+    def _report_failed_search(self, failure: Failure) -> None:
         self.bench.report(f"Conflicts: {failure.message}\n{failure.hint}".strip(), severity="error")
         self.bench.log_action(["rules", "conflicts", "list"], failure.message, failed=True)
         self._gave_up()
 
-    def _cancelled(self) -> None:
+    def _end_cancelled_search(self) -> None:
         """A search is over that was cancelled, by a person or because a newer one took its place."""
         if self._search_job is not None and self._search_job.cancelled:
             self._gave_up()
@@ -229,11 +234,11 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
 
     def table_of(self, job: Job) -> ListTable[ConflictRow]:
         """Return the pairs that wait, with what this sitting did to them."""
-        return self.engine.lists().conflicts.listed(self.queue.overlay)
+        return self.engine.lists().conflicts.list_waiting(self.queue.overlay)
 
     def read_rows(self, table: ListTable[Any], numbers: Sequence[int]) -> Mapping[int, QueuedPair]:
         """Return pairs with the records on both sides."""
-        return read_pairs(self.engine.lists(), self.sources, table, numbers, self.queue.queued)
+        return read_pairs(self.engine.lists(), self.sources, table, numbers, self.queue.to_queued)
 
     def record_of(self, row: QueuedPair) -> QueuedPair:
         """Return the pair."""
@@ -264,7 +269,7 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         """Show a pair, now or once it is known."""
         super().go_to(key)
         if self.is_listed:
-            self.list_rows(missed=self._missed)
+            self.list_rows(missed=self._drop_goal)
 
     def show_rows(self, rows: WindowRows[QueuedPair], place: int | None) -> None:
         """Show rows; without a chosen column they are in the usual order unless better matches come first.
@@ -292,9 +297,9 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
 
     def _nothing(self) -> Content:
         if not self.searched:
-            return unsearched(self.table.busy)
+            return describe_unsearched(self.table.busy)
         if self.queue.waiting and self.wanted.filter:
-            return shown("No pair passes this filter: / changes it, escape clears it.")
+            return safe("No pair passes this filter: / changes it, escape clears it.")
         return empty_queue(sum(one.count for one in self.searched.values()), len(self.queue.settled))
 
     def _focus(self) -> None:

@@ -23,7 +23,7 @@ from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.descriptions import origin
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.curation.service import CurationService
@@ -68,7 +68,7 @@ class RulePairs(PairSource[Rule]):
         return PairSearch(answer["rule_count"], few=False, notes=tuple(answer["notes"]))
 
     @contextmanager
-    def held(self, engine: AppEngine, job: Job, operation: str = "") -> Iterator[Curator]:
+    def hold_service(self, engine: AppEngine, job: Job, operation: str = "") -> Iterator[Curator]:
         """Hold the service that curates rules."""
         if self._many or not operation:
             with engine.workspace(job.progress) as opened:
@@ -77,12 +77,12 @@ class RulePairs(PairSource[Rule]):
             with engine.rules(operation, job.progress) as rules:
                 yield rules.curator
 
-    def seen(self, side: PairSide) -> Rule:
+    def record_of(self, side: PairSide) -> Rule:
         """Return the rule of a side."""
         assert isinstance(side.seen, Rule)
         return side.seen
 
-    def outdated(self, curated: CurationService[Any, Rule], records: Sequence[Rule]) -> tuple[str, ...]:
+    def outdated_files(self, curated: CurationService[Any, Rule], records: Sequence[Rule]) -> tuple[str, ...]:
         """Return the rule files that are out of date after a step."""
         from workbench.rules.files.drift import files_behind
 
@@ -108,7 +108,7 @@ class RulePairs(PairSource[Rule]):
         from workbench.rules.conflicts.queue import conflict_rows
         from workbench.rules.conflicts.readings import overlap, read_rule
 
-        rules = ledger.placed((left.id, right.id))
+        rules = ledger.with_places((left.id, right.id))
         if not (left.enabled and right.enabled and len(rules) == 2 and overlap(left, right)):
             return None
         found = judge_pair(read_rule(rules[left.id]), read_rule(rules[right.id]))
@@ -144,7 +144,7 @@ def _rule_facts(rule: Rule) -> Iterator[tuple[str, str]]:
     yield "tools", ", ".join(rule.tool_targets) or "all"
     yield "owner", "you, in all projects" if rule.project_id is None else "this project"
     last = f", last {rule.last_used[:10]}" if rule.last_used else ""
-    yield "used", f"{counted(rule.usage_count, 'time')}{last}" if rule.usage_count else "never"
+    yield "used", f"{plural(rule.usage_count, 'time')}{last}" if rule.usage_count else "never"
     yield "since", rule.created_at[:10] or "unknown"
     yield "changed", rule.updated_at[:10] or "never"
 
@@ -189,13 +189,13 @@ class LearningPairs(PairSource[FeatureLearning]):
         lists.conflicts.keep(self.of.value, found)
         return PairSearch(count)
 
-    def held(
+    def hold_service(
         self, engine: AppEngine, job: Job, operation: str = ""
     ) -> AbstractContextManager[LearningService]:
         """Hold the service that curates learnings."""
         return engine.learnings(job.progress)
 
-    def seen(self, side: PairSide) -> FeatureLearning:
+    def record_of(self, side: PairSide) -> FeatureLearning:
         """Return the learning of a side."""
         assert isinstance(side.seen, FeatureLearning)
         return side.seen

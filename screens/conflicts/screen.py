@@ -17,10 +17,10 @@ from screens.conflicts.pair import (
     PairSide,
     PairType,
     RecordPair,
-    advised,
     command_of,
     command_of_all,
     in_words,
+    suggested_choice,
 )
 from screens.conflicts.pair_source import COMMANDS, SettledPairs, WalkedPairs
 from screens.conflicts.queue import QueuedPair
@@ -104,7 +104,7 @@ class ConflictsScreen(QueueScreen):
         """Do what is suggested."""
 
         def accept(pair: RecordPair) -> None:
-            choice = advised(pair)
+            choice = suggested_choice(pair)
             if choice is None:
                 self._dialogs(pair).narrow()
             else:
@@ -138,7 +138,7 @@ class ConflictsScreen(QueueScreen):
     def action_accept_all(self) -> None:
         """Settle all marked pairs, or all exact duplicates that are listed, as suggested."""
         marks, rows, query = self.table.marks, self.rows, self.asked
-        seen = rows.held(marks) if rows else {}
+        seen = rows.rows_of(marks) if rows else {}
         kind = "" if marks or self.bar.text else ConflictKind.EXACT.value
         if not marks:
             query = replace(query, filter=Filter((*query.filter.terms, _EXACT)))
@@ -192,12 +192,12 @@ class ConflictsScreen(QueueScreen):
         self.steps.submit(
             "Settling",
             lambda job: source.settle(engine, job, choices),
-            partial(self._settled, step),
-            failed=partial(self._refused, step),
+            partial(self._finish_step, step),
+            failed=partial(self._return_pairs, step),
             stopped=partial(self._give_back, step, "Settling it was cancelled.", set()),
         )
 
-    def _settled(self, step: PairStep, outcome: SettledPairs) -> None:
+    def _finish_step(self, step: PairStep, outcome: SettledPairs) -> None:
         done = [choice.pair for choice in outcome.done]
         self.queue.finish(done)
         self._give_back(step, "It could not be settled with the others.", {pair.id for pair in done})
@@ -218,7 +218,7 @@ class ConflictsScreen(QueueScreen):
             text += f". {files} {verb} out of date: Rules → D shows what is to be written"
         return text
 
-    def _refused(self, step: PairStep, failure: Failure) -> None:
+    def _return_pairs(self, step: PairStep, failure: Failure) -> None:
         """The pairs stay; the engine is asked again."""
         merged = [one for one in step.choices if one.action is Action.MERGE]
         self.queue.drafts |= {one.pair.id: one.text for one in merged}

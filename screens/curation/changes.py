@@ -124,7 +124,7 @@ class RecordChanges(ABC, Generic[RecordT]):
 
         def then(saved: Saved[RecordT] | Overtaken[RecordT]) -> None:
             if isinstance(saved, Overtaken):
-                self._overtaken(saved, form)
+                self._offer_overtaken(saved, form)
             else:
                 self._close(seen, form)
                 self.report(self.saved_text(seen, saved.records[0]), [arguments], saved)
@@ -132,15 +132,15 @@ class RecordChanges(ABC, Generic[RecordT]):
         def work(job: Job) -> Saved[RecordT] | Overtaken[RecordT]:
             return service.save(seen, changes, job)
 
-        self.step("Saving", work, then, command=arguments, refused=_refused(form))
+        self.step("Saving", work, then, command=arguments, refused=_refusal_of(form))
 
-    def _overtaken(self, found: Overtaken[RecordT], form: RecordForm | None) -> None:
+    def _offer_overtaken(self, found: Overtaken[RecordT], form: RecordForm | None) -> None:
         refusal = f"the {self.noun} was changed by somebody else meanwhile: nothing was saved"
         if form is not None:
-            form.refused(refusal)
+            form.show_refusal(refusal)
         now = found.now
         if now is None:
-            self._removed(found, form)
+            self._offer_add_again(found, form)
             return
 
         def merged(changes: dict[str, Any] | None) -> None:
@@ -153,10 +153,10 @@ class RecordChanges(ABC, Generic[RecordT]):
                 self._section.bench.report("kept their version, your edit was discarded")
                 self._section.mark_stale()
 
-        merges = field_merges(self.fields.merged(found.changes), found.seen, now, found.changes)
+        merges = field_merges(self.fields.mergeable_fields(found.changes), found.seen, now, found.changes)
         self._section.app.push_screen(OvertakenRecord(now.id[: self.short], merges, self.fields), merged)
 
-    def _removed(self, found: Overtaken[RecordT], form: RecordForm | None) -> None:
+    def _offer_add_again(self, found: Overtaken[RecordT], form: RecordForm | None) -> None:
         """The record was removed meanwhile: offer to add it again."""
         service, commands = self.service, self.again_commands(found)
 
@@ -171,7 +171,7 @@ class RecordChanges(ABC, Generic[RecordT]):
                     lambda job: service.add_again(found, job),
                     then,
                     command=commands[0],
-                    refused=_refused(form),
+                    refused=_refusal_of(form),
                 )
 
         body = "Somebody else removed it while you edited it. Add it again with what you wrote?"
@@ -244,9 +244,9 @@ class RecordChanges(ABC, Generic[RecordT]):
 
     def _close(self, seen: RecordT, form: RecordForm | None) -> None:
         if form is not None:
-            form.done()
+            form.close_saved()
         self.edit_ended(seen)
 
 
-def _refused(form: RecordForm | None) -> Refused | None:
-    return None if form is None else form.refused
+def _refusal_of(form: RecordForm | None) -> Refused | None:
+    return None if form is None else form.show_refusal

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from screens.jobs import Failure
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.widgets.table import VirtualTable
 
 RowT = TypeVar("RowT")
@@ -24,7 +24,7 @@ class Dialog(ModalScreen[ResultT]):
     def box(title: str) -> Vertical:
         """Return the box that a dialog is laid out in."""
         found = Vertical(classes="dialog")
-        found.border_title = shown(title)
+        found.border_title = safe(title)
         return found
 
     def say(self, text: str) -> None:
@@ -35,13 +35,13 @@ class Dialog(ModalScreen[ResultT]):
         """Close, and change nothing."""
         self.dismiss(None)
 
-    def refused(self, message: str, hint: str = "") -> None:
+    def show_refusal(self, message: str, hint: str = "") -> None:
         """Stay open, and say why nothing was done."""
         self.say(f"! {message}\n{hint}".strip())
 
     def fail(self, failure: Failure) -> None:
         """Say why a job did not end."""
-        self.refused(failure.message, failure.hint)
+        self.show_refusal(failure.message, failure.hint)
 
 
 class ListDialog(Dialog[ResultT], Generic[RowT, ResultT]):
@@ -69,11 +69,11 @@ class ListDialog(Dialog[ResultT], Generic[RowT, ResultT]):
         raise NotImplementedError
 
     @on(VirtualTable.Highlighted)
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
+    def _handle_move(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
         self.show_here()
 
     @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
+    def _handle_open(self, event: VirtualTable.Opened) -> None:
         event.stop()
         self.open_here()

@@ -15,7 +15,7 @@ from textual.widgets import Static
 from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.filter_matching import filter_rows
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.bars import bar
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.filter import FilterBar
@@ -113,7 +113,7 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
                 empty="There is nothing to count.",
             )
             yield Static(
-                shown("space marks · enter filters by marked values or this one · / finds · escape leaves"),
+                safe("space marks · enter filters by marked values or this one · / finds · escape leaves"),
                 classes="dialog-hint",
             )
 
@@ -124,7 +124,7 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
         table.focus()
 
     @on(FilterBar.Changed)
-    def _found(self, event: FilterBar.Changed) -> None:
+    def _handle_query(self, event: FilterBar.Changed) -> None:
         event.stop()
         self._list(event.query)
 
@@ -144,7 +144,7 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
         self.query_one(VirtualTable).set_rows(rows)
 
     @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
+    def _handle_open(self, event: VirtualTable.Opened) -> None:
         event.stop()
         table = self.query_one(VirtualTable)
         self.dismiss(facets_of(table.marks or [event.key], self._counts, self._of.fields))
@@ -161,8 +161,8 @@ class FacetDialog(Dialog[tuple[Facet, ...] | None]):
 def facet_cells(one: FacetCount) -> tuple[Content, ...]:
     """Return a value's cells."""
     return (
-        shown(one.field, "$text-muted"),
-        shown(one.value),
+        safe(one.field, "$text-muted"),
+        safe(one.value),
         Content(f"{one.count:,}"),
         Content.styled(bar(one.count, one.total, _BAR), "$text-primary"),
     )

@@ -14,12 +14,12 @@ from textual.widgets import Static
 from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
 from screens.curation.record_form import RecordFields
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.diff import WordDiff
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 FieldChoice: TypeAlias = Literal["", "mine", "theirs", "merged"]
 
@@ -66,7 +66,7 @@ def field_merges(
     return tuple(found)
 
 
-def undecided(merges: Sequence[FieldMerge]) -> int:
+def count_undecided(merges: Sequence[FieldMerge]) -> int:
     """Return for how many fields nobody said which side is kept."""
     return sum(not merge.choice for merge in merges)
 
@@ -112,7 +112,7 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
             yield WordDiff()
             yield Static(classes="dialog-error")
             yield Static(
-                shown("L mine · R theirs · m merge · ctrl+s saves · escape goes back to what you wrote"),
+                safe("L mine · R theirs · m merge · ctrl+s saves · escape goes back to what you wrote"),
                 classes="dialog-hint",
             )
 
@@ -157,8 +157,8 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
 
     def action_save(self) -> None:
         """Give what was chosen, once every field is decided."""
-        if left := undecided(self.merges):
-            self.say(f"! {counted(left, 'field')} that both changed: L or R says which is kept")
+        if left := count_undecided(self.merges):
+            self.say(f"! {plural(left, 'field')} that both changed: L or R says which is kept")
         else:
             self.dismiss(merged_changes(self.merges))
 
@@ -196,7 +196,7 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
         mine, theirs = written(merge.name, merge.mine), written(merge.name, merge.theirs)
         return (
             Content.styled(f"{_GLYPHS[merge.choice]} {_WORDS[merge.choice]}", style),
-            shown(self._record.labels[merge.name]),
-            shown(mine, "" if merge.mine != merge.before else "$text-muted"),
-            shown(theirs, "" if merge.theirs != merge.before else "$text-muted"),
+            safe(self._record.labels[merge.name]),
+            safe(mine, "" if merge.mine != merge.before else "$text-muted"),
+            safe(theirs, "" if merge.theirs != merge.before else "$text-muted"),
         )

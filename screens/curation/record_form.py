@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.dialogs import DIALOG_CSS, Confirm
 from screens.widgets.form import FieldForm, FormField, ValidateAll
 
@@ -40,7 +40,7 @@ class RecordFields:
     problems: ValidateAll
     derived: frozenset[str] = frozenset()
 
-    def merged(self, changes: Mapping[str, Any]) -> list[str]:
+    def mergeable_fields(self, changes: Mapping[str, Any]) -> list[str]:
         """Return the fields that an edit and somebody else's can differ in."""
         return [name for name in self.labels if name not in self.derived or name in changes]
 
@@ -84,14 +84,14 @@ class RecordForm(Dialog[bool]):
         with self.box(self._title):
             yield FieldForm(self._fields, validate=self._check)
             yield Static(classes="dialog-error")
-            yield Static(shown(self.HINT), classes="dialog-hint")
+            yield Static(safe(self.HINT), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Begin with the first field."""
         self.query_one(FieldForm).focus_field(self._fields[0].name)
 
     @on(FieldForm.Changed)
-    def _changed(self, event: FieldForm.Changed) -> None:
+    def _handle_change(self, event: FieldForm.Changed) -> None:
         event.stop()
         self.say("")
 
@@ -141,11 +141,11 @@ class RecordForm(Dialog[bool]):
             answered,
         )
 
-    def refused(self, message: str, hint: str = "") -> None:
+    def show_refusal(self, message: str, hint: str = "") -> None:
         """Stay open, and say why it was not saved."""
         self.busy = False
-        super().refused(message, hint)
+        super().show_refusal(message, hint)
 
-    def done(self) -> None:
+    def close_saved(self) -> None:
         """Close, saved."""
         self.dismiss(True)

@@ -221,20 +221,20 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         return ListQuery(Filter(terms), sort)
 
     @on(VirtualTable.Highlighted)
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
+    def _handle_move(self, event: VirtualTable.Highlighted) -> None:
         if event.table is self.table:
             event.stop()
             self.refresh_bindings()
             self.bench.jobs.later(f"{self.section}/glance", _GLANCE, self.glance)
 
     @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
+    def _handle_open(self, event: VirtualTable.Opened) -> None:
         if event.table is self.table:
             event.stop()
             self.open_current()
 
     @on(VirtualTable.MarksChanged)
-    def _marked(self, event: VirtualTable.MarksChanged) -> None:
+    def _handle_mark(self, event: VirtualTable.MarksChanged) -> None:
         if event.table is self.table and self.marks_hint:
             event.stop()
             self.say(f"{event.count:,} marked · {self.marks_hint}" if event.count else self.summary)
@@ -268,7 +268,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         if not marks or rows is None:
             self.with_current(lambda one: then([one]))
             return
-        shown = rows.held(marks)
+        shown = rows.rows_of(marks)
         others = sorted(marks - shown.keys())
 
         def work(job: Job) -> dict[str, RowT]:

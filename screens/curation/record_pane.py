@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.commands import pane_title
-from screens.rules.rule_view import reworded
-from screens.safe_text import joined, shown
+from screens.rules.rule_view import mark_rewording
+from screens.safe_text import join_parts, safe
 from screens.widgets.diff import ReadingPane
 from workbench.text.word_diff import word_pieces
 
@@ -39,7 +39,7 @@ class RecordPast:
         yield Content("")
         yield Content.styled("what was done to it", "bold $text-muted")
         for change in changes[: -_MOST - 1 : -1]:
-            head = joined(
+            head = join_parts(
                 (f"  {moment(change.at)}  ", "$text-muted"),
                 (f"{change.by}  ", "$text-secondary"),
                 (change.reason, ""),
@@ -64,9 +64,9 @@ class RecordPast:
                 continue
             label = Content.styled(f"{name.removesuffix('_id').replace('_', ' ')}: ", "bold")
             if name in _TEXTS:
-                yield label + reworded(word_pieces(old, new))
+                yield label + mark_rewording(word_pieces(old, new))
             else:
-                yield label + joined(
+                yield label + join_parts(
                     (_plain(old), "$text-error strike"), (" → ", ""), (_plain(new), "$text-success")
                 )
 
@@ -105,7 +105,7 @@ class RecordPane(ReadingPane):
 
     def compose(self) -> ComposeResult:
         """Lay out the text."""
-        yield Static(shown(""))
+        yield Static(safe(""))
 
     def show(self, key: str = "", content: Callable[[int], Content] | None = None) -> None:
         """Show the record of a key, whose content is wrapped at a width in cells, or that there is none."""
@@ -119,5 +119,5 @@ class RecordPane(ReadingPane):
         content = self._content
         room = max(self.size.width - _MARGIN, 20)
         self.query_one(Static).update(
-            shown(self._empty, "$text-muted italic") if content is None else content(room)
+            safe(self._empty, "$text-muted italic") if content is None else content(room)
         )

@@ -71,7 +71,7 @@ class RecordScreen(RecordListScreen[RecordT, RowT]):
                 self.list_rows(top=top, wanted=True)
 
     @on(FilterBar.Changed, "#filter")
-    def _filtered(self, event: FilterBar.Changed) -> None:
+    def _handle_filter(self, event: FilterBar.Changed) -> None:
         event.stop()
         self.want(replace(self.wanted, filter=event.query))
 

@@ -127,7 +127,7 @@ class SearchScreen(RecordScreen[RecordT, RowT], Generic[RecordT, RowT, FoundT]):
     # Searching.
 
     @on(FilterBar.Changed, "#search")
-    def _sought(self, event: FilterBar.Changed) -> None:
+    def _handle_search(self, event: FilterBar.Changed) -> None:
         event.stop()
         if self.is_listed and event.text.strip() != self.sought.text:
             self.search_now()

@@ -18,14 +18,14 @@ from screens.engine import AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.learnings.learning_service import documents
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.bars import bar
 from screens.widgets.dialogs import DIALOG_CSS, Confirm
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.errors import ProcessError
 from workbench.lists.filters import Facet, Filter
 from workbench.lists.tables import ListQuery, row_number
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 PRUNE: Final = "would be pruned"
 _WHAT: Final[Mapping[str, str]] = {
@@ -64,7 +64,7 @@ class JunkAudit:
         return self.findings.get(PRUNE, ())
 
 
-def audited(engine: AppEngine, job: Job) -> JunkAudit:
+def request_audit(engine: AppEngine, job: Job) -> JunkAudit:
     """Ask for the audit in a process of its own. Raises: ProcessError."""
     answer = run_command(job, engine.root, ["memory", "audit", "--json"])
     table = engine.lists().learning_list
@@ -121,7 +121,7 @@ class AuditView(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the kinds above the findings of the one under the cursor."""
         junk = sum(len(mine) for kind, mine in self.audit.findings.items() if kind != PRUNE)
-        title = f"Audit: {counted(junk, 'finding')} among {counted(self.audit.total, 'learning')}"
+        title = f"Audit: {plural(junk, 'finding')} among {plural(self.audit.total, 'learning')}"
         with self.box(title):
             yield VirtualTable(
                 (
@@ -143,7 +143,7 @@ class AuditView(Dialog[str | None]):
                 empty="None of this kind.",
             )
             yield Static(
-                shown(
+                safe(
                     "ctrl+s prunes what may go · enter goes to the learning · tab other list · escape closes"
                 ),
                 classes="dialog-hint",
@@ -160,7 +160,7 @@ class AuditView(Dialog[str | None]):
         self._show()
 
     @on(VirtualTable.Highlighted, "#audit-kinds")
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
+    def _handle_move(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
         self._show()
 
@@ -170,7 +170,7 @@ class AuditView(Dialog[str | None]):
         self.query_one("#audit-findings").focus()
 
     @on(VirtualTable.Opened, "#audit-findings")
-    def _chosen(self, event: VirtualTable.Opened) -> None:
+    def _handle_choice(self, event: VirtualTable.Opened) -> None:
         event.stop()
         self.dismiss(event.key.partition(" ")[0])
 
@@ -192,7 +192,7 @@ class AuditView(Dialog[str | None]):
             if yes:
                 self.dismiss("prune")
 
-        count = counted(len(going), "learning")
+        count = plural(len(going), "learning")
         self.app.push_screen(
             Confirm(f"Prune {count}?", prune_question(going), yes="Prune", danger=True), answered
         )
@@ -214,17 +214,17 @@ def _kind_cells(one: tuple[str, tuple[JunkFinding, ...]], most: int) -> tuple[Co
     kind, mine = one
     style = "bold" if mine else "$text-muted"
     return (
-        shown(kind, style),
+        safe(kind, style),
         Content.styled(f"{len(mine):,}", style),
         Content.styled(bar(len(mine), most, _BAR), "$text-primary"),
-        shown(_WHAT.get(kind, ""), "$text-muted"),
+        safe(_WHAT.get(kind, ""), "$text-muted"),
     )
 
 
 def _finding_cells(one: JunkFinding) -> tuple[Content | str, ...]:
     return (
-        shown(" ".join(one.text.split()) or one.id),
-        shown(one.why, "$text-muted"),
-        shown(one.other.removeprefix("learning-")[:8], "$text-muted"),
-        shown(one.id.removeprefix("learning-")[:8], "$text-muted"),
+        safe(" ".join(one.text.split()) or one.id),
+        safe(one.why, "$text-muted"),
+        safe(one.other.removeprefix("learning-")[:8], "$text-muted"),
+        safe(one.id.removeprefix("learning-")[:8], "$text-muted"),
     )

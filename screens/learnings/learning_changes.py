@@ -32,7 +32,7 @@ from workbench.memory.learnings.corrections.report import CorrectionReport
 from workbench.memory.learnings.review import ReviewItem, conflict_rows
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from screens.jobs import Job
@@ -104,7 +104,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
 
         def then(decided: Decided) -> None:
             count = len(decided.done)
-            named = decided.done[0][:SHORT] if count == 1 else counted(count, "learning")
+            named = decided.done[0][:SHORT] if count == 1 else plural(count, "learning")
             text = f"{DONE[verb]} {named}"
             if decided.skipped:
                 text += f"; {len(decided.skipped):,} left alone: {decided.skipped[0]}"
@@ -126,7 +126,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
         command = ["memory", "prune"]
 
         def then(found: tuple[FeatureLearning, ...]) -> None:
-            self.report(f"pruned {counted(len(found), 'learning')}; u takes it back", [command])
+            self.report(f"pruned {plural(len(found), 'learning')}; u takes it back", [command])
 
         self.step("Pruning", self.service.prune, then, command=command)
 
@@ -140,7 +140,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
             command = add_command(values)
 
             def then(made: FeatureLearning) -> None:
-                form.done()
+                form.close_saved()
                 against = made.conflicts_with
                 more = f"; it contradicts {against[0][:SHORT]}: S settles that" if against else ""
                 self._screen.go_to(made.id)
@@ -149,7 +149,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
             def work(job: Job) -> FeatureLearning:
                 return service.add(values, job)
 
-            self.step("Adding", work, then, command=command, refused=form.refused)
+            self.step("Adding", work, then, command=command, refused=form.show_refusal)
 
         self._open("New learning", new_fields(feature), save, new=True)
 
@@ -161,7 +161,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
             command = promote_command(one.id, one.text, fields)
 
             def then(made: Promotion) -> None:
-                form.done()
+                form.close_saved()
                 self.decided.add(one.id)
                 whose = "your own rules" if made.rule.project_id is None else "the rules of this project"
                 text = f"{one.id[:SHORT]} is {made.rule.id[:13]} now, among {whose}; u takes back both"
@@ -170,7 +170,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
             def work(job: Job) -> Promotion:
                 return service.promote(one, fields, job)
 
-            self._settle("Promoting", work, then, (one.id,), command, form.refused)
+            self._settle("Promoting", work, then, (one.id,), command, form.show_refusal)
 
         self._open_rule(f"Make a rule of {one.id[:SHORT]}", promote_fields(one), save)
 
@@ -183,13 +183,13 @@ class LearningChanges(RecordChanges[FeatureLearning]):
             command = rule_command(given)
 
             def then(rule: Rule) -> None:
-                form.done()
+                form.close_saved()
                 self.report(f"added {rule.id[:13]}; u among the rules takes it back", [command])
 
             def work(job: Job) -> Rule:
                 return service.add_rule(given, job)
 
-            self.step("Adding", work, then, command=command, refused=form.refused)
+            self.step("Adding", work, then, command=command, refused=form.show_refusal)
 
         self._open_rule("Make a rule of a correction", rule_fields(one.text), save)
 
@@ -246,7 +246,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
 
         self.step(name, work, then, command=command, refused=refused, returned=returned)
 
-    def settled(self) -> None:
+    def clear_settling(self) -> None:
         """The journals were read after all steps: what they say is current."""
         if self.steps.idle.is_set():
             self.settling.clear()

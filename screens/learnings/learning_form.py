@@ -96,7 +96,7 @@ def rule_fields(text: str, scope: Sequence[str] = ()) -> tuple[FormField, ...]:
     )
 
 
-def given(name: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
+def parse_value(name: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
     """Return a form's value as the record holds it."""
     if name in LINES:
         return tuple(dict.fromkeys(line.strip() for line in str(value).split("\n") if line.strip()))
@@ -109,7 +109,7 @@ def given(name: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
 
 def record_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a form's values as the record holds them."""
-    return {name: given(name, value) for name, value in values.items()}
+    return {name: parse_value(name, value) for name, value in values.items()}
 
 
 def problems(values: Mapping[str, Any]) -> dict[str, str]:
@@ -125,7 +125,7 @@ def problems(values: Mapping[str, Any]) -> dict[str, str]:
 def promote_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of the rule differs from what the learning makes by itself, and the reason."""
     found: dict[str, Any] = {"reason": str(values["reason"]).strip(), "rule": str(values["rule"]).strip()}
-    found["scope"] = tuple(f"{PATH_SCOPE}{glob}" for glob in given("scope", values["scope"]))
+    found["scope"] = tuple(f"{PATH_SCOPE}{glob}" for glob in parse_value("scope", values["scope"]))
     if values["authority"] == Authority.ABSOLUTE:
         found["authority"] = Authority.ABSOLUTE
     return found
@@ -136,7 +136,7 @@ def promote_problems(values: Mapping[str, Any]) -> dict[str, str]:
     return rule_problems({"rule": values["rule"]})
 
 
-def written(name: str, value: Any) -> str:  # noqa: ANN401 - a field of any type
+def format_value(name: str, value: Any) -> str:  # noqa: ANN401 - a field of any type
     """Return a field's value as a form writes it."""
     if name in LINES:
         return "\n".join(value)
@@ -144,7 +144,7 @@ def written(name: str, value: Any) -> str:  # noqa: ANN401 - a field of any type
 
 
 LEARNING_FIELDS: Final = RecordFields(
-    LABELS, frozenset({"text", "reason", "feature", "scope"}), written, record_values, problems
+    LABELS, frozenset({"text", "reason", "feature", "scope"}), format_value, record_values, problems
 )
 """How the fields of a learning are called, written and read."""
 

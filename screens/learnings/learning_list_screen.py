@@ -38,7 +38,7 @@ from workbench.lists.learnings import FIELDS, LEARNINGS, LearningRow
 from workbench.lists.tables import ListTable, Sort, row_number
 from workbench.memory.learnings.review import ReviewItem
 from workbench.records.learnings import FeatureLearning
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 _QUIET: Final = 1.0  # seconds without a change after which very many are compared again
 
@@ -100,13 +100,13 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         if not self._read:
             self.table.busy = "reading learnings"
         self.list_rows(recount=True)
-        self._count(self._arrived)
+        self._count(self._take_counts)
 
     def _count(self, then: Callable[[LearningCounts], None]) -> None:
         work = partial(count_learnings, self.engine, frozenset(self.changes.decided | self.changes.settling))
         self.ask("Learnings", work, then, group="read", failed=self.not_read, quiet=self._read)
 
-    def _arrived(self, counts: LearningCounts) -> None:
+    def _take_counts(self, counts: LearningCounts) -> None:
         again = self._read
         self._take(counts)
         if not counts.total:
@@ -118,10 +118,12 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
 
     def _compare(self) -> None:
         work = partial(LearningPairs().search, self.engine)
-        self.ask("Comparing learnings", work, self._found, group="compare", quiet=self.counts.live <= FEW)
+        self.ask(
+            "Comparing learnings", work, self._take_conflicts, group="compare", quiet=self.counts.live <= FEW
+        )
         self._head()
 
-    def _found(self, found: PairSearch) -> None:
+    def _take_conflicts(self, found: PairSearch) -> None:
         # Collisions come before the one that was the first until now.
         top = not self._compared and not self.goal and self.table.cursor == 0
         self._compared = True
@@ -131,9 +133,9 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         self._read, self.counts = True, counts
         self.set_class(not counts.total, "-nothing")
         self.table.busy = ""
-        self.changes.settled()
+        self.changes.clear_settling()
         if counts.unreadable:
-            entries = counted(counts.unreadable, "entry", "entries")
+            entries = plural(counts.unreadable, "entry", "entries")
             self.say(f"{entries} of the journals cannot be read: {counts.reason}")
         self.list_rows(recount=True, top=top)
 

@@ -180,7 +180,7 @@ class LearningWriter:
             steps.get(verb, curated.restore)([one.id for one in sound], seen=sound)
         done = tuple(one.id for one in sound)
         pairs = ListQuery(Filter((Facet("of", ("learning",)), Facet("side", done))))
-        conflicting = self.engine.lists().conflicts.listed().order(pairs).total > 0
+        conflicting = self.engine.lists().conflicts.list_waiting().order(pairs).total > 0
         return Decided(done, tuple(skipped), conflicting)
 
     def add(self, values: Mapping[str, Any], job: Job) -> FeatureLearning:

@@ -14,15 +14,15 @@ from screens.chrome import teach, transcripts_of
 from screens.commands import key_of
 from screens.curation.record_pane import RecordPast, moment
 from screens.learnings.learning_service import LearningCounts, LearningStory
-from screens.rules.rule_view import labelled
-from screens.safe_text import joined, shown, shown_lines
+from screens.rules.rule_view import label_value
+from screens.safe_text import join_parts, safe, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import mark_words
 from screens.widgets.table import Column
 from workbench.lists.learnings import LearningRow
 from workbench.memory.learnings.review import Why, provenance
 from workbench.records.learnings import STALE_DAYS, FeatureLearning, LearningSource, LearningState
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.ledger import Note
@@ -126,8 +126,8 @@ def learning_cells(row: LearningRow) -> tuple[Content | str, ...]:
     return (
         Content.styled(*STATES[state_of(one)]),
         waits(row.why),
-        shown(one.feature, "$text-primary", limit=_TEXT),
-        shown(" ".join(one.text.split()), dim, limit=_TEXT),
+        safe(one.feature, "$text-primary", limit=_TEXT),
+        safe(" ".join(one.text.split()), dim, limit=_TEXT),
         Content.styled(SOURCES[one.source], "$text-muted"),
         f"{one.hit_count:,}",
         Content.styled(f"{against:,}", "bold $text-error") if against else Content.styled("·", "$text-muted"),
@@ -137,8 +137,8 @@ def learning_cells(row: LearningRow) -> tuple[Content | str, ...]:
             f"{'◷' if stale else ''}{days(row.heard)}", "$text-warning" if stale else "$text-muted"
         ),
         Content.styled(one.kind.value, "$text-muted"),
-        shown(one.task_id or "", "$text-muted", limit=_TEXT),
-        shown(one.id.removeprefix("learning-")[:8], "$text-muted"),
+        safe(one.task_id or "", "$text-muted", limit=_TEXT),
+        safe(one.id.removeprefix("learning-")[:8], "$text-muted"),
     )
 
 
@@ -226,7 +226,7 @@ def head_content(counts: LearningCounts, view: View, progress: ReviewProgress, *
     if counts.corrections:
         parts.append(
             Content.styled(
-                f"{key_of('learnings.corrections')} {counted(counts.corrections, 'correction')}",
+                f"{key_of('learnings.corrections')} {plural(counts.corrections, 'correction')}",
                 "$text-muted",
             )
         )
@@ -244,7 +244,7 @@ def story_content(story: LearningStory, width: int = 80) -> Content:
     parts += list(_warnings(story))
     parts += list(_waits(story, width))
     parts.append(Content(""))
-    parts += [labelled(name, value, width=width) for name, value in facts(story.row)]
+    parts += [label_value(name, value, width=width) for name, value in facts(story.row)]
     parts += list(_notes("found out in", story.past.hits, "$text-primary"))
     parts += list(_notes("contradicted in", story.past.against, "$text-error"))
     parts += list(PAST.lines(story.past.changes, width))
@@ -259,12 +259,12 @@ def _head(story: LearningStory) -> Content:
         Content.styled(f"{glyph} {state}", style),
         Content(SOURCES[one.source]),
         Content(f"{one.confidence:.2f}"),
-        Content(counted(one.hit_count, "hit")),
+        Content(plural(one.hit_count, "hit")),
     ]
     if story.past.against:
         parts.append(Content.styled(f"{len(story.past.against):,} against", "bold $text-error"))
     if is_stale(story.row):
-        parts.append(Content.styled(f"◷ stale: {counted(story.row.heard, 'day')}", "$text-warning"))
+        parts.append(Content.styled(f"◷ stale: {plural(story.row.heard, 'day')}", "$text-warning"))
     return Content("  ").join(parts)
 
 
@@ -272,7 +272,7 @@ def _warnings(story: LearningStory) -> Iterator[Content]:
     if story.warnings:
         names = ", ".join(story.warnings)
         yield Content("")
-        yield shown(
+        yield safe(
             f"⚠ It reads like an instruction ({names}): it is quoted as an observation.", "bold $text-warning"
         )
 
@@ -283,18 +283,18 @@ def _waits(story: LearningStory, width: int) -> Iterator[Content]:
         return
     glyph, style = WHYS[item.why]
     yield Content("")
-    yield from shown(f"{glyph} {item.why.value}: {item.sentence}", style or "bold").wrap(max(width, 20))
+    yield from safe(f"{glyph} {item.why.value}: {item.sentence}", style or "bold").wrap(max(width, 20))
     if item.other is not None:
         mine, theirs = mark_words(story.learning.text, item.other.text)
         yield Content("")
         yield Content.styled("this", "bold $text-muted")
         yield mine
-        yield joined(("the other", "bold $text-muted"), (f"  {provenance(item.other)}", "$text-muted"))
+        yield join_parts(("the other", "bold $text-muted"), (f"  {provenance(item.other)}", "$text-muted"))
         yield theirs
     for found in item.evidence:
         if found.detail == story.learning.evidence:
             continue  # it is among the facts
-        yield labelled(found.test, found.detail, width=width)
+        yield label_value(found.test, found.detail, width=width)
 
 
 def facts(row: LearningRow) -> list[tuple[str, str]]:
@@ -335,6 +335,8 @@ def _notes(title: str, notes: Sequence[Note], style: str) -> Iterator[Content]:
     yield Content("")
     yield Content.styled(title, "bold $text-muted")
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:10]:
-        yield joined((f"  {name[:_NAME]:<{room}} ", ""), (bar(count, most, _BAR), style), (f" {count:,}", ""))
+        yield join_parts(
+            (f"  {name[:_NAME]:<{room}} ", ""), (bar(count, most, _BAR), style), (f" {count:,}", "")
+        )
     for note in notes[-10:]:
-        yield joined((f"  {moment(note.at)}  ", "$text-muted"), (note.why, ""))
+        yield join_parts((f"  {moment(note.at)}  ", "$text-muted"), (note.why, ""))

@@ -50,7 +50,7 @@ def origins(one: FeatureLearning) -> tuple[LearningOrigin, ...]:
     return tuple(found)
 
 
-def opened(engine: AppEngine, one: FeatureLearning, origin: LearningOrigin, job: Job) -> Excerpt:
+def read_origin(engine: AppEngine, one: FeatureLearning, origin: LearningOrigin, job: Job) -> Excerpt:
     """Return the text of an origin, and the lines that matter. Raises: UsageError if there is none."""
     if origin.file:
         return _file(engine.root, origin)

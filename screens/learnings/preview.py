@@ -16,11 +16,11 @@ from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.learnings.learning_form import prompt_command
 from screens.learnings.learning_service import LearningWriter
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.code import CodeView
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.fields import SafeInput
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -59,17 +59,17 @@ class PromptPreview(Dialog[None]):
         feature, task, budget = self._asked
         with self.box("What a prompt would contain"):
             with Horizontal(id="preview-asked"):
-                yield Static(shown("feature"), classes="preview-label")
+                yield Static(safe("feature"), classes="preview-label")
                 yield SafeInput(
                     visible_line(feature), compact=True, select_on_focus=False, id="preview-feature"
                 )
-                yield Static(shown("task"), classes="preview-label")
+                yield Static(safe("task"), classes="preview-label")
                 yield SafeInput(visible_line(task), compact=True, select_on_focus=False, id="preview-task")
-                yield Static(shown("tokens"), classes="preview-label")
+                yield Static(safe("tokens"), classes="preview-label")
                 yield SafeInput(str(budget), compact=True, select_on_focus=False, id="preview-budget")
             yield Static(id="preview-outcome")
             yield CodeView(path="prompt.md", empty="No learning would be in it.")
-            yield Static(shown("tab moves · y copies · escape closes"), classes="dialog-hint")
+            yield Static(safe("tab moves · y copies · escape closes"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Make the text; the focus is on it, so that y copies."""
@@ -77,12 +77,12 @@ class PromptPreview(Dialog[None]):
         self._make()
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_typing(self, event: Input.Changed) -> None:
         event.stop()
         self._section.bench.jobs.later("learnings/preview", _TYPING, self._make)
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         event.stop()
         self.query_one(CodeView).focus()
 
@@ -107,9 +107,7 @@ class PromptPreview(Dialog[None]):
             self._tell(describe_prompt(made, self._asked[2]))
 
     def _tell(self, text: str, *, wrong: bool = False) -> None:
-        self.query_one("#preview-outcome", Static).update(
-            shown(text, "bold $text-error" if wrong else "bold")
-        )
+        self.query_one("#preview-outcome", Static).update(safe(text, "bold $text-error" if wrong else "bold"))
 
     def action_copy(self) -> None:
         """Copy the text and note that it was given, as the command does."""
@@ -133,7 +131,7 @@ class PromptPreview(Dialog[None]):
 def describe_prompt(made: MemoryPrompt, budget: int) -> str:
     """Return how much a prompt contains, and why the rest was left out."""
     count = len(made.given)
-    text = f"{counted(count, 'learning')} · {made.tokens:,} of {budget:,} tokens"
+    text = f"{plural(count, 'learning')} · {made.tokens:,} of {budget:,} tokens"
     reasons = Counter(reason for _, reason in made.left_out)
     left = [
         f"{number:,} {reason}"

@@ -11,10 +11,10 @@ from textual.binding import BindingType
 from screens.commands import bindings
 from screens.curation.excerpt import Excerpt, excerpt_view
 from screens.jobs import Job
-from screens.learnings.audit import AuditView, JunkAudit, audited
+from screens.learnings.audit import AuditView, JunkAudit, request_audit
 from screens.learnings.learning_list_screen import LearningListScreen
 from screens.learnings.learning_service import LearningStory, Verb, story
-from screens.learnings.origins import LearningOrigin, opened, origins
+from screens.learnings.origins import LearningOrigin, origins, read_origin
 from screens.learnings.preview import PromptPreview
 from screens.learnings.sources import (
     CorrectionsView,
@@ -28,7 +28,7 @@ from workbench.lists.tables import ListQuery
 from workbench.memory.learnings.corrections.report import CorrectionReport
 from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.records.learnings import FeatureLearning
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 _ALWAYS: Final = frozenset(
     "new view filter facets sort reverse audit corrections iterations prompt list".split()
@@ -151,10 +151,10 @@ class LearningsScreen(LearningListScreen):
 
         def then(audit: JunkAudit) -> None:
             junk = sum(len(mine) for mine in audit.findings.values()) - len(audit.prunable)
-            self.bench.log_action(["memory", "audit"], counted(junk, "finding"))
+            self.bench.log_action(["memory", "audit"], plural(junk, "finding"))
             self.app.push_screen(AuditView(audit), closed)
 
-        self.ask("Audit", partial(audited, self.engine), then, leads=True)
+        self.ask("Audit", partial(request_audit, self.engine), then, leads=True)
 
     def action_corrections(self) -> None:
         """Look at what was said of how things are done, and make a rule of it."""
@@ -171,7 +171,7 @@ class LearningsScreen(LearningListScreen):
                 self.changes.rule_of(one)
 
         def then(found: tuple[CorrectionReport, ...]) -> None:
-            self.bench.log_action(["memory", "corrections"], counted(len(found), "correction"))
+            self.bench.log_action(["memory", "corrections"], plural(len(found), "correction"))
             self.app.push_screen(CorrectionsView(found), chosen)
 
         self.ask("Corrections", partial(read_corrections, self.engine), then, leads=True)
@@ -211,7 +211,9 @@ class LearningsScreen(LearningListScreen):
 
         def chosen(origin: LearningOrigin | None) -> None:
             if origin is not None:
-                self.ask("Opening", partial(opened, self.engine, one, origin), self._show_excerpt, leads=True)
+                self.ask(
+                    "Opening", partial(read_origin, self.engine, one, origin), self._show_excerpt, leads=True
+                )
 
         if len(found) == 1:
             chosen(found[0])

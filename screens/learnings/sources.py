@@ -16,7 +16,7 @@ from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
 from screens.engine import AppEngine
 from screens.jobs import Job
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.memory.learnings.corrections.report import (
@@ -27,7 +27,7 @@ from workbench.memory.learnings.corrections.report import (
 )
 from workbench.records.iterations import IterationOutcome, IterationRecord
 from workbench.records.learnings import FeatureLearning
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.entry.services.memory import RememberedIterations
@@ -74,7 +74,7 @@ class IterationsView(ListDialog[IterationRecord, None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list above the one under the cursor."""
-        title = f"{counted(self._total, 'iteration')} of {counted(self._features, 'feature')}"
+        title = f"{plural(self._total, 'iteration')} of {plural(self._features, 'feature')}"
         with self.box(title):
             yield VirtualTable(
                 (
@@ -90,7 +90,7 @@ class IterationsView(ListDialog[IterationRecord, None]):
             with VerticalScroll(classes="iteration"):
                 yield Static()
             yield Static(
-                shown("workbench memory search finds them by what they were about · escape closes"),
+                safe("workbench memory search finds them by what they were about · escape closes"),
                 classes="dialog-hint",
             )
 
@@ -113,12 +113,12 @@ class IterationsView(ListDialog[IterationRecord, None]):
 
 def _iteration_cells(one: IterationRecord) -> tuple[Content | str, ...]:
     return (
-        shown(one.timestamp[:16].replace("T", " "), "$text-muted"),
-        shown(one.feature, "$text-primary", limit=_TEXT),
+        safe(one.timestamp[:16].replace("T", " "), "$text-muted"),
+        safe(one.feature, "$text-primary", limit=_TEXT),
         Content.styled(*_OUTCOMES.get(one.outcome, _ENDED)),
-        shown(" ".join((one.task_title or one.task_id or one.summary).split()), limit=_TEXT),
-        shown(f"{len(one.errors):,}", "bold" if one.errors else "$text-muted"),
-        shown(f"{len(one.files_touched):,}", "$text-muted"),
+        safe(" ".join((one.task_title or one.task_id or one.summary).split()), limit=_TEXT),
+        safe(f"{len(one.errors):,}", "bold" if one.errors else "$text-muted"),
+        safe(f"{len(one.files_touched):,}", "$text-muted"),
     )
 
 
@@ -196,7 +196,7 @@ class CorrectionsView(ListDialog[CorrectionReport, CorrectionReport | None]):
             )
             with VerticalScroll(classes="quotes"):
                 yield Static()
-            yield Static(shown("P or enter makes a rule of it · escape closes"), classes="dialog-hint")
+            yield Static(safe("P or enter makes a rule of it · escape closes"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """List them."""
@@ -226,8 +226,8 @@ class CorrectionsView(ListDialog[CorrectionReport, CorrectionReport | None]):
 
 def _correction_cells(one: CorrectionReport) -> tuple[Content | str, ...]:
     return (
-        shown(one.status.value, _STYLES.get(one.status, "$text-muted")),
-        shown(" ".join(one.text.split())),
-        shown(f"{one.tally.times:,}", "$text-muted"),
-        shown(one.learning_id.removeprefix("learning-")[:8], "$text-muted"),
+        safe(one.status.value, _STYLES.get(one.status, "$text-muted")),
+        safe(" ".join(one.text.split())),
+        safe(f"{one.tally.times:,}", "$text-muted"),
+        safe(one.learning_id.removeprefix("learning-")[:8], "$text-muted"),
     )

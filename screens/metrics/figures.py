@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.plot import Chart, Point, Series
-from workbench.text.counts import abbreviate, counted, milliseconds, shown_figure
+from workbench.text.counts import abbreviate, milliseconds, plural, shown_figure
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def headline(found: Measurements, span: str) -> str:
     totals = found.totals
     if not totals.calls:
         return f"nothing was measured in the last {span}"
-    parts = [f"last {span}", counted(totals.calls, "call")]
+    parts = [f"last {span}", plural(totals.calls, "call")]
     if totals.failed:
         parts.append(f"✗ {totals.failed:,} failed")
     if totals.degraded:
@@ -82,27 +82,27 @@ def operation_cells(one: OperationStats) -> tuple[Content, ...]:
     missing = ", ".join(f"{part} {times:,}×" for part, times in sorted(one.missing.items()))
     reranked = f"reranked {one.rerank_rate:.0%}" if one.rerank_rate else "·"
     return (
-        shown(one.operation, "bold"),
+        safe(one.operation, "bold"),
         Content(f"{one.count:,}"),
         Content.styled(f"✗ {one.failed:,}", "$text-error") if one.failed else Content("·"),
         *(Content(milliseconds(value)) for value in (one.p50, one.p95, one.p99)),
         Content("·" if one.tokens_median is None else abbreviate(one.tokens_median)),
-        shown(hits or "·"),
-        shown(f"! {missing}", "$text-warning") if missing else Content(reranked),
+        safe(hits or "·"),
+        safe(f"! {missing}", "$text-warning") if missing else Content(reranked),
     )
 
 
 def call_cells(call: Call) -> tuple[Content, ...]:
     """Return a call's row: when, what, how long, by which face, and what was missing."""
     when = datetime.fromtimestamp(call.at).strftime("%m-%d %H:%M:%S")
-    note = shown(f"! {call.degraded}", "$text-warning") if call.degraded else Content("")
+    note = safe(f"! {call.degraded}", "$text-warning") if call.degraded else Content("")
     if not call.ok:
         note = Content.styled("✗ failed", "$text-error")
     return (
         Content(when),
-        shown(call.operation, "bold"),
+        safe(call.operation, "bold"),
         Content(milliseconds(call.duration_ms)),
-        shown(call.by, "$text-muted"),
+        safe(call.by, "$text-muted"),
         Content("" if call.candidates is None else f"{call.candidates:,}"),
         note,
     )
@@ -218,8 +218,8 @@ def tokens_chart(found: Measurements, between: Point) -> Chart:
     if saved:
         title += f", {abbreviate(saved)} left out of the files shown ({saved / (packed + saved):.0%})"
     series = [
-        _points("packed", _summed((one.start, one.tokens) for one in found.latency), own=True),
-        _points("left out", _summed((one.start, one.tokens_saved) for one in found.latency)),
+        _points("packed", _sum_points((one.start, one.tokens) for one in found.latency), own=True),
+        _points("left out", _sum_points((one.start, one.tokens_saved) for one in found.latency)),
     ]
     shown = series if saved else series[:1]
     return Chart(title, tuple(shown), y_label="tokens", times=True, between=between)
@@ -231,7 +231,7 @@ def degraded_chart(found: Measurements, between: Point) -> Chart:
     calls, degraded = sum(one.count for one in points), sum(one.count * one.fallback_rate for one in points)
     if not calls:
         return Chart("Degraded plans", empty="Nothing was planned in this time.")
-    plans = counted(calls, "plan")
+    plans = plural(calls, "plan")
     missing = next((one.missing for one in found.operations if one.operation == PLAN), {})
     parts = ", ".join(sorted(missing, key=lambda part: (-missing[part], part))[:2])
     return Chart(
@@ -258,11 +258,11 @@ def usage_chart(usage: UsageResponse | None, between: Point, step: float) -> Cha
     }
     opened, given, missed = (sum(value for _, value in points) for points in counts.values())
     return Chart(
-        f"{opened:,} of {counted(given, 'file')} given opened, {missed:,} edited without",
+        f"{opened:,} of {plural(given, 'file')} given opened, {missed:,} edited without",
         tuple(
             _points(
                 name,
-                _summed((math.floor(at / step) * step, value) for at, value in points),
+                _sum_points((math.floor(at / step) * step, value) for at, value in points),
                 own=name == "opened",
             )
             for name, points in counts.items()
@@ -277,7 +277,7 @@ def _points(name: str, points: Sequence[Point], *, own: bool = False) -> Series:
     return Series(name, [x for x, _ in points], [y for _, y in points], "scatter", own=own)
 
 
-def _summed(points: Iterable[Point]) -> list[Point]:
+def _sum_points(points: Iterable[Point]) -> list[Point]:
     """Return points with one of each x, the y of all added up, in the order of x."""
     sums: dict[float, float] = defaultdict(float)
     for x, y in points:

@@ -33,7 +33,7 @@ from screens.metrics.figures import (
     operation_cells,
 )
 from screens.metrics.usage import ShownUsage, UsageTables, usage_line
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.code import Details
 from screens.widgets.plot import Plot
@@ -161,20 +161,20 @@ class MetricsScreen(SectionScreen):
         self._draw()
         line = usage_line(usage.found)
         self.set_class(bool(line), "-used")
-        self.query_one("#metrics-usage", Static).update(shown(line))
+        self.query_one("#metrics-usage", Static).update(safe(line))
         self.query_one(UsageTables).show(usage)
 
     def _parts(self, job: Job) -> str:
         from workbench.plan.planner import missing_parts
 
-        with self.engine.opened(job.progress) as opened:
+        with self.engine.open_project(job.progress) as opened:
             planner = opened.planner
             embedding = "none: by words alone" if planner.embedder is None else planner.embedder.model
             without = ", ".join(missing_parts(opened.workspace, planner)) or "nothing"
             return f"embedding {embedding} · tokens by {planner.counter.name} · missing: {without}"
 
     def _show_parts(self, line: str) -> None:
-        self.query_one("#metrics-parts", Static).update(shown(line))
+        self.query_one("#metrics-parts", Static).update(safe(line))
 
     def _show(self, found: Measurements) -> None:
         self.found = found
@@ -191,7 +191,7 @@ class MetricsScreen(SectionScreen):
         state = "‖ paused" if self.paused else "▶ live"
         only = f" · only {self.alone}" if self.alone in names else ""
         line = f"{headline(found, SPANS[self.span].name)}{only} · {state}"
-        self.query_one("#metrics-headline", Static).update(shown(line, "bold"))
+        self.query_one("#metrics-headline", Static).update(safe(line, "bold"))
         self._draw()
 
     def _draw(self) -> None:
@@ -220,11 +220,11 @@ class MetricsScreen(SectionScreen):
         self.call_after_refresh(self._draw)
 
     @on(VirtualTable.Highlighted, "#metrics-operations")
-    def _chosen(self) -> None:
+    def _handle_choice(self) -> None:
         self._draw()
 
     @on(VirtualTable.Opened, "#card-calls")
-    def _opened(self, message: VirtualTable.Opened) -> None:
+    def _handle_open(self, message: VirtualTable.Opened) -> None:
         if self.found is not None:
             call = next(call for call in self.found.slowest if call.id == message.key)
             self.app.push_screen(Details("A call", call_story(call)))

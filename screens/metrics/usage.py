@@ -11,10 +11,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
-from screens.safe_text import emphasized, shown
+from screens.safe_text import embolden, safe
 from screens.widgets.code import Details
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.text.counts import abbreviate, counted
+from workbench.text.counts import abbreviate, plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -134,16 +134,16 @@ def usage_line(found: UsageResponse) -> str:
     given, opened = sum(one.files for one in found.sessions), sum(one.opened for one in sessions)
     changed, missed = sum(len(one.changed) for one in sessions), sum(len(one.missed) for one in sessions)
     parts = [
-        counted(sum(one.calls for one in found.hooks), "hand-over"),
+        plural(sum(one.calls for one in found.hooks), "hand-over"),
         abbreviate(sum(one.tokens for one in found.hooks), "token"),
-        f"{counted(given, 'file')} given",
+        f"{plural(given, 'file')} given",
         f"{opened:,} opened",
         f"{changed:,} edited",
     ]
     if missed:
         parts.append(f"! {missed:,} not given")
     if broken := sum(len(one.broken) for one in sessions):
-        parts.append(f"✗ {counted(broken, 'rule')} broken although given")
+        parts.append(f"✗ {plural(broken, 'rule')} broken although given")
     return " · ".join(parts)
 
 
@@ -151,31 +151,29 @@ def door_cells(one: DoorUse) -> tuple[Content, ...]:
     """Return a row of hand-overs: hook, tool or command, its agent, and what became of what it gave."""
     counts = (one.calls, one.silent, None, one.files, one.opened, one.edited)
     return (
-        shown(one.event, "bold"),
-        shown(one.agent or "·", "$text-muted"),
+        safe(one.event, "bold"),
+        safe(one.agent or "·", "$text-muted"),
         *(Content(abbreviate(one.tokens)) if number is None else _number(number) for number in counts),
-        _warned("!", one.missed, "$text-warning"),
+        _warning_text("!", one.missed, "$text-warning"),
     )
 
 
 def rule_cells(one: RuleUse, texts: Mapping[str, str]) -> tuple[Content, ...]:
     """Return a rule's row: its text and sessions; whether they obeyed only where a check can judge it."""
     return (
-        emphasized(shown(" ".join(texts.get(one.rule_id, one.rule_id).split()))),
+        embolden(safe(" ".join(texts.get(one.rule_id, one.rule_id).split()))),
         *map(_number, (one.matched, one.given, one.loaded)),
         Content(f"{one.obeyed:,}" if one.checkable else "·"),
-        _warned("✗", one.broken, "$text-error") if one.checkable else Content("·"),
+        _warning_text("✗", one.broken, "$text-error") if one.checkable else Content("·"),
         *map(_number, (one.success, one.failed)),
-        shown(one.variant, "$text-muted"),
+        safe(one.variant, "$text-muted"),
     )
 
 
 def variant_cells(one: VariantGap) -> tuple[Content, ...]:
     """Return what differs between sessions with a variant of the matching and those without."""
     return (
-        shown(
-            f"{one.measure} ({'paired' if one.paired else f'{one.variant_count} and {one.default_count}'})"
-        ),
+        safe(f"{one.measure} ({'paired' if one.paired else f'{one.variant_count} and {one.default_count}'})"),
         *(Content(f"{value:.3g}") for value in (one.variant_mean, one.default_mean)),
         Content(f"{one.difference:+.3g}"),
         Content(f"{one.low:+.3g} to {one.high:+.3g}"),
@@ -236,5 +234,5 @@ def _number(value: int) -> Content:
     return Content(f"{value:,}") if value else Content("·")
 
 
-def _warned(mark: str, value: int, style: str) -> Content:
+def _warning_text(mark: str, value: int, style: str) -> Content:
     return Content.styled(f"{mark} {value:,}", style) if value else Content("·")

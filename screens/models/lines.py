@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from workbench.records.dataclass import dataclass
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def model_cells(line: ModelLine) -> tuple[Content, ...]:
     entry = line.entry
     if entry is None:
         state = Content.styled("●", "$text-success") if line.used else Content("")
-        return (state, shown(line.id, "bold"), shown(line.kind), *(Content("·"),) * 3, Content(""))
+        return (state, safe(line.id, "bold"), safe(line.kind), *(Content("·"),) * 3, Content(""))
     made, metrics = entry.provenance, entry.provenance.metrics
     gain = metrics["after"] - metrics["before"] if {"before", "after"} <= metrics.keys() else None
     return (
         _state(entry),
-        shown(line.id, "bold"),
-        shown(line.kind),
+        safe(line.id, "bold"),
+        safe(line.kind),
         Content(time.strftime("%m-%d %H:%M", time.localtime(entry.created_at))),
         Content(f"{made.samples:,}" if made.samples else "·"),
         Content("·" if gain is None else f"{gain:+.3f}"),
@@ -67,7 +67,7 @@ def _state(entry: ModelEntry) -> Content:
 
 def _remark(entry: ModelEntry) -> Content:
     if entry.fault:
-        return shown(f"cannot be used: {entry.fault}", "$text-error")
+        return safe(f"cannot be used: {entry.fault}", "$text-error")
     if entry.canary:
         return Content(f"tried on {entry.canary:.0%} of plans")
     return Content("in use" if entry.active else "")
@@ -108,7 +108,7 @@ def story(
     if made.samples:
         lines += [
             f"starts from  {made.base}",
-            f"fitted to    {counted(made.samples, 'past task')}, {_day(made.since)} to {_day(made.until)}",
+            f"fitted to    {plural(made.samples, 'past task')}, {_day(made.since)} to {_day(made.until)}",
             f"prompts      {made.sessions:,}",
             f"program      {made.code_version}",
             f"seed         {made.seed}",

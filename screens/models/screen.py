@@ -26,7 +26,7 @@ from screens.models.lines import (
     progress_line,
     story,
 )
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.themes import style_of
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -118,7 +118,7 @@ class ModelsScreen(SectionScreen):
     def _read(self, job: Job) -> ModelStatus:
         from workbench.entry.services.models import model_status
 
-        with self.engine.opened(job.progress) as project:
+        with self.engine.open_project(job.progress) as project:
             return model_status(project)
 
     def _show(self, found: ModelStatus) -> None:
@@ -127,7 +127,7 @@ class ModelsScreen(SectionScreen):
         table = self.query_one(VirtualTable)
         keep = table.cursor_key or self._told or None
         table.set_rows(ListRows(lines, key=lambda one: one.id, cells=model_cells), keep=keep)
-        self.query_one("#models-headline", Static).update(shown(headline(self.found), "bold"))
+        self.query_one("#models-headline", Static).update(safe(headline(self.found), "bold"))
         line = progress_line(self.found)
         notes = "".join(f"\nnote: {note}" for note in self.found.notes)
         self.query_one("#models-progress", Static).update(shown_lines(f"{line}{notes}"))
@@ -147,7 +147,7 @@ class ModelsScreen(SectionScreen):
 
         if line.entry is None:
             return story(line, {})
-        with self.engine.opened(job.progress) as project:
+        with self.engine.open_project(job.progress) as project:
             model = find_model(project.own_models.registry(), line.id)
             return story(line, largest_weights(model), model.params)
 
@@ -161,10 +161,10 @@ class ModelsScreen(SectionScreen):
         """Do what a command line does, here, and say what came of it."""
 
         def work(job: Job) -> str:
-            with self.engine.opened(job.progress) as project:
+            with self.engine.open_project(job.progress) as project:
                 return change(project)
 
-        self.ask(name, work, partial(self._done, arguments))
+        self.ask(name, work, partial(self._finish_command, arguments))
 
     def _run(self, name: str, arguments: list[str], after: str = "") -> None:
         """Run a command that takes long in a process of its own, and say what came of it."""
@@ -174,11 +174,11 @@ class ModelsScreen(SectionScreen):
 
         def then(result: CommandOutput) -> None:
             last = result.output.strip().splitlines()[-1:]
-            self._done(arguments, after or " ".join(last))
+            self._finish_command(arguments, after or " ".join(last))
 
         self.ask(name, work, then)
 
-    def _done(self, arguments: list[str], outcome: str) -> None:
+    def _finish_command(self, arguments: list[str], outcome: str) -> None:
         self.bench.log_action(arguments, outcome)
         self.say(outcome)
         self.load()

@@ -70,7 +70,7 @@ class PlanActions(SectionScreen):
         """Whether the project was never indexed."""
         return self.has_class("-first")
 
-    def chosen(self) -> list[PackCandidate]:
+    def chosen_candidates(self) -> list[PackCandidate]:
         """Return the candidates a command is for: the marked ones, else the one under the cursor."""
         known = {} if self.plan is None else {one.key: one for one in self.plan.candidates}
         return [known[key] for key in self.table.chosen if key in known]
@@ -108,7 +108,7 @@ class PlanActions(SectionScreen):
     def _index(self, *, sessions: bool) -> None:
         panel = self.query_one(FirstRun)
         work_ = partial(work.index, self.engine, sessions)
-        then = partial(self._indexed, sessions)
+        then = partial(self._finish_indexing, sessions)
         self.indexing = self.ask(
             "Indexing", work_, then, group="index", failed=self._not_indexed, writes=True
         )
@@ -132,7 +132,7 @@ class PlanActions(SectionScreen):
         self.query_one(FirstRun).show_counts()
         self.refresh_bindings()
 
-    def _indexed(self, sessions: bool, _: None) -> None:
+    def _finish_indexing(self, sessions: bool, _: None) -> None:
         self.indexing = None
         if sessions:
             self.bench.log_action(("import", "sessions"))
@@ -228,7 +228,7 @@ class PlanActions(SectionScreen):
         self.replan(replace(self.asked, pinned=(), excluded=()))
 
     def _override(self, change: Callable[[tuple[str, ...]], PlanQuery]) -> None:
-        found = [one for one in self.chosen() if one.named]
+        found = [one for one in self.chosen_candidates() if one.named]
         if not found:
             self.say("this candidate has no name that could be pinned or excluded")
             return
@@ -324,10 +324,10 @@ class PlanActions(SectionScreen):
             return
         target = self.engine.root / Path(path.strip()).expanduser()
         job = partial(work.export_pack, self.engine, asked, form, target, False)
-        then = partial(self._exported, asked, plan, form, target)
+        then = partial(self._finish_export, asked, plan, form, target)
         self.ask("Exporting", job, then, group="export", writes=True)
 
-    def _exported(
+    def _finish_export(
         self, asked: PlanQuery, plan: ShownPlan, form: str, target: Path, written: int | None
     ) -> None:
         from screens.widgets.dialogs import Confirm
@@ -337,7 +337,7 @@ class PlanActions(SectionScreen):
             def answered(yes: bool | None) -> None:
                 if yes:
                     job = partial(work.export_pack, self.engine, asked, form, target, True)
-                    then = partial(self._exported, asked, plan, form, target)
+                    then = partial(self._finish_export, asked, plan, form, target)
                     self.ask("Exporting", job, then, group="export", writes=True)
 
             self.app.push_screen(
@@ -359,7 +359,7 @@ class PlanActions(SectionScreen):
 
         def named(name: str) -> None:
             job = partial(work.start_episode, self.engine, asked, plan, name)
-            self.ask("Saving", job, partial(self._saved, asked, plan), group="save", writes=True)
+            self.ask("Saving", job, partial(self._finish_saving, asked, plan), group="save", writes=True)
 
         ask_name(self, plan.task, named)
 
@@ -367,7 +367,7 @@ class PlanActions(SectionScreen):
         job = partial(work.record_use, self.engine, plan, session)
         self.ask("Recording use", job, lambda _: None, group="given", quiet=True)
 
-    def _saved(self, asked: PlanQuery, plan: ShownPlan, session: str) -> None:
+    def _finish_saving(self, asked: PlanQuery, plan: ShownPlan, session: str) -> None:
         self._handed_over(plan, session)
         self.bench.log_action(asked.arguments("--session", session), session)
         self.bench.report(

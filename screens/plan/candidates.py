@@ -15,14 +15,14 @@ from textual.content import Content
 from screens.filter_matching import Record
 from screens.plan.comparison import RankingComparison, comparison_in_short
 from screens.plan.query import PlanQuery
-from screens.safe_text import emphasized, shown
+from screens.safe_text import embolden, safe
 from screens.widgets.bars import Portion
 from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
 from workbench.lists.filters import Field, FieldKind
 from workbench.plan.response import missing_here
 from workbench.records.project import CacheStatus
-from workbench.text.counts import counted, tenths
+from workbench.text.counts import plural, tenths
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -216,8 +216,8 @@ def _fold(kind: str, folded: Sequence[PackCandidate], tokens: int, *, opened: bo
         title=" · ".join(
             part
             for part in (
-                counted(len(inside), kind.removesuffix("s")) if inside else f"no {kind.removesuffix('s')}",
-                counted(tokens, "token") if inside else "",
+                plural(len(inside), kind.removesuffix("s")) if inside else f"no {kind.removesuffix('s')}",
+                plural(tokens, "token") if inside else "",
                 f"{out:,} left out" if out else "",
             )
             if part
@@ -237,10 +237,10 @@ def cells(one: PackCandidate) -> tuple[Content, ...]:
     return (
         state(one),
         name(one),
-        shown(form, tone),
-        shown("" if one.tokens is None else f"{one.tokens:,}", tone),
-        shown("" if one.score is None else f"{one.score:.2f}", "$text-muted"),
-        shown(one.why, "$text-muted", limit=_MOST_TITLE),
+        safe(form, tone),
+        safe("" if one.tokens is None else f"{one.tokens:,}", tone),
+        safe("" if one.score is None else f"{one.score:.2f}", "$text-muted"),
+        safe(one.why, "$text-muted", limit=_MOST_TITLE),
     )
 
 
@@ -258,13 +258,13 @@ def state(one: PackCandidate) -> Content:
 def name(one: PackCandidate) -> Content:
     """Return what a candidate is called, a file by its name first and its folder after."""
     tone = "" if one.state == IN else "$text-muted"
-    title = shown(one.title, tone, limit=_MOST_TITLE)
-    title = title if one.kind == FILES else emphasized(title)
+    title = safe(one.title, tone, limit=_MOST_TITLE)
+    title = title if one.kind == FILES else embolden(title)
     mark = _KINDS.get(one.kind, "¶")
     head = Content.styled(f"{mark} ", "bold $text-primary") if mark else Content("")
     if one.kind != FILES or not one.place:
         return Content.assemble(head, title)
-    return Content.assemble(title, "  ", shown(one.place, "$text-muted", limit=_MOST_TITLE))
+    return Content.assemble(title, "  ", safe(one.place, "$text-muted", limit=_MOST_TITLE))
 
 
 _CACHE: Final = {
@@ -319,19 +319,19 @@ def header_parts(asked: PlanQuery, plan: ShownPlan | None, limit: int, *, strict
         (bool(asked.pinned), f"◆ {len(asked.pinned)} pinned"),
         (bool(asked.excluded), f"✗ {len(asked.excluded)} excluded"),
     ]
-    parts = [HeaderPart(shown(numbers, "bold reverse $text-error" if over else "bold"), 0)]
-    parts += [HeaderPart(shown(text, "bold $text-warning"), 1) for is_so, text in chosen if is_so]
+    parts = [HeaderPart(safe(numbers, "bold reverse $text-error" if over else "bold"), 0)]
+    parts += [HeaderPart(safe(text, "bold $text-warning"), 1) for is_so, text in chosen if is_so]
     if plan is None:
         return parts
     if plan.comparison is not None:
-        parts.append(HeaderPart(shown(comparison_in_short(plan.comparison), "bold"), 0))
+        parts.append(HeaderPart(safe(comparison_in_short(plan.comparison), "bold"), 0))
     if words := confidence_in_short(plan.response):
-        parts.append(HeaderPart(shown(words), 2))
+        parts.append(HeaderPart(safe(words), 2))
     if out := len(plan.candidates) - plan.selected:
-        parts.append(HeaderPart(shown(f"{out:,} left out", "$text-muted"), 3))
+        parts.append(HeaderPart(safe(f"{out:,} left out", "$text-muted"), 3))
     intent = plan.response.intent
     if not asked.query_type and intent.confidence:
-        kind = shown(f"{intent.predicted} {intent.confidence:.0%}", "$text-muted")
+        kind = safe(f"{intent.predicted} {intent.confidence:.0%}", "$text-muted")
         parts.append(HeaderPart(kind, 4))
     return parts
 

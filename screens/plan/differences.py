@@ -10,10 +10,10 @@ from textual.content import Content
 
 from screens.plan.candidates import FILES, IN, OUT, PackCandidate, ShownPlan
 from screens.plan.comparison import RankingComparison
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 COMPARED: Final = (
@@ -57,11 +57,11 @@ def _cells(found: RankingComparison, one: PackCandidate) -> tuple[Content, ...]:
     move = found.move(one.name)
     tone = "$text-success" if move.startswith("▲") else "$text-error" if move.startswith("▼") else ""
     return (
-        shown(str(place), "$text-muted"),
+        safe(str(place), "$text-muted"),
         _file(beside, beside in found.baseline.packed) if beside else Content(""),
         _file(one.name, one.name in found.hybrid.packed),
-        shown(move, tone),
-        shown(", ".join(found.reasons.get(one.name, ())), "$text-muted"),
+        safe(move, tone),
+        safe(", ".join(found.reasons.get(one.name, ())), "$text-muted"),
     )
 
 
@@ -69,7 +69,7 @@ def _file(path: str, packed: bool) -> Content:
     folder, _, last = path.rpartition("/")
     mark = Content.styled("✓ ", "$text-success") if packed else Content("  ")
     return Content.assemble(
-        mark, shown(last, "" if packed else "$text-muted"), "  ", shown(folder, "$text-muted")
+        mark, safe(last, "" if packed else "$text-muted"), "  ", safe(folder, "$text-muted")
     )
 
 
@@ -91,7 +91,7 @@ def pack_difference(before: ShownPlan, after: ShownPlan) -> str:
         parts.append(f"{other:,} in another form")
     tokens = after.response.budget_report.estimated_used - before.response.budget_report.estimated_used
     if tokens:
-        parts.append(f"{'+' if tokens > 0 else '−'}{counted(abs(tokens), 'token')}")
+        parts.append(f"{'+' if tokens > 0 else '−'}{plural(abs(tokens), 'token')}")
     return " · ".join(parts)
 
 
@@ -105,6 +105,6 @@ def _count(some: Sequence[PackCandidate]) -> str:
         names = [visible_line(one.title) for one in those[:_NAMES]] if kind == FILES else []
         more = " …" if names and len(those) > _NAMES else ""
         found.append(
-            counted(len(those), kind.removesuffix("s")) + (f" ({', '.join(names)}{more})" if names else "")
+            plural(len(those), kind.removesuffix("s")) + (f" ({', '.join(names)}{more})" if names else "")
         )
     return ", ".join(found)

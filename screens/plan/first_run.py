@@ -10,7 +10,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from workbench.text.sanitize import visible_line
 
@@ -48,8 +48,8 @@ class FirstRun(VerticalScroll, can_focus=True):
 
     def on_mount(self) -> None:
         """Say what is going on until there are counts."""
-        self._box.border_title = shown("Welcome to the context workbench")
-        self._box.update(shown("Looking at the project …", "$text-muted"))
+        self._box.border_title = safe("Welcome to the context workbench")
+        self._box.update(safe("Looking at the project …", "$text-muted"))
 
     def show(self, project: str, found: FirstLook) -> None:
         """Take the counts and show them."""
@@ -86,7 +86,7 @@ class FirstRun(VerticalScroll, can_focus=True):
     def show_progress(self, job: Job) -> None:
         """Show how far the reading is."""
         self._progress = progress_text(job.stage or job.name, job.done, job.total)
-        self._box.update(Content.assemble(self._progress, "\n\n", shown(_WAIT, "$text-muted")))
+        self._box.update(Content.assemble(self._progress, "\n\n", safe(_WAIT, "$text-muted")))
 
     @property
     def _box(self) -> Static:
@@ -98,7 +98,7 @@ _WAIT = "The plan opens when it is done. ctrl+c cancels; what was read is kept."
 
 def progress_text(stage: str, done: int, total: int) -> Content:
     """Return a stage of the work with a bar where its end is known."""
-    head = shown(f"{stage} …", "bold")
+    head = safe(f"{stage} …", "bold")
     if not total:
         return Content.assemble(head, f"  {done:,}" if done else "")
     filled = min(done * _BAR // total, _BAR)
@@ -119,16 +119,16 @@ def counts(project: str, found: FirstLook, width: int = _WIDTH, *, brief: bool =
     lines = [
         *([] if brief else _wrap_lines(purpose, width)),
         *gap,
-        shown("To know this project it reads:", "$text-muted"),
+        safe("To know this project it reads:", "$text-muted"),
         *(_row(label, count, note, width) for label, count, note in facts(found, names)),
         *gap,
         Content.assemble(
             ("● ", "$text-success"),
-            shown(_SHARED if found.shared else _LOCAL),
-            shown("" if found.state else " State: .workbench/", "$text-muted"),
+            safe(_SHARED if found.shared else _LOCAL),
+            safe("" if found.state else " State: .workbench/", "$text-muted"),
         ),
         *(
-            shown(line, "$text-muted")
+            safe(line, "$text-muted")
             for text in (_TEAM if found.shared else "", _STATE + found.state if found.state else "")
             for line in wrap(visible_line(text), max(width, 12))
         ),
@@ -171,16 +171,16 @@ def _row(label: str, count: str, note: str, width: int) -> Content:
         (f"{label:<{_LABEL}}", "$text-muted"),
         (f"{count:>{_COUNT}}", "bold"),
         "  ",
-        shown(first, "$text-muted"),
+        safe(first, "$text-muted"),
     )
     return Content("\n").join(
-        [head, *(Content.assemble(" " * left, shown(one, "$text-muted")) for one in rest)]
+        [head, *(Content.assemble(" " * left, safe(one, "$text-muted")) for one in rest)]
     )
 
 
 def _wrap_lines(text: str, width: int) -> list[Content]:
-    return [shown(line) for line in wrap(visible_line(text), max(width, 12))]
+    return [safe(line) for line in wrap(visible_line(text), max(width, 12))]
 
 
 def _key(key: str, what: str) -> Content:
-    return Content.assemble("  ", (f"{key:<7}", "bold $text-accent"), shown(what))
+    return Content.assemble("  ", (f"{key:<7}", "bold $text-accent"), safe(what))

@@ -23,13 +23,13 @@ from textual.widget import Widget
 from screens.commands import pane_title, widget_bindings
 from screens.plan.candidates import FILES, IN, HeaderPart, PackCandidate, ShownPlan, state
 from screens.plan.comparison import explain_move
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.bars import Contribution, bar_lines, order_rows
 from screens.widgets.code import CodeView
 from screens.widgets.table_rows import line_strip
 from workbench.plan.response import likelihood, phrase
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.records.segments import FoundSegment
@@ -77,7 +77,7 @@ def headline(candidate: PackCandidate, plan: ShownPlan) -> str:
     """Return in a line whether a candidate is in, how, and how likely it is needed."""
     if candidate.folds:
         return ""
-    parts = [candidate.form, counted(candidate.tokens or 0, "token")] if candidate.state == IN else ["out"]
+    parts = [candidate.form, plural(candidate.tokens or 0, "token")] if candidate.state == IN else ["out"]
     chance = (
         plan.chances.get(candidate.name) if candidate.kind == FILES and plan.model != "baseline" else None
     )
@@ -92,22 +92,22 @@ def why_lines(candidate: PackCandidate, plan: ShownPlan, width: int) -> list[Con
     """Return a candidate, how it is in or out, why, and its bars, as lines of at most `width` cells."""
     title = candidate.name if candidate.kind == FILES else candidate.title
     head = [
-        Content.assemble(state(candidate), " ", shown(title, "bold", limit=_TEXT)),
-        shown(headline(candidate, plan), "$text-muted"),
+        Content.assemble(state(candidate), " ", safe(title, "bold", limit=_TEXT)),
+        safe(headline(candidate, plan), "$text-muted"),
     ]
     if plan.comparison is not None and candidate.kind == FILES:
-        head += [shown(line, limit=_TEXT) for line in explain_move(plan.comparison, candidate.name)]
+        head += [safe(line, limit=_TEXT) for line in explain_move(plan.comparison, candidate.name)]
     if candidate.kind != FILES and candidate.place:
-        head.append(shown(f"from {candidate.place}", "$text-muted", limit=_TEXT))
+        head.append(safe(f"from {candidate.place}", "$text-muted", limit=_TEXT))
     if candidate.why:
-        head.append(shown(candidate.why, limit=_TEXT))
+        head.append(safe(candidate.why, limit=_TEXT))
     if candidate.folds:
-        head += [shown(line, limit=_TEXT) for line in candidate.text.splitlines()]
+        head += [safe(line, limit=_TEXT) for line in candidate.text.splitlines()]
     lines = [line for one in head for line in one.wrap(width)]
     for section in sections_of(candidate, plan):
-        lines += [Content(""), shown(section.title, "bold $text-muted")]
+        lines += [Content(""), safe(section.title, "bold $text-muted")]
         if section.note:
-            lines += shown(section.note, "$text-muted").wrap(width)
+            lines += safe(section.note, "$text-muted").wrap(width)
         lines += bar_lines(order_rows(section.bars, "magnitude"), width, total=section.total)
     return lines
 
@@ -248,7 +248,7 @@ class WhyPanel(ScrollView, can_focus=True):
 
     def _draw(self) -> None:
         width = max(self.scrollable_content_region.width, 1)
-        nothing = shown("The candidate under the cursor is explained here.", "$text-muted italic")
+        nothing = safe("The candidate under the cursor is explained here.", "$text-muted italic")
         self._lines = why_lines(*self._given, width) if self._given is not None else nothing.wrap(width)
         self.virtual_size = Size(width, len(self._lines))
         self.refresh()

@@ -34,7 +34,7 @@ from screens.plan.differences import COMPARED, compared_rows, pack_difference
 from screens.plan.first_run import FirstRun
 from screens.plan.panels import PlanHeader, PreviewPanel, WhyPanel
 from screens.plan.query import PlanQuery
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.sitting import text_of, texts_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
@@ -130,7 +130,7 @@ class PlanScreen(PlanActions):
             with Container(id="plan-panes"):
                 with Vertical(id="plan-list"):
                     yield FilterBar(FIELDS)
-                    yield VirtualTable(COLUMNS, empty=shown(""))
+                    yield VirtualTable(COLUMNS, empty=safe(""))
                 with Container(id="plan-side"):
                     yield WhyPanel()
                     yield PreviewPanel()
@@ -190,7 +190,7 @@ class PlanScreen(PlanActions):
 
     def _open(self) -> None:
         self.say("looking at the project …")
-        self.ask("Opening", partial(work.find_opening, self.engine), self._opened)
+        self.ask("Opening", partial(work.find_opening, self.engine), self._take_first_look)
 
     def replan(self, asked: PlanQuery, *, log: bool = True) -> None:
         """Plan as asked from now on; `log` notes the command line that does the same."""
@@ -204,7 +204,7 @@ class PlanScreen(PlanActions):
             self._show_nothing()
             self.say("ready")
             return
-        then = partial(self._planned, asked, log)
+        then = partial(self._take_plan, asked, log)
         failed = partial(self._not_planned, asked)
         self.ask(
             "Planning",
@@ -212,20 +212,20 @@ class PlanScreen(PlanActions):
             then,
             group="plan",
             failed=failed,
-            stopped=partial(self._stopped, asked),
+            stopped=partial(self._report_stop, asked),
         )
 
-    def _stopped(self, asked: PlanQuery) -> None:
+    def _report_stop(self, asked: PlanQuery) -> None:
         """Say that what was asked last was cancelled: an older plan would pass for its answer."""
         if asked is self.asked and not any(
             job.group == f"{self.section}/plan" for job in self.bench.jobs.running
         ):
             self.plan = None
             self._show_nothing()
-            self.table.set_empty(shown("Cancelled. enter in the task, or f5, plans it.", "$text-muted"))
+            self.table.set_empty(safe("Cancelled. enter in the task, or f5, plans it.", "$text-muted"))
             self.say("no plan: it was cancelled")
 
-    def _opened(self, found: work.Opening) -> None:
+    def _take_first_look(self, found: work.Opening) -> None:
         self.set_class(not found.indexed, "-first")
         self.refresh_bindings()
         if found.look is not None:
@@ -246,7 +246,7 @@ class PlanScreen(PlanActions):
         if self.plan is None:
             self.say("ready")
 
-    def _planned(self, asked: PlanQuery, log: bool, plan: ShownPlan) -> None:
+    def _take_plan(self, asked: PlanQuery, log: bool, plan: ShownPlan) -> None:
         before, self.plan = self.plan, plan
         if plan.gone:
             self.asked = asked.without(plan.gone)
@@ -270,7 +270,7 @@ class PlanScreen(PlanActions):
         self._show_nothing()
         self.table.set_empty(
             Content.assemble(
-                shown(f"! {failure.message}", "bold $text-error"), "\n", shown(failure.hint, "$text-muted")
+                safe(f"! {failure.message}", "bold $text-error"), "\n", safe(failure.hint, "$text-muted")
             )
         )
         self.say(f"no plan: {failure.message}")
@@ -292,11 +292,11 @@ class PlanScreen(PlanActions):
         wanted = self.filter.filter
         if wanted:
             job = partial(work.filter_candidates, plan.candidates, wanted)
-            self.ask("Filtering", job, partial(self._listed, plan), group="filter", quiet=True)
+            self.ask("Filtering", job, partial(self._show_listing, plan), group="filter", quiet=True)
         else:
-            self._listed(plan, None)
+            self._show_listing(plan, None)
 
-    def _listed(self, plan: ShownPlan, order: list[int] | None) -> None:
+    def _show_listing(self, plan: ShownPlan, order: list[int] | None) -> None:
         if plan is not self.plan:
             return
         total = len(plan.candidates)
@@ -364,7 +364,7 @@ class PlanScreen(PlanActions):
     # Messages.
 
     @on(PromptEditor.Settled)
-    def _written(self, message: PromptEditor.Settled) -> None:
+    def _handle_text(self, message: PromptEditor.Settled) -> None:
         message.stop()
         if message.asked and message.text.strip():
             self.note_task(message.text)
@@ -377,17 +377,17 @@ class PlanScreen(PlanActions):
             self.action_index()
 
     @on(PromptEditor.Left)
-    def _left(self, message: PromptEditor.Left) -> None:
+    def _handle_leave(self, message: PromptEditor.Left) -> None:
         message.stop()
         (self.query_one(FirstRun) if self.first else self.table).focus()
 
     @on(VirtualTable.Highlighted)
-    def _moved(self, message: VirtualTable.Highlighted) -> None:
+    def _handle_move(self, message: VirtualTable.Highlighted) -> None:
         message.stop()
         self.bench.jobs.later("plan/rest", _REST, self.show_candidate)
 
     @on(VirtualTable.Opened)
-    def _entered(self, message: VirtualTable.Opened) -> None:
+    def _handle_enter(self, message: VirtualTable.Opened) -> None:
         message.stop()
         if self.candidate is not None and self.candidate.folds:
             self._opened_kinds ^= {self.candidate.folds}
@@ -398,7 +398,7 @@ class PlanScreen(PlanActions):
         self.query_one(PreviewPanel).code.focus()
 
     @on(FilterBar.Changed)
-    def _filtered(self, message: FilterBar.Changed) -> None:
+    def _handle_filter(self, message: FilterBar.Changed) -> None:
         message.stop()
         self._list()
 

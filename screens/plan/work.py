@@ -108,7 +108,7 @@ def warm_up(engine: AppEngine, job: Job) -> tuple[str, ...]:
     """Sync the project, so that the first plan is a warm one; return the heads of past tasks."""
     with engine.planning("refresh", job.progress) as planning:
         workspace = planning.opened.workspace
-        planning.measurement.synced(workspace.sync(progress=job.progress))
+        planning.measurement.note_sync(workspace.sync(progress=job.progress))
         return workspace.task_heads[:_HEADS]
 
 

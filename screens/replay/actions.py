@@ -26,7 +26,7 @@ from screens.replay.task_panel import TaskPanel
 from screens.replay.tasks import ORDERS, TasksPanel
 from screens.replay.work import EndedReplay, OpenedRun, Weighed
 from workbench.records.replay import BASELINE, RunComparison
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.replay.gates import Gate
@@ -104,10 +104,10 @@ class ReplayActions(SectionScreen):
 
         if self.is_current:
             self.app.push_screen(
-                NewReplay(found[0], self.request, found[1], self.engine.root), self._requested
+                NewReplay(found[0], self.request, found[1], self.engine.root), self._start_replay
             )
 
-    def _requested(self, request: ReplayRequest | None) -> None:
+    def _start_replay(self, request: ReplayRequest | None) -> None:
         if request is None:
             return
         self.request = request
@@ -122,11 +122,11 @@ class ReplayActions(SectionScreen):
         self._replay = self.ask(
             "Replaying",
             replay,
-            partial(self._replayed, words),
+            partial(self._finish_replay, words),
             group="replay",
             writes=True,
-            failed=partial(self._failed, words),
-            stopped=partial(self._stopped, words),
+            failed=partial(self._report_failure, words),
+            stopped=partial(self._finish_cancelled, words),
         )
         self._follow()
 
@@ -135,7 +135,7 @@ class ReplayActions(SectionScreen):
         if self.state is None:
             return
         rows = self.state / "replay" / "rows"
-        self.ask("Looking", lambda job: find_ends(rows), self._reached, group="follow", quiet=True)
+        self.ask("Looking", lambda job: find_ends(rows), self._show_figures, group="follow", quiet=True)
         self._watch = self.set_interval(_LOOK_EVERY, partial(self._look, rows))
 
     def _look(self, rows: Path) -> None:
@@ -145,9 +145,11 @@ class ReplayActions(SectionScreen):
         live = self.query_one(LivePanel)
         live.update_state(job.stage, job.done, job.total)
         before = live.so_far
-        self.ask("Looking", lambda job: read_further(rows, before), self._reached, group="follow", quiet=True)
+        self.ask(
+            "Looking", lambda job: read_further(rows, before), self._show_figures, group="follow", quiet=True
+        )
 
-    def _reached(self, so_far: SoFar) -> None:
+    def _show_figures(self, so_far: SoFar) -> None:
         self.query_one(LivePanel).update_figures(so_far)
 
     def _over(self) -> None:
@@ -156,7 +158,7 @@ class ReplayActions(SectionScreen):
         self._watch = None
         self.query_one(LivePanel).stop()
 
-    def _replayed(self, words: list[str], ended: EndedReplay) -> None:
+    def _finish_replay(self, words: list[str], ended: EndedReplay) -> None:
         self._over()
         if ended.text:
             self.bench.log_action(words, "rules benchmark")
@@ -180,12 +182,12 @@ class ReplayActions(SectionScreen):
             self.app.push_screen(Details("Rules benchmark", self._benchmark))
             self._benchmark = ""
 
-    def _failed(self, words: list[str], failure: Failure) -> None:
+    def _report_failure(self, words: list[str], failure: Failure) -> None:
         self._over()
         self.bench.log_action(words, failure.message, failed=True)
         self.bench.report(f"{failure.message}\n{failure.hint}".strip(), severity="error")
 
-    def _stopped(self, words: list[str]) -> None:
+    def _finish_cancelled(self, words: list[str]) -> None:
         """List what the cancelled replay has kept."""
         self._over()
         self.bench.log_action(words, "cancelled; what was done is kept", failed=True)
@@ -215,7 +217,7 @@ class ReplayActions(SectionScreen):
             return work.compare_runs(self.engine.root, before, after, system, measure, job)
 
         def then(found: RunComparison) -> None:
-            self.bench.log_action(words, f"{counted(len(found.tasks), 'task')} changed")
+            self.bench.log_action(words, f"{plural(len(found.tasks), 'task')} changed")
             self.query_one(ComparePanel).show(found)
             self.show_view(COMPARE)
 
@@ -236,7 +238,7 @@ class ReplayActions(SectionScreen):
 
     def action_gates(self) -> None:
         """Judge the gates of the run."""
-        name = self._named()
+        name = self._current_run()
         if not name:
             return
 
@@ -263,7 +265,7 @@ class ReplayActions(SectionScreen):
             outcome = "" if weighed.same else "the program ranks differently now than in this run"
             self.bench.log_action(work.explain_arguments(opened.name, task, system), outcome)
             self.place.weighed.setdefault(opened.name, {})[task, system] = weighed.parts
-            self.say(outcome or f"weighed again: {counted(len(weighed.parts), 'file')} of {system}")
+            self.say(outcome or f"weighed again: {plural(len(weighed.parts), 'file')} of {system}")
             if opened is self.opened:
                 self.arrange_tasks()
 
@@ -279,7 +281,7 @@ class ReplayActions(SectionScreen):
         self._write("--rows", "parquet", "rows")
 
     def _write(self, option: str, suffix: str, what: str) -> None:
-        name = self._named()
+        name = self._current_run()
         if not name or self.state is None:
             return
         file = self.state / "replay" / f"{what}-{Path(name).stem}.{suffix}"
@@ -297,7 +299,7 @@ class ReplayActions(SectionScreen):
             group="write",
         )
 
-    def _named(self) -> str:
+    def _current_run(self) -> str:
         """Return the run that a command is for: the opened one, or the one under the cursor."""
         if self.place.view == RUNS:
             line = self.query_one(RunsPanel).current
@@ -313,7 +315,7 @@ class ReplayActions(SectionScreen):
             number = self.query_one(TasksPanel).current
             if number is not None and self.opened is not None:
                 self.bench.copy(self.opened.run.rows[number].id, "the id of the task")
-        elif name := self._named():
+        elif name := self._current_run():
             self.bench.copy(name, "the id of the run")
 
     def action_copy_report(self) -> None:

@@ -14,11 +14,11 @@ from textual.message import Message
 from textual.widgets import Static
 
 from screens.replay.figures import BETTER, SAME, WORSE
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.replay import LESS_IS_BETTER, MeasureChange, RunComparison, TaskMeasureChange
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 CHANGE_COLUMNS: Final = (
     Column("mark", "", "▲ better, ▼ worse, = no difference shown.", 1, priority=9),
@@ -53,7 +53,7 @@ _TONES: Final = {BETTER: "$text-success", WORSE: "$text-error", SAME: "$text-mut
 
 def comparison_head(found: RunComparison) -> list[str]:
     """Return which runs were compared, what was left out, and the settings that differ, a line each."""
-    lines = [f"{found.after[:8]} against {found.before[:8]}: {counted(found.common, 'task')} in both"]
+    lines = [f"{found.after[:8]} against {found.before[:8]}: {plural(found.common, 'task')} in both"]
     others = [
         f"{count:,} {what}"
         for count, what in (
@@ -84,14 +84,14 @@ def change_cells(one: MeasureChange) -> tuple[Content, ...]:
     gap = one.gap
     return (
         Content.styled(mark, tone),
-        shown(one.system),
-        shown(one.measure),
-        shown(f"{one.before:,.{digits}f}"),
-        shown(f"{one.after:,.{digits}f}", "bold"),
-        shown(f"{gap.value:+,.{digits}f}", tone),
-        shown(f"[{gap.low:+,.{digits}f}, {gap.high:+,.{digits}f}]", "$text-muted"),
-        shown(f"{gap.p:.4f}"),
-        shown(one.verdict, tone),
+        safe(one.system),
+        safe(one.measure),
+        safe(f"{one.before:,.{digits}f}"),
+        safe(f"{one.after:,.{digits}f}", "bold"),
+        safe(f"{gap.value:+,.{digits}f}", tone),
+        safe(f"[{gap.low:+,.{digits}f}, {gap.high:+,.{digits}f}]", "$text-muted"),
+        safe(f"{gap.p:.4f}"),
+        safe(one.verdict, tone),
     )
 
 
@@ -102,11 +102,11 @@ def task_cells(one: TaskMeasureChange, *, less_is_better: bool) -> tuple[Content
     files = [f"−{path}" for path in one.lost] + [f"+{path}" for path in one.found]
     return (
         Content.styled(mark, _TONES[mark]),
-        shown(f"{one.before:,.3f}"[:7]),
-        shown(f"{one.after:,.3f}"[:7]),
-        shown(f"{change:+,.3f}"[:8], _TONES[mark]),
-        shown(one.head or "(no text)", limit=400),
-        shown("  ".join(files), "$text-muted"),
+        safe(f"{one.before:,.3f}"[:7]),
+        safe(f"{one.after:,.3f}"[:7]),
+        safe(f"{change:+,.3f}"[:8], _TONES[mark]),
+        safe(one.head or "(no text)", limit=400),
+        safe("  ".join(files), "$text-muted"),
     )
 
 
@@ -154,7 +154,7 @@ class ComparePanel(Vertical):
         """Show a comparison."""
         self.found = found
         self.query_one("#compare-head", Static).update(
-            Content("\n").join([shown(line) for line in comparison_head(found)])
+            Content("\n").join([safe(line) for line in comparison_head(found)])
         )
         keys = [f"{one.system}\n{one.measure}" for one in found.changes]
         places = list(range(len(keys)))
@@ -165,7 +165,7 @@ class ComparePanel(Vertical):
             wanted,
         )
         title = f"Tasks that changed: {found.system}, {found.measure} ({len(found.tasks):,})"
-        self.query_one("#changed-head", Static).update(shown(title))
+        self.query_one("#changed-head", Static).update(safe(title))
         drawn = partial(task_cells, less_is_better=found.measure in LESS_IS_BETTER)
         self.query_one("#changed", VirtualTable).set_rows(
             ListRows(found.tasks, key=lambda one: one.id, cells=drawn)
@@ -178,7 +178,7 @@ class ComparePanel(Vertical):
         self.post_message(self.MeasureOpened(system, measure))
 
     @on(VirtualTable.Opened, "#changed")
-    def _opened(self, event: VirtualTable.Opened) -> None:
+    def _handle_open(self, event: VirtualTable.Opened) -> None:
         event.stop()
         if self.found is not None:
             self.post_message(self.TaskOpened(self.found.after, event.key))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.plot import OWN, OWN_GLYPH, Chart, Series
 from screens.widgets.table import Column
 from workbench.text.counts import milliseconds
@@ -161,7 +161,7 @@ def system_cells(one: SystemFigures, own: str) -> tuple[Content, ...]:
         )
         for cell in one.cells
     ]
-    return (shown(one.system, f"bold {OWN}" if one.system == own else ""), *made)
+    return (safe(one.system, f"bold {OWN}" if one.system == own else ""), *made)
 
 
 def gap_cells(line: GapLine) -> tuple[Content, ...]:
@@ -170,13 +170,13 @@ def gap_cells(line: GapLine) -> tuple[Content, ...]:
     interval = "" if line.interval is None else f"[{line.interval[0]:,.3f}, {line.interval[1]:,.3f}]"
     tone = {BETTER: "$text-success", WORSE: "$text-error"}.get(line.verdict, "$text-muted")
     return (
-        shown(line.title),
+        safe(line.title),
         Content.styled(_number(line.value, digits), "bold"),
-        shown(interval, "$text-muted"),
-        shown("" if gap is None else f"{gap.value:+,.{digits}f}", tone),
-        shown("" if gap is None else f"[{gap.low:+,.{digits}f}, {gap.high:+,.{digits}f}]", "$text-muted"),
-        shown("" if gap is None else f"{gap.p:.4f}"),
-        shown(f"{line.verdict} {VERDICTS[line.verdict]}" if line.verdict else "", tone),
+        safe(interval, "$text-muted"),
+        safe("" if gap is None else f"{gap.value:+,.{digits}f}", tone),
+        safe("" if gap is None else f"[{gap.low:+,.{digits}f}, {gap.high:+,.{digits}f}]", "$text-muted"),
+        safe("" if gap is None else f"{gap.p:.4f}"),
+        safe(f"{line.verdict} {VERDICTS[line.verdict]}" if line.verdict else "", tone),
     )
 
 
@@ -216,7 +216,7 @@ _STATES: Final = {
 def gates_text(gates: Sequence[Gate] | None) -> Content:
     """Return a line for each gate, below it the reason of one that is not passed; None: not judged yet."""
     if gates is None:
-        return shown("Not judged yet: D judges the gates G1 to G7 of this run.", "$text-muted italic")
+        return safe("Not judged yet: D judges the gates G1 to G7 of this run.", "$text-muted italic")
     names = max((len(gate.name) for gate in gates), default=0)
     lines = [Content.styled("Gates", "bold")]
     for gate in gates:
@@ -224,13 +224,13 @@ def gates_text(gates: Sequence[Gate] | None) -> Content:
         lines.append(
             Content.assemble(
                 (f"{mark} ", tone),
-                shown(f"{gate.id} {gate.name:<{names}}  ", "bold"),
-                shown(gate.measured),
-                shown(f"   wanted: {gate.wanted}", "$text-muted"),
+                safe(f"{gate.id} {gate.name:<{names}}  ", "bold"),
+                safe(gate.measured),
+                safe(f"   wanted: {gate.wanted}", "$text-muted"),
             )
         )
         if gate.reason and str(gate.state) != "pass":
-            lines.append(shown(f"     {gate.reason}", "$text-muted"))
+            lines.append(safe(f"     {gate.reason}", "$text-muted"))
     return Content("\n").join(lines)
 
 

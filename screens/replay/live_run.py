@@ -9,10 +9,10 @@ from pathlib import Path
 from textual.content import Content
 from textual.widget import Widget
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.bars import bar
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,11 @@ def live_lines(command: str, stage: str, done: int, total: int, so_far: SoFar, w
     room = max(min(width - 30, 40), 0)
     share = f"{done:,}/{total:,}" if total else ""
     lines = [
-        Content.assemble(("▶ ", "bold $text-accent"), shown(command, "bold")).truncate(width, ellipsis=True),
+        Content.assemble(("▶ ", "bold $text-accent"), safe(command, "bold")).truncate(width, ellipsis=True),
         Content.assemble(
             (bar(done / total, 1.0, room) if total else "", "$text-accent"),
             " " if total else "",
-            shown(f"{share} {stage}".strip()),
+            safe(f"{share} {stage}".strip()),
             ("  ctrl+c cancels, what is done is kept", "$text-muted"),
         ).truncate(width, ellipsis=True),
     ]
@@ -74,15 +74,13 @@ def live_lines(command: str, stage: str, done: int, total: int, so_far: SoFar, w
         mean = so_far.mean(name)
         lines.append(
             Content.assemble(
-                shown(name).truncate(min(longest, 26), ellipsis=True, pad=True),
+                safe(name).truncate(min(longest, 26), ellipsis=True, pad=True),
                 (f" {mean:.3f} ", "bold"),
                 (bar(mean, 1.0, max(min(width - min(longest, 26) - 8, 40), 0)), "$text-primary"),
             )
         )
     if so_far.rows:
-        lines.append(
-            shown(f"nDCG@10 so far, over {counted(so_far.rows, 'task')} computed now", "$text-muted")
-        )
+        lines.append(safe(f"nDCG@10 so far, over {plural(so_far.rows, 'task')} computed now", "$text-muted"))
     return lines
 
 

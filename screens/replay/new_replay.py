@@ -17,7 +17,7 @@ from textual.widgets import Button, Input, Static
 
 from screens.commands import widget_bindings
 from screens.headless import command_line
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.form import FieldForm, FormField
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -156,7 +156,7 @@ class NewReplay(ModalScreen[ReplayRequest | None]):
     def compose(self) -> ComposeResult:
         """Lay out the fields, the systems, the command and the buttons."""
         dialog = Vertical(classes="dialog")
-        dialog.border_title = shown("New replay")
+        dialog.border_title = safe("New replay")
         request = self._request
         with dialog:
             yield FieldForm(
@@ -215,16 +215,16 @@ class NewReplay(ModalScreen[ReplayRequest | None]):
 
     @on(FieldForm.Changed)
     @on(VirtualTable.MarksChanged)
-    def _changed(self) -> None:
+    def _handle_change(self) -> None:
         self._tell()
 
     @on(Input.Submitted)
     @on(VirtualTable.Opened)
-    def _entered(self) -> None:
+    def _handle_enter(self) -> None:
         self.action_start()
 
     @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
+    def _handle_press(self, event: Button.Pressed) -> None:
         event.stop()
         if event.button.id == "start":
             self.action_start()
@@ -236,13 +236,13 @@ class NewReplay(ModalScreen[ReplayRequest | None]):
             wrong = check_request(self.request, self.query_one("#choices", VirtualTable).marks, self._root)
         except ValueError as error:
             wrong = str(error)
-        self.query_one(".dialog-error", Static).update(shown(f"! {wrong}" if wrong else ""))
+        self.query_one(".dialog-error", Static).update(safe(f"! {wrong}" if wrong else ""))
         return wrong
 
     def _tell(self) -> None:
-        line = Content("") if self._wrong() else shown(f"$ {command_line(replay_arguments(self.request))}")
+        line = Content("") if self._wrong() else safe(f"$ {command_line(replay_arguments(self.request))}")
         self.query_one("#command", Static).update(line)
 
 
 def _cells(one: SystemChoice) -> tuple[Content, ...]:
-    return (shown(one.name), shown(one.about, "$text-muted"))
+    return (safe(one.name), safe(one.about, "$text-muted"))

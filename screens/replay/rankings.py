@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.bars import Contribution
 from screens.widgets.table import Column
 
@@ -130,10 +130,10 @@ def rest_of(reason: str) -> str:
 def cells(one: RankRow) -> tuple[Content, ...]:
     """Return the cells of a file: place, right or missed, name and folder, form in the pack, other place."""
     return (
-        shown("–" if one.place is None else str(one.place), "$text-muted"),
+        safe("–" if one.place is None else str(one.place), "$text-muted"),
         glyph(one),
         name(one.path, tone=_tone(one)),
-        shown(_FORMS.get(one.form, ""), "$text-muted"),
+        safe(_FORMS.get(one.form, ""), "$text-muted"),
         shift(one),
     )
 
@@ -149,8 +149,8 @@ def name(path: str, *, tone: str = "") -> Content:
     """Return a path with its last part first, which distinguishes files where there is little room."""
     folder, _, last = path.rpartition("/")
     if not folder:
-        return shown(path, tone)
-    return Content.assemble(shown(last, tone), "  ", shown(f"{folder}/", "$text-muted"))
+        return safe(path, tone)
+    return Content.assemble(safe(last, tone), "  ", safe(f"{folder}/", "$text-muted"))
 
 
 def shift(one: RankRow) -> Content:

@@ -27,7 +27,7 @@ from screens.replay.figures import (
     system_columns,
 )
 from screens.replay.work import OpenedRun
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.plot import Plot
 from screens.widgets.table import ListRows, VirtualTable
@@ -149,4 +149,4 @@ class RunPanel(Vertical):
 
 
 def _head(lines: Sequence[str]) -> Content:
-    return Content("\n").join([shown(line) for line in lines])
+    return Content("\n").join([safe(line) for line in lines])

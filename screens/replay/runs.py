@@ -17,7 +17,7 @@ from textual.widget import Widget
 from screens.commands import key_of, pane_title
 from screens.filter_matching import Record, filter_rows
 from screens.replay.live_run import LivePanel
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.bars import bar
 from screens.widgets.filter import FilterBar
@@ -103,13 +103,13 @@ def cells(line: RunLine) -> tuple[Content, ...]:
     best = line.best
     return (
         run_state(line),
-        shown(line.id[:8], "$text-accent"),
-        shown(when(line.at)),
-        shown(line.project, limit=200),
-        shown(tasks_text(line)),
-        shown(str(len(line.scores)) if line.settings is not None else "", "$text-muted"),
-        Content("") if best is None else Content.assemble((f"{best[1]:.3f} ", "bold"), shown(best[0])),
-        shown(remarks(line), "$text-error" if line.fault else "$text-warning"),
+        safe(line.id[:8], "$text-accent"),
+        safe(when(line.at)),
+        safe(line.project, limit=200),
+        safe(tasks_text(line)),
+        safe(str(len(line.scores)) if line.settings is not None else "", "$text-muted"),
+        Content("") if best is None else Content.assemble((f"{best[1]:.3f} ", "bold"), safe(best[0])),
+        safe(remarks(line), "$text-error" if line.fault else "$text-warning"),
     )
 
 
@@ -135,13 +135,13 @@ def record_of(line: RunLine) -> Record:
 def run_preview(line: RunLine, width: int) -> Content:
     """Return what the header of a run says, in lines of at most `width` cells."""
     if line.fault:
-        return Content.assemble(shown(f"✗ {line.fault}", "$text-error"))
+        return Content.assemble(safe(f"✗ {line.fault}", "$text-error"))
     longest = min(max((len(name) for name, _, _ in line.scores), default=0), max(width - 18, 8))
     room = min(max(width - longest - 8, 0), 40)
     best = line.best
     rows = [
         Content.assemble(
-            shown(name).truncate(longest, ellipsis=True, pad=True),
+            safe(name).truncate(longest, ellipsis=True, pad=True),
             (f" {ndcg:.3f}{'★' if best is not None and name == best[0] else ' '} ", "bold"),
             (bar(ndcg, 1.0, room), "$text-primary"),
         )
@@ -156,7 +156,7 @@ def run_preview(line: RunLine, width: int) -> Content:
         f"model {settings.get('ranking')}" if settings.get("ranking") else "",
         f"engine {settings.get('engine')}" if settings.get("engine") else "",
     ]
-    details = [shown(fact, "$text-muted").truncate(width, ellipsis=True) for fact in facts if fact]
+    details = [safe(fact, "$text-muted").truncate(width, ellipsis=True) for fact in facts if fact]
     head = Content.styled("nDCG@10", "bold")
     return Content("\n").join([head, *rows, Content(""), *details])
 
@@ -178,7 +178,7 @@ def empty_text(no_past: str) -> Content:
     """Return what is shown where there are no runs."""
     parts = (no_past, _OTHERS) if no_past else _TEACHING
     lines = ["No replay yet.", *(line for part in parts for line in ("", *wrap(part, _TEACHING_WIDTH)))]
-    return Content("\n").join([shown(line) for line in lines])
+    return Content("\n").join([safe(line) for line in lines])
 
 
 class RunPreview(Widget):
@@ -266,18 +266,18 @@ class RunsPanel(Vertical):
         self.query_one(FilterBar).show_count(len(order), len(self.lines))
 
     @on(FilterBar.Changed)
-    def _filtered(self, event: FilterBar.Changed) -> None:
+    def _handle_filter(self, event: FilterBar.Changed) -> None:
         event.stop()
         self._filter = event.query
         self._list(self.table.cursor_key)
 
     @on(VirtualTable.Highlighted)
-    def _highlighted(self, event: VirtualTable.Highlighted) -> None:
+    def _handle_highlight(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
         self.query_one(RunPreview).show(self.current)
 
     @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
+    def _handle_open(self, event: VirtualTable.Opened) -> None:
         event.stop()
         if (line := self.current) is not None:
             self.post_message(self.Opened(line))

@@ -26,12 +26,12 @@ from screens.replay.runs import RunsPanel
 from screens.replay.task_panel import TaskPanel, TaskShown
 from screens.replay.tasks import ORDERS, TaskLine, TasksPanel, arrange_tasks, task_lines
 from screens.replay.work import ListedRuns, OpenedRun
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.sitting import text_of, texts_of
 from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from workbench.records.replay import BASELINE
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 _UP: Final = {RUN: RUNS, TASKS: RUN, TASK: TASKS, COMPARE: RUNS}
 _ORDERS: Final = tuple(ORDERS)
@@ -64,7 +64,7 @@ class ReplayScreen(ReplayActions):
     def load(self) -> None:
         """Ask for the runs."""
         reading = partial(work.list_runs, self.engine.root)
-        self.ask("Reading runs", reading, self._listed, failed=self._not_listed)
+        self.ask("Reading runs", reading, self._take_runs, failed=self._not_listed)
 
     def remember(self) -> Mapping[str, Any]:
         """Return the run, the task, the systems, the order and the filter."""
@@ -111,7 +111,7 @@ class ReplayScreen(ReplayActions):
 
     # Runs.
 
-    def _listed(self, found: ListedRuns) -> None:
+    def _take_runs(self, found: ListedRuns) -> None:
         self.state = found.state
         panel = self.query_one(RunsPanel)
         there = bool(panel.lines) and self.place.view == RUNS  # the cursor is where the user put it
@@ -169,7 +169,7 @@ class ReplayScreen(ReplayActions):
             place.systems = (first, opened.counterpart or first)
         self.query_one(RunsPanel).table.select_key(opened.name)
         self.query_one(RunPanel).show(opened, place.gates.get(opened.name), place.systems[1])
-        self.bench.log_action(["runs", "show", opened.name], counted(len(opened.run.rows), "task"))
+        self.bench.log_action(["runs", "show", opened.name], plural(len(opened.run.rows), "task"))
         self.arrange_tasks(view)
 
     # Tasks.
@@ -186,9 +186,9 @@ class ReplayScreen(ReplayActions):
             job.check()
             return lines, arrange_tasks(lines, opened.run.rows, wanted, order)
 
-        self.ask("Ordering tasks", work, partial(self._arranged, opened, view), group="order", quiet=True)
+        self.ask("Ordering tasks", work, partial(self._take_tasks, opened, view), group="order", quiet=True)
 
-    def _arranged(
+    def _take_tasks(
         self, opened: OpenedRun, wanted: str, found: tuple[tuple[TaskLine, ...], list[int]]
     ) -> None:
         if opened is not self.opened:
@@ -269,7 +269,7 @@ class ReplayScreen(ReplayActions):
             number = next((line.number for line in self.lines if line.id == place.task), None)
             if number in order:
                 parts.append(f"{order.index(number) + 1:,} of {len(order):,}")
-        self.query_one("#crumbs", Static).update(shown(" › ".join(parts), "bold"))
+        self.query_one("#crumbs", Static).update(safe(" › ".join(parts), "bold"))
 
     def action_back(self) -> None:
         """Take the filter off, or go up one step."""

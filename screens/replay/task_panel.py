@@ -27,7 +27,7 @@ from screens.replay.rankings import (
     ranked_side,
     weighs,
 )
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.bars import FeatureBars
 from screens.widgets.table import ListRows, VirtualTable
@@ -137,7 +137,7 @@ class TaskPanel(Vertical):
         return True
 
     @on(VirtualTable.Highlighted)
-    def _highlighted(self, event: VirtualTable.Highlighted) -> None:
+    def _handle_highlight(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
         self._file()
 
@@ -168,7 +168,7 @@ class TaskPanel(Vertical):
         again = given.again.get((given.row.id, system), {})
         one = self._sides[self.focused_side]
         reasons = explain_file(given.row, one, row, given.budget, again)
-        lines = [shown(row.path, "bold"), *_reason_lines(reasons), *_reason_lines(explain_absent(given.row))]
+        lines = [safe(row.path, "bold"), *_reason_lines(reasons), *_reason_lines(explain_absent(given.row))]
         self.query_one("#why", Static).update(Content("\n").join(lines))
         parts, total = bars(contributions(given.row, system, row.path, again), whole=row.path in again)
         widget = self.query_one(FeatureBars)
@@ -197,17 +197,17 @@ def task_head(row: TaskRow) -> Content:
         f"on the tree of {row.revision[:8]}" if row.revision else "without its repository",
     ]
     lines = [
-        shown(row.head or "(no text)", "bold", limit=400),
-        shown(" · ".join(part for part in parts if part), "$text-muted"),
+        safe(row.head or "(no text)", "bold", limit=400),
+        safe(" · ".join(part for part in parts if part), "$text-muted"),
     ]
     if row.fault:
-        lines.append(shown(f"✗ not replayed: {row.fault}", "$text-warning"))
+        lines.append(safe(f"✗ not replayed: {row.fault}", "$text-warning"))
     return Content("\n").join(lines)
 
 
 def side_head(one: RankedSide, width: int = 0) -> Content:
     """Return a system's name and its figures of this task, as many as `width` cells hold (0: all)."""
-    head = shown(one.system, "bold $text-primary")
+    head = safe(one.system, "bold $text-primary")
     for title, value in one.measures:
         figure = Content.assemble((f"  {title} ", "$text-muted"), value)
         if width and head.cell_length + figure.cell_length > width:
@@ -218,6 +218,5 @@ def side_head(one: RankedSide, width: int = 0) -> Content:
 
 def _reason_lines(reasons: tuple[tuple[str, str], ...]) -> list[Content]:
     return [
-        Content.assemble(shown(f"{title:<8} ", "bold $text-secondary"), shown(text))
-        for title, text in reasons
+        Content.assemble(safe(f"{title:<8} ", "bold $text-secondary"), safe(text)) for title, text in reasons
     ]

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from screens.commands import pane_title
 from screens.filter_matching import Record, filter_rows
 from screens.replay.rankings import name
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.bars import bar
 from screens.widgets.filter import FilterBar
@@ -154,14 +154,14 @@ def cells(line: TaskLine) -> tuple[Content, ...]:
     change = line.change
     return (
         Content.styled(line.mark, tone),
-        shown(line.head or "(no text)", limit=400),
-        shown(line.day, "$text-muted"),
-        shown(line.kind, "$text-muted"),
-        shown(str(line.gold)),
-        shown(str(line.missed) if line.missed else "", "$text-warning"),
-        shown(_figure(line.left)),
-        shown(_figure(line.right)),
-        shown("" if change is None else f"{change:+.2f}", tone),
+        safe(line.head or "(no text)", limit=400),
+        safe(line.day, "$text-muted"),
+        safe(line.kind, "$text-muted"),
+        safe(str(line.gold)),
+        safe(str(line.missed) if line.missed else "", "$text-warning"),
+        safe(_figure(line.left)),
+        safe(_figure(line.right)),
+        safe("" if change is None else f"{change:+.2f}", tone),
     )
 
 
@@ -262,18 +262,18 @@ class TasksPanel(Vertical):
         self._preview()
 
     @on(FilterBar.Changed)
-    def _filtered(self, event: FilterBar.Changed) -> None:
+    def _handle_filter(self, event: FilterBar.Changed) -> None:
         event.stop()
         self.filter = event.query
         self.post_message(self.Filtered())
 
     @on(VirtualTable.Highlighted)
-    def _highlighted(self, event: VirtualTable.Highlighted) -> None:
+    def _handle_highlight(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
         self._preview()
 
     @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
+    def _handle_open(self, event: VirtualTable.Opened) -> None:
         event.stop()
         if (number := self.current) is not None:
             self.post_message(self.Opened(number))
@@ -287,24 +287,24 @@ class TasksPanel(Vertical):
 
 def task_preview(row: TaskRow) -> Content:
     """Return each system's nDCG@10 on a task and the right files with their places."""
-    lines = [shown(row.head or "(no text)", "bold", limit=400)]
+    lines = [safe(row.head or "(no text)", "bold", limit=400)]
     if row.fault:
-        return Content("\n").join([*lines, shown(f"✗ not replayed: {row.fault}", "$text-warning")])
+        return Content("\n").join([*lines, safe(f"✗ not replayed: {row.fault}", "$text-warning")])
     longest = max((len(one) for one in row.systems), default=0)
     for system, did in row.systems.items():
         value = did.measures.get(MEASURE)
         figure = Content.styled(" –", "$text-muted")
         if value is not None:
             figure = Content.assemble((f" {value:.3f} ", "bold"), (bar(value, 1.0, _BAR), "$text-primary"))
-        lines.append(Content.assemble(shown(system).truncate(min(longest, 26), pad=True), figure))
-    lines.append(shown("gold files and their places, system by system", "$text-muted"))
+        lines.append(Content.assemble(safe(system).truncate(min(longest, 26), pad=True), figure))
+    lines.append(safe("gold files and their places, system by system", "$text-muted"))
     for path in row.truth[:_FILES]:
         places = " ".join(_rank(path, did.ranking) for did in row.systems.values())
         lines.append(
-            Content.assemble(("★ ", "$text-success"), shown(f"{places:<{4 * len(row.systems)}} "), name(path))
+            Content.assemble(("★ ", "$text-success"), safe(f"{places:<{4 * len(row.systems)}} "), name(path))
         )
     if len(row.truth) > _FILES:
-        lines.append(shown(f"and {len(row.truth) - _FILES:,} more", "$text-muted"))
+        lines.append(safe(f"and {len(row.truth) - _FILES:,} more", "$text-muted"))
     return Content("\n").join(lines)
 
 

@@ -17,7 +17,7 @@ from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.engine import AppEngine
 from screens.jobs import Job
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.diff import unified_content, unify_lines
 from screens.widgets.fields import Flag
@@ -25,7 +25,7 @@ from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.rules.files.export import ExportedFile
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publication import publish
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
@@ -83,15 +83,15 @@ def planned_content(found: ExportPlan) -> Content:
         before, after = (data.decode("utf-8", "replace") for data in (file.before or b"", file.data or b""))
         gone = "  removed" if file.data is None else "  new" if file.before is None else ""
         parts += [
-            shown(f"{file.path}{gone}", "bold $text-primary"),
+            safe(f"{file.path}{gone}", "bold $text-primary"),
             unified_content(unify_lines(before, after)),
         ]
         parts.append(Content(""))
     if len(changed) > _MOST:
-        parts.append(shown(f"and {counted(len(changed) - _MOST, 'more file')}", "$text-muted"))
+        parts.append(safe(f"and {plural(len(changed) - _MOST, 'more file')}", "$text-muted"))
     if not changed:
-        parts.append(shown("All files are up to date: nothing would be written.", "$text-muted italic"))
-    parts += [shown(f"! {note}", "$text-warning") for note in found.notes]
+        parts.append(safe("All files are up to date: nothing would be written.", "$text-muted italic"))
+    parts += [safe(f"! {note}", "$text-warning") for note in found.notes]
     return Content("\n").join(parts)
 
 
@@ -127,13 +127,13 @@ class ExportRules(Dialog[bool]):
                 ListRows(_TARGETS, key=str, cells=_target_cells),
             )
             with Horizontal(id="export-home"):
-                yield Static(shown("your own rules as well"))
+                yield Static(safe("your own rules as well"))
                 yield Flag()
             with VerticalScroll(id="export-lines"):
-                yield Static(shown("enter shows what would be written.", "$text-muted italic"))
+                yield Static(safe("enter shows what would be written.", "$text-muted italic"))
             yield Static(classes="dialog-error")
             yield Static(
-                shown("space marks · enter looks · ctrl+s writes what is shown · escape leaves"),
+                safe("space marks · enter looks · ctrl+s writes what is shown · escape leaves"),
                 classes="dialog-hint",
             )
 
@@ -142,28 +142,28 @@ class ExportRules(Dialog[bool]):
         self.query_one(VirtualTable).focus()
 
     @on(VirtualTable.Highlighted)
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
+    def _handle_move(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
 
     @on(VirtualTable.MarksChanged)
     @on(Flag.Changed)
-    def _chosen(self, event: VirtualTable.MarksChanged | Flag.Changed) -> None:
+    def _handle_choice(self, event: VirtualTable.MarksChanged | Flag.Changed) -> None:
         event.stop()
         self.planned = None
 
     @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
+    def _handle_open(self, event: VirtualTable.Opened) -> None:
         event.stop()
         self._look(self.query_one(VirtualTable).chosen)
 
     def _look(self, targets: Sequence[str]) -> None:
         engine, home = self._section.engine, self.query_one(Flag).value
-        self._show(shown("looking …", "$text-muted italic"))
+        self._show(safe("looking …", "$text-muted italic"))
 
         def then(found: ExportPlan) -> None:
             self.planned = found
             self._show(planned_content(found))
-            self.say(f"{counted(found.changed, 'file')} would change: ctrl+s writes" if found.changed else "")
+            self.say(f"{plural(found.changed, 'file')} would change: ctrl+s writes" if found.changed else "")
 
         self._section.ask(
             "Looking",
@@ -185,7 +185,7 @@ class ExportRules(Dialog[bool]):
         engine = section.engine
 
         def then(done: ExportPlan) -> None:
-            outcome = f"{counted(done.changed, 'file')} written"
+            outcome = f"{plural(done.changed, 'file')} written"
             command = [word for target in done.targets for word in ("--to", target)]
             section.bench.log_action(
                 ["rules", "export", *command, *(["--home"] if done.home else [])], outcome
@@ -211,4 +211,4 @@ class ExportRules(Dialog[bool]):
 def _target_cells(target: str) -> tuple[Content, ...]:
     found = TARGETS[target]
     places = [place for place in (found.main, found.folder) if place]
-    return (shown(target), shown(", ".join(places), "$text-muted"))
+    return (safe(target), safe(", ".join(places), "$text-muted"))

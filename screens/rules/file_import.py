@@ -17,14 +17,14 @@ from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.engine import BY, AppEngine
 from screens.jobs import Failure, Job
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.errors import UsageError
 from workbench.rules.files.merge import Incoming
 from workbench.rules.files.named import import_named, named_files
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
@@ -58,7 +58,7 @@ def known_files(engine: AppEngine, job: Job) -> tuple[RuleFileRow, ...]:
     counts = Counter(rule.provenance.file for rule in book.rules if rule.provenance is not None)
     files = sorted({*book.files, *named})
     return tuple(
-        RuleFileRow(file, counted(counts[file], "rule") + (" · imported by name" if file in named else ""))
+        RuleFileRow(file, plural(counts[file], "rule") + (" · imported by name" if file in named else ""))
         for file in files
     )
 
@@ -146,7 +146,7 @@ class ImportFiles(Dialog[bool]):
             yield Static(id="import-outcome")
             yield Static(classes="dialog-error")
             yield Static(
-                shown("enter looks at a path · ctrl+s imports it · escape leaves"), classes="dialog-hint"
+                safe("enter looks at a path · ctrl+s imports it · escape leaves"), classes="dialog-hint"
             )
 
     def on_mount(self) -> None:
@@ -158,7 +158,7 @@ class ImportFiles(Dialog[bool]):
         def then(rows: tuple[RuleFileRow, ...]) -> None:
             table.busy = ""
             self._list(rows)
-            self._tell(f"{counted(len(rows), 'file')} found automatically and kept in sync.")
+            self._tell(f"{plural(len(rows), 'file')} found automatically and kept in sync.")
 
         def failed(failure: Failure) -> None:
             table.busy = ""
@@ -168,7 +168,7 @@ class ImportFiles(Dialog[bool]):
         self.query_one(Input).focus()
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         event.stop()
         text, engine = event.value.strip(), self._section.engine
         if not text:
@@ -179,8 +179,8 @@ class ImportFiles(Dialog[bool]):
         def then(found: ImportPreview) -> None:
             self.preview = found
             self._list(found.rows)
-            files = counted(len(found.rows), "file")
-            lines = [f"{counted(found.rules, 'rule')} would change in {files}: ctrl+s imports them"]
+            files = plural(len(found.rows), "file")
+            lines = [f"{plural(found.rules, 'rule')} would change in {files}: ctrl+s imports them"]
             if not found.rules:
                 lines = ["nothing new to import"]
             self._tell("\n".join([*lines, *found.problems[:4]]))
@@ -190,7 +190,7 @@ class ImportFiles(Dialog[bool]):
         )
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_typing(self, event: Input.Changed) -> None:
         event.stop()
         self.preview = None
 
@@ -208,7 +208,7 @@ class ImportFiles(Dialog[bool]):
         self._tell("importing …")
 
         def then(count: int) -> None:
-            outcome = f"{counted(count, 'rule')} changed"
+            outcome = f"{plural(count, 'rule')} changed"
             section.bench.report(f"imported: {outcome}; u takes it back")
             section.bench.log_action(["rules", "import", *found.paths], outcome)
             self.dismiss(True)
@@ -244,4 +244,4 @@ class ImportFiles(Dialog[bool]):
 
 def _cells(row: RuleFileRow) -> tuple[Content, ...]:
     mark = ("+", "bold $text-success") if row.new else ("·", "$text-muted")
-    return (Content.styled(*mark), shown(row.file), shown(row.what, "" if row.new else "$text-muted"))
+    return (Content.styled(*mark), safe(row.file), safe(row.what, "" if row.new else "$text-muted"))

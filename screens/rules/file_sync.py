@@ -15,16 +15,16 @@ from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
 from screens.engine import BY, AppEngine
 from screens.jobs import Failure, Job
-from screens.safe_text import emphasized, shown
+from screens.safe_text import embolden, safe
 from screens.widgets.dialogs import DIALOG_CSS, Confirm
 from screens.widgets.diff import WordDiff, unify_lines
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
-from workbench.rules.fields import checked
+from workbench.rules.fields import check_fields
 from workbench.rules.files.drift import FileDrift, SyncOutcome, Written, find_drift, settle, write_pending
 from workbench.rules.files.merge import Incoming
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
@@ -112,7 +112,7 @@ def take_merged(engine: AppEngine, difference: RuleDifference, text: str, job: J
     """Settle a conflict with words of both sides: ours are kept and reworded. Raises: as above."""
     from workbench.rules.curation.curator import Curator
 
-    fields, _ = checked({"rule": text})
+    fields, _ = check_fields({"rule": text})
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
         store = workspace.rule_store()
@@ -135,7 +135,7 @@ def preview_text(files: Sequence[Written]) -> str:
             if line.kind in ("old", "new")
         ]
         lines += [f"  ! {reason}" for reason in written.refused]
-    more = [f"and {counted(len(lines) - _SHOWN, 'more line')}"] if len(lines) > _SHOWN else []
+    more = [f"and {plural(len(lines) - _SHOWN, 'more line')}"] if len(lines) > _SHOWN else []
     return "\n".join([*lines[:_SHOWN], *more])
 
 
@@ -177,7 +177,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             yield WordDiff(left_title="the store", right_title="the file")
             yield Static(classes="dialog-error")
             yield Static(
-                shown("changed on both sides: L ours · R theirs · m merge   ctrl+s writes · escape leaves"),
+                safe("changed on both sides: L ours · R theirs · m merge   ctrl+s writes · escape leaves"),
                 classes="dialog-hint",
             )
 
@@ -249,15 +249,15 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         def then(outcome: SyncOutcome) -> None:
             self.say("")
             incoming = sum(one.side == "file" for one in self.differences)
-            taken = [f"{counted(incoming, 'change')} of files: into the store."] if incoming else []
+            taken = [f"{plural(incoming, 'change')} of files: into the store."] if incoming else []
             files = sum(written.changed for written in outcome.written)
             if not files and not incoming:
                 refused = _refusals(outcome)
                 self.say("\n".join(refused) if refused else "what is left changed on both sides: L, R or m")
                 return
             body = "\n".join([*taken, preview_text(outcome.written)])
-            title = f"Write {counted(files, 'file')}?" if files else "Take the files' changes in?"
-            self.app.push_screen(Confirm(title, body, yes="Write"), self._confirmed)
+            title = f"Write {plural(files, 'file')}?" if files else "Take the files' changes in?"
+            self.app.push_screen(Confirm(title, body, yes="Write"), self._sync_confirmed)
 
         self._section.ask(
             "Comparing", lambda job: sync_files(engine, True, job), then, group="drift", failed=self.fail
@@ -267,7 +267,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         """Go back to the list."""
         self.dismiss(self._changed)
 
-    def _confirmed(self, yes: bool | None) -> None:
+    def _sync_confirmed(self, yes: bool | None) -> None:
         engine, section = self._section.engine, self._section
         if not yes:
             return
@@ -276,7 +276,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             self._changed = True
             refused = _refusals(outcome)
             files = sum(item.changed for item in outcome.written)
-            outcome_text = f"{counted(files, 'file')} written" if files else "no file was written"
+            outcome_text = f"{plural(files, 'file')} written" if files else "no file was written"
             section.bench.report(
                 "\n".join([outcome_text, *refused]), severity="warning" if refused else "information"
             )
@@ -346,6 +346,6 @@ def _cells(one: RuleDifference) -> tuple[Content, ...]:
     return (
         Content.styled(one.what, style),
         Content.styled({"both": "both sides", "store": "store", "file": "file"}[one.side], style),
-        shown(where, "$text-primary"),
-        emphasized(shown(" ".join((text or "")[:400].split()))),
+        safe(where, "$text-primary"),
+        embolden(safe(" ".join((text or "")[:400].split()))),
     )

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from screens.engine import AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.safe_text import emphasized, shown, shown_lines
+from screens.safe_text import embolden, safe, shown_lines
 from screens.widgets.bars import Contribution, FeatureBars
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
@@ -33,8 +33,8 @@ def answer_cells(answer: MessageMatch) -> tuple[Content, ...]:
     return (
         Content.styled("✓" if yes else "·", "$text-success" if yes else "$text-muted"),
         Content.styled(f"{answer.final:.3f}", style),
-        emphasized(shown(" ".join(answer.rule.rule[:400].split()), style)),
-        shown(origin(answer.rule), "$text-muted"),
+        embolden(safe(" ".join(answer.rule.rule[:400].split()), style)),
+        safe(origin(answer.rule), "$text-muted"),
     )
 
 
@@ -104,12 +104,12 @@ class MatchesView(Vertical):
         self._show(0)
 
     @on(VirtualTable.Highlighted)
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
+    def _handle_move(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
         self._show(event.index)
 
     @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
+    def _handle_open(self, event: VirtualTable.Opened) -> None:
         event.stop()
         self.post_message(self.RuleWanted(event.key))
 
@@ -121,7 +121,7 @@ class MatchesView(Vertical):
             text.update(why(answer))
         else:
             bars.show(())
-            text.update(shown(""))
+            text.update(safe(""))
 
 
 NEAR: Final = 12

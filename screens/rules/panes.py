@@ -19,7 +19,7 @@ from textual.widgets import ContentSwitcher, Input, Static
 from screens.commands import key_of
 from screens.rules.matches import MatchesView, MessageMatches
 from screens.rules.rule_view import change_cells, change_content, rule_content, use_content
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.code import CodeView
 from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -166,7 +166,7 @@ class RulePanes(Vertical):
         return self.query_one("#pane-file").display
 
     @on(PaneTabs.Chosen)
-    def _chosen(self, event: PaneTabs.Chosen) -> None:
+    def _handle_choice(self, event: PaneTabs.Chosen) -> None:
         event.stop()
         self.pane = event.pane
 
@@ -204,7 +204,7 @@ class RulePanes(Vertical):
         rule, found, searched = self._rule
         room = max((self.query_one(ContentSwitcher).size.width or self.size.width) - _MARGIN, 0)
         content = (
-            shown("Move to a rule to read it here.", "$text-muted italic")
+            safe("Move to a rule to read it here.", "$text-muted italic")
             if rule is None
             else rule_content(rule, found, searched, findings=self._findings, width=room)
         )
@@ -231,11 +231,11 @@ class RulePanes(Vertical):
         name = self.query_one("#file-name", Static)
         if read is None or where is None:
             gone = "" if where is None else f"{where.file} is not there"
-            name.update(shown(gone))
+            name.update(safe(gone))
             code.show("")
             return
         line = f":{where.line}" if where.line else "  (not written into it yet)"
-        name.update(shown(f"{where.file}{line}   F opens it in $EDITOR"))
+        name.update(safe(f"{where.file}{line}   F opens it in $EDITOR"))
         marks = ((where.line, where.end_line),) if where.line else ()
         code.show(read[1], path=where.file, marks=marks)
         if where.line:
@@ -257,12 +257,12 @@ class RulePanes(Vertical):
             self.post_message(self.MessageGiven(event.value.strip()))
 
     @on(Input.Changed, "#test-message")
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_typing(self, event: Input.Changed) -> None:
         event.stop()
 
     def _show_change(self, index: int) -> None:
         known = 0 <= index < len(self.story)
-        content = change_content(self.story[index]) if known else shown("")
+        content = change_content(self.story[index]) if known else safe("")
         self.query_one("#version-content", Static).update(content)
         self.query_one("#version-text", VerticalScroll).scroll_home(animate=False)
 

@@ -26,7 +26,7 @@ from screens.widgets.form import FormField
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.matching.examples import add_examples, remove_examples
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from screens.jobs import Job
@@ -142,13 +142,13 @@ class RuleChanges(RecordChanges[Rule]):
             command = add_command(fields, home=home)
 
             def then(saved: Saved[Rule]) -> None:
-                form.done()
+                form.close_saved()
                 self.report(f"added {saved.records[0].id[: self.short]}", [command], saved)
 
             def work(job: Job) -> Saved[Rule]:
                 return service.add(fields, home, job)
 
-            self.step("Adding", work, then, command=command, refused=form.refused)
+            self.step("Adding", work, then, command=command, refused=form.show_refusal)
 
         self._open("New rule", (first, where, *others), save, new=True)
 
@@ -232,7 +232,7 @@ class RuleChanges(RecordChanges[Rule]):
             if yes:
                 self._toggle(rules)
 
-        title = f"Switch {counted(len(rules), 'rule')} off or on?"
+        title = f"Switch {plural(len(rules), 'rule')} off or on?"
         body = "Marked rules that a filter hides are among them. u takes it back."
         self._screen.app.push_screen(Confirm(title, body, yes="Switch"), answered)
 
@@ -242,7 +242,7 @@ class RuleChanges(RecordChanges[Rule]):
         if not changes:
             return
         word = "enable" if on else "disable"
-        named = next(iter(changes))[: self.short] if len(changes) == 1 else counted(len(changes), "rule")
+        named = next(iter(changes))[: self.short] if len(changes) == 1 else plural(len(changes), "rule")
         command = switch_command(list(changes), on=on)
         self.step(
             "Saving",
@@ -283,18 +283,18 @@ class RuleChanges(RecordChanges[Rule]):
 
         def save(form: RecordForm, given: dict[str, Any]) -> None:
             changes = each_change(rules, given)
-            title = f"edit {counted(len(rules), 'rule')}: {', '.join(given)}"
+            title = f"edit {plural(len(rules), 'rule')}: {', '.join(given)}"
 
             def then(saved: Saved[Rule]) -> None:
-                form.done()
+                form.close_saved()
                 for rule in saved.records:
                     self._screen.bench.log_action(edit_command(rule.id, changes[rule.id]), title)
-                self.report(f"changed {len(saved.records):,} of {counted(len(rules), 'rule')}", [], saved)
+                self.report(f"changed {len(saved.records):,} of {plural(len(rules), 'rule')}", [], saved)
 
             def work(job: Job) -> Saved[Rule]:
                 return service.save_each(changes, title, job)
 
-            self.step("Saving", work, then, command=["rules", "edit"], refused=form.refused)
+            self.step("Saving", work, then, command=["rules", "edit"], refused=form.show_refusal)
 
         self._screen.app.push_screen(BulkEditForm(rules, save, extra_tags=self._tags))
 

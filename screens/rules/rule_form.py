@@ -18,8 +18,8 @@ from screens.widgets.form import FormField
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Level, Rule
 from workbench.rules.descriptions import check_text
-from workbench.rules.fields import checked
-from workbench.text.counts import counted
+from workbench.rules.fields import check_fields
+from workbench.text.counts import plural
 
 LINES: Final = frozenset({"scope", "conditions", "examples"})
 """Fields that are written an entry a line."""
@@ -90,7 +90,7 @@ def form_fields(rule: Rule) -> tuple[FormField, ...]:
     )
 
 
-def given(name: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
+def parse_value(name: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
     """Return a form's value as the record's fields are given: lines as lists, an empty check as none."""
     if name in LINES:
         return [line.strip() for line in str(value).split("\n") if line.strip()]
@@ -108,7 +108,7 @@ def problems(values: Mapping[str, Any], extra_tags: Sequence[str] = ()) -> dict[
         if name == OWNER:
             continue
         try:
-            checked({name: given(name, value)}, extra_tags)
+            check_fields({name: parse_value(name, value)}, extra_tags)
         except UsageError as error:
             found[name] = f"{error.message}. {error.hint}".strip()
     return found
@@ -119,11 +119,11 @@ def record_values(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return checked values of a rule's fields, and warnings. Raises: UsageError."""
     kept = {
-        name: given(name, value)
+        name: parse_value(name, value)
         for name, value in values.items()
         if name != OWNER and (name != "name" or value)
     }
-    found, notes = checked(kept, extra_tags)
+    found, notes = check_fields(kept, extra_tags)
     owner = {OWNER: values[OWNER]} if OWNER in values else {}
     return {**found, **owner}, notes
 
@@ -261,7 +261,7 @@ def form_values(values: Mapping[str, Any]) -> dict[str, Any]:
         if value in (None, "", ()):
             continue
         field = ADDED.get(name) or REMOVED.get(name) or name
-        found[name] = value == "yes" if name == "enabled" else given(field, value)
+        found[name] = value == "yes" if name == "enabled" else parse_value(field, value)
     return found
 
 
@@ -271,7 +271,7 @@ def bulk_problems(values: Mapping[str, Any], extra_tags: Sequence[str] = ()) -> 
     for name, value in form_values(values).items():
         if name not in REMOVED:
             field = ADDED.get(name, name)
-            wrong = problems({field: _written(field, value)}, extra_tags)
+            wrong = problems({field: _format_value(field, value)}, extra_tags)
             found.update((name, text) for text in wrong.values())
     return found
 
@@ -284,7 +284,7 @@ def checked_values(values: Mapping[str, Any], extra_tags: Sequence[str] = ()) ->
         if name in REMOVED:
             found[name] = tuple(value)
         else:
-            found[name] = record_values({field: _written(field, value)}, extra_tags)[0][field]
+            found[name] = record_values({field: _format_value(field, value)}, extra_tags)[0][field]
     return found
 
 
@@ -308,7 +308,7 @@ def _change(rule: Rule, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _written(field: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
+def _format_value(field: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
     """Return a value as the form of a rule has it: lists of some fields an entry a line."""
     return "\n".join(value) if field in LINES else value
 
@@ -327,7 +327,7 @@ class BulkEditForm(RecordForm):
     def __init__(self, rules: Sequence[Rule], save: SaveForm, *, extra_tags: Sequence[str] = ()) -> None:
         tags = tuple(extra_tags)
         super().__init__(
-            f"Edit {counted(len(rules), 'rule')}",
+            f"Edit {plural(len(rules), 'rule')}",
             FIELDS,
             save,
             validate=lambda values: bulk_problems(values, tags),

@@ -144,14 +144,14 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
         """List the rules as the journals have them, then sync them with their files."""
         if self.files is None:
             self.table.busy = "reading rules"
-        self.list_rows(recount=True, then=self._listed)
+        self.list_rows(recount=True, then=self._refresh_details)
 
-    def _listed(self) -> None:
+    def _refresh_details(self) -> None:
         """Search again for what is searched for, and look at the files: they are not waited for."""
         self.search_again()
         first = self.files is None
         work = partial(sync_files, self.engine)
-        self.ask("Rules", work, self._synced, group="sync", failed=self.not_read, quiet=not first)
+        self.ask("Rules", work, self._take_sync, group="sync", failed=self.not_read, quiet=not first)
 
     def stores(self) -> Iterable[str]:
         """Journals of rules and of their use."""
@@ -173,7 +173,7 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
         """Return that files are read first where no rule is known yet."""
         return "" if self.total or self.files is not None else "reading rules"
 
-    def _synced(self, synced: SyncedRules) -> None:
+    def _take_sync(self, synced: SyncedRules) -> None:
         first, self.files = self.files is None, synced
         if first and synced.warnings:
             self.bench.report(warning_text(synced.warnings), severity="warning")
@@ -182,10 +182,14 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
             self.list_rows(recount=True)
             if synced.rules <= _MOST_CHECKED:
                 self.ask(
-                    "Rule files", partial(lint_files, self.engine), self._checked, group="lint", quiet=True
+                    "Rule files",
+                    partial(lint_files, self.engine),
+                    self._take_findings,
+                    group="lint",
+                    quiet=True,
                 )
 
-    def _checked(self, findings: Mapping[str, Sequence[LintFinding]]) -> None:
+    def _take_findings(self, findings: Mapping[str, Sequence[LintFinding]]) -> None:
         if findings == self.findings:
             return
         self.findings = findings

@@ -13,7 +13,7 @@ from screens.curation.excerpt import open_file
 from screens.engine import BY, AppEngine
 from screens.jobs import Job
 from workbench.beneath import LeadsOut
-from workbench.curation.concurrency import signed
+from workbench.curation.concurrency import sign_changes
 from workbench.curation.conflicts import RecordChanged
 from workbench.errors import UsageError
 from workbench.lists.tables import ListQuery
@@ -178,7 +178,7 @@ def read_story(engine: AppEngine, identifier: str, job: Job) -> tuple[DescribedC
     with engine.workspace(job.progress) as opened:
         store = opened.workspace.rule_store()
         found, names = story(store.ledger(), identifier), store.names()
-    return tuple(replace(one, change=signed((one.change,), names)[0]) for one in found)
+    return tuple(replace(one, change=sign_changes((one.change,), names)[0]) for one in found)
 
 
 def read_rule_uses(engine: AppEngine, identifier: str, job: Job) -> tuple[Use, ...]:

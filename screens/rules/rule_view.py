@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content, Span
 
-from screens.safe_text import emphasized, joined, shown, shown_lines
+from screens.safe_text import embolden, join_parts, safe, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
 from screens.widgets.table import Column
@@ -16,7 +16,7 @@ from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.differences import DescribedChange, FieldChange
 from workbench.rules.curation.ledger import Use
 from workbench.rules.descriptions import details, origin
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible
 
 if TYPE_CHECKING:
@@ -98,15 +98,15 @@ def rule_cells(rule: Rule) -> tuple[Content | str, ...]:
         Content.styled(ABSOLUTE if absolute else DEFAULT, "bold $text-accent" if absolute else "$text-muted"),
         Content.styled(ON if rule.enabled else OFF, "$text-success" if rule.enabled else "$text-warning"),
         Content.styled(rule.category.value, "$text-muted"),
-        emphasized(shown(_line(rule.rule), dim, limit=_TEXT)),
-        shown(origin(rule), "$text-primary", limit=_TEXT),
+        embolden(safe(_line(rule.rule), dim, limit=_TEXT)),
+        safe(origin(rule), "$text-primary", limit=_TEXT),
         str(rule.priority),
         Content.styled(rule.level.value, "$text-muted"),
-        shown(", ".join(rule.scope), "$text-muted", limit=_TEXT),
-        shown(" ".join(rule.tags), "$text-secondary", limit=_TEXT),
+        safe(", ".join(rule.scope), "$text-muted", limit=_TEXT),
+        safe(" ".join(rule.tags), "$text-secondary", limit=_TEXT),
         f"{rule.token_cost:,}",
         f"{rule.usage_count:,}" if rule.usage_count else Content.styled("·", "$text-muted"),
-        shown(rule.id.removeprefix("rule-")[:8], "$text-muted"),
+        safe(rule.id.removeprefix("rule-")[:8], "$text-muted"),
     )
 
 
@@ -158,9 +158,11 @@ def findings_content(findings: Sequence[LintFinding]) -> Content:
         style = "bold $text-error" if one.severity == "error" else "$text-warning"
         place = f"line {one.line}: " if one.line else ""
         lines.append(
-            joined((f"{FINDING} ", style), (f"{place}{one.message}", ""), (f"  {one.kind}", "$text-muted"))
+            join_parts(
+                (f"{FINDING} ", style), (f"{place}{one.message}", ""), (f"  {one.kind}", "$text-muted")
+            )
         )
-        lines.append(joined(("  ", ""), (one.step, "$text-muted")))
+        lines.append(join_parts(("  ", ""), (one.step, "$text-muted")))
     return Content("\n").join(lines)
 
 
@@ -176,16 +178,16 @@ def rule_content(
 
     Values are wrapped at `width` cells beside their names.
     """
-    parts = [_head(rule), Content(""), emphasized(shown_lines(rule.rule, lines=400)), Content("")]
+    parts = [_head(rule), Content(""), embolden(shown_lines(rule.rule, lines=400)), Content("")]
     if findings:
         parts += [findings_content(findings), Content("")]
     if found is not None:
-        parts += [_found(found, searched), Content("")]
-    parts += [labelled(name, value, width=width) for name, value in details(rule) if name not in _SKIPPED]
+        parts += [_describe_match(found, searched), Content("")]
+    parts += [label_value(name, value, width=width) for name, value in details(rule) if name not in _SKIPPED]
     if rule.examples:
         parts += [Content(""), Content.styled("matches", "bold $text-muted")]
         parts += [
-            joined((f"{number:>3} ", "$text-muted"), (text, ""))
+            join_parts((f"{number:>3} ", "$text-muted"), (text, ""))
             for number, text in enumerate(rule.examples, 1)
         ]
     return Content("\n").join(parts)
@@ -207,17 +209,17 @@ def _head(rule: Rule) -> Content:
     )
 
 
-def labelled(name: str, value: str, style: str = "", *, width: int = 0) -> Content:
+def label_value(name: str, value: str, style: str = "", *, width: int = 0) -> Content:
     """Return a name and a value, wrapped at `width` cells beside the name, not at all for 0."""
     label = Content.styled(f"{name:<{_LABEL}} ", "$text-muted")
-    content = shown(value, style)
+    content = safe(value, style)
     if width <= 2 * _LABEL:
         return label + content
     lines = content.wrap(width - _LABEL - 1)
     return Content("\n" + " " * (_LABEL + 1)).join([label + lines[0], *lines[1:]]) if lines else label
 
 
-def _found(found: FoundRule, searched: str) -> Content:
+def _describe_match(found: FoundRule, searched: str) -> Content:
     parts = [("found", "bold $text-muted"), (f"     {found.score:.3f}", "bold")]
     if found.vector is not None:
         parts.append((f"  meaning {found.vector:.2f}", ""))
@@ -227,7 +229,7 @@ def _found(found: FoundRule, searched: str) -> Content:
     terms = shared_words(found.rule, searched)
     if terms:
         parts.append((f" from {', '.join(terms)}", "$text-accent"))
-    return joined(*parts)
+    return join_parts(*parts)
 
 
 def change_cells(entry: DescribedChange) -> tuple[Content, ...]:
@@ -237,23 +239,23 @@ def change_cells(entry: DescribedChange) -> tuple[Content, ...]:
     fields = ", ".join(_FIELDS.get(one.name, one.name) for one in entry.fields)
     why = entry.change.reason or fields or entry.title
     return (
-        shown(entry.change.at[:16].replace("T", " ")),
-        shown(f"{what} {entry.what}", "bold" if entry.what in ("reworded", "removed") else ""),
-        shown("" if rule is None else f"v{rule.version}"),
-        shown(entry.change.by, "$text-muted"),
-        shown(why, "$text-muted"),
+        safe(entry.change.at[:16].replace("T", " ")),
+        safe(f"{what} {entry.what}", "bold" if entry.what in ("reworded", "removed") else ""),
+        safe("" if rule is None else f"v{rule.version}"),
+        safe(entry.change.by, "$text-muted"),
+        safe(why, "$text-muted"),
     )
 
 
 def change_content(entry: DescribedChange) -> Content:
     """Return what a change did, field by field, the words of texts marked in place."""
-    parts = [labelled("step", entry.title, "bold"), labelled("at", entry.change.at, "$text-muted")]
+    parts = [label_value("step", entry.title, "bold"), label_value("at", entry.change.at, "$text-muted")]
     if entry.change.machine:
-        parts.append(labelled("by", entry.change.by))
+        parts.append(label_value("by", entry.change.by))
     if entry.change.reason:
-        parts.append(labelled("why", entry.change.reason))
+        parts.append(label_value("why", entry.change.reason))
     if entry.change.successor:
-        parts.append(labelled("instead", entry.change.successor))
+        parts.append(label_value("instead", entry.change.successor))
     parts.append(Content(""))
     for change in entry.fields:
         parts += [Content.styled(_FIELDS.get(change.name, change.name), "bold"), _values(change)]
@@ -265,16 +267,16 @@ def change_content(entry: DescribedChange) -> Content:
 
 def _values(change: FieldChange) -> Content:
     if not change.pieces:
-        return joined(
+        return join_parts(
             ("- ", "bold"),
             (_plain(change.before), "$text-error"),
             ("  + ", "bold"),
             (_plain(change.after), "$text-success"),
         )
-    return reworded(change.pieces)
+    return mark_rewording(change.pieces)
 
 
-def reworded(pieces: Iterable[tuple[str, str]]) -> Content:
+def mark_rewording(pieces: Iterable[tuple[str, str]]) -> Content:
     """Return a text whose words that went are struck out beside those that came: (kind, text) in order."""
     text, spans = "", []
     for kind, piece in pieces:
@@ -298,40 +300,42 @@ def _plain(value: object) -> str:
 def use_content(rule: Rule, uses: Sequence[Use]) -> Content:
     """Return how often a rule and its earlier versions were used, when, and by which tools and sessions."""
     if not uses:
-        return shown(
+        return safe(
             "No session was given this rule yet. `workbench rules usage --record` and the hooks note it.",
             "$text-muted italic",
         )
     last = max(use.at for use in uses)
     sessions = Counter(use.session_id for use in uses)
     parts = [
-        labelled("used", f"{counted(len(uses), 'time')} in {counted(len(sessions), 'session')}", "bold"),
-        labelled("last", last[:16].replace("T", " ")),
-        labelled("cost", f"{counted(len(uses) * rule.token_cost, 'token')} in all"),
+        label_value("used", f"{plural(len(uses), 'time')} in {plural(len(sessions), 'session')}", "bold"),
+        label_value("last", last[:16].replace("T", " ")),
+        label_value("cost", f"{plural(len(uses) * rule.token_cost, 'token')} in all"),
         Content(""),
     ]
-    parts += _counted("by tool", Counter(use.tool or "?" for use in uses))
-    parts += _counted("by day", Counter(use.at[:10] for use in uses), by_name=True)
-    parts += _counted("by session", sessions)
+    parts += _chart_counts("by tool", Counter(use.tool or "?" for use in uses))
+    parts += _chart_counts("by day", Counter(use.at[:10] for use in uses), by_name=True)
+    parts += _chart_counts("by session", sessions)
     return Content("\n").join(parts)
 
 
-def _counted(title: str, counts: Counter[str], *, by_name: bool = False) -> list[Content]:
+def _chart_counts(title: str, counts: Counter[str], *, by_name: bool = False) -> list[Content]:
     most = max(counts.values())
     ranked = (
         sorted(counts.items(), key=lambda item: item[0], reverse=True) if by_name else counts.most_common()
     )
     rows = [
-        joined((f"  {name[:24]:<24} ", ""), (bar(count, most, _BAR), "$text-primary"), (f" {count:>5,}", ""))
+        join_parts(
+            (f"  {name[:24]:<24} ", ""), (bar(count, most, _BAR), "$text-primary"), (f" {count:>5,}", "")
+        )
         for name, count in ranked[:10]
     ]
-    more = [shown(f"  and {len(ranked) - 10:,} more", "$text-muted")] if len(ranked) > 10 else []
+    more = [safe(f"  and {len(ranked) - 10:,} more", "$text-muted")] if len(ranked) > 10 else []
     return [Content.styled(title, "bold $text-muted"), *rows, *more, Content("")]
 
 
 def summary(found: SyncedRules) -> str:
     """Return how many rules there are, of how many files, how many are off, and what is out of sync."""
-    parts = [counted(found.rules, "rule"), counted(found.files, "file")]
+    parts = [plural(found.rules, "rule"), plural(found.files, "file")]
     parts += [f"{found.off:,} off"] if found.off else []
     parts += [f"{found.pending:,} not written yet: D"] if found.pending else []
     parts += [f"{found.conflicts:,} changed on both sides: D"] if found.conflicts else []

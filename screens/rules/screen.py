@@ -18,7 +18,7 @@ from screens.rules.panes import RulePanes
 from screens.rules.rule_changes import RuleChanges
 from screens.rules.rule_list_screen import RuleListScreen
 from screens.rules.rule_service import read_place, read_rule_uses, read_story
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 
 class RulesScreen(RuleListScreen):
@@ -106,7 +106,7 @@ class RulesScreen(RuleListScreen):
 
         def then(found: MessageMatches) -> None:
             self.panes.show_answers(found)
-            summary = f"{found.matched:,} of {counted(self.total, 'rule')} found"
+            summary = f"{found.matched:,} of {plural(self.total, 'rule')} found"
             self.say(" · ".join((summary, *found.notes)))
             self.bench.log_action(["rules", "match", message, "--all"], summary)
 
@@ -114,10 +114,10 @@ class RulesScreen(RuleListScreen):
         self.ask("Matching", partial(answers, self.engine, message), then, group="match")
 
     @on(MatchesView.RuleWanted)
-    def _wanted(self, event: MatchesView.RuleWanted) -> None:
+    def _handle_request(self, event: MatchesView.RuleWanted) -> None:
         event.stop()
         self.go_to(event.rule_id)
-        self.list_rows(missed=self._hidden)
+        self.list_rows(missed=self._report_hidden)
         self.table.focus()
 
     def action_next_finding(self) -> None:
@@ -127,9 +127,9 @@ class RulesScreen(RuleListScreen):
         at = rules.index(current.id) + 1 if current is not None and current.id in self.findings else 0
         if rules:
             self.go_to(rules[at % len(rules)])
-            self.list_rows(missed=self._hidden)
+            self.list_rows(missed=self._report_hidden)
 
-    def _hidden(self) -> None:
+    def _report_hidden(self) -> None:
         self.goal = ""
         self.say("the filter hides that rule")
 

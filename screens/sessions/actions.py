@@ -226,7 +226,7 @@ class SessionActions(SectionScreen):
         def answered(why: str | None) -> None:
             if why is not None:
                 asked = partial(work.record_feedback, self.engine, sessions, outcome, why.strip())
-                self.ask("Judging", asked, self._judged, writes=True)
+                self.ask("Judging", asked, self._finish_judging, writes=True)
 
         self.app.push_screen(
             Ask(
@@ -245,7 +245,7 @@ class SessionActions(SectionScreen):
         choices = [DialogChoice(outcome, outcome, why) for outcome, why in _WHY.items()]
         self.app.push_screen(Choose("How did it go?", choices), chosen)
 
-    def _judged(self, verdicts: Sequence[SessionVerdict]) -> None:
+    def _finish_judging(self, verdicts: Sequence[SessionVerdict]) -> None:
         self.judged = self.judged.did(verdicts)
         for one in verdicts:
             if one.state:
@@ -268,7 +268,7 @@ class SessionActions(SectionScreen):
         """Return the feedback that was given for an undo or a redo."""
         back = verb == "undo"
         step = self.judged.last(back=back)
-        self.judged = self.judged.walked(back=back)
+        self.judged = self.judged.walk(back=back)
         return [work.feedback_arguments(one, back=back) for one in step]
 
     # Elsewhere.
@@ -304,13 +304,13 @@ class SessionActions(SectionScreen):
     def action_import(self) -> None:
         """Look for transcripts, and ask."""
         asked = partial(work.discover_transcripts, self.engine)
-        self.ask("Looking for transcripts", asked, self._discovered, leads=True)
+        self.ask("Looking for transcripts", asked, self._offer_import, leads=True)
 
     def action_import_from(self) -> None:
         """Ask for a place, and import from there."""
         self._ask_place(imports.FROM)
 
-    def _discovered(self, found: tuple[FoundTranscripts, ...]) -> None:
+    def _offer_import(self, found: tuple[FoundTranscripts, ...]) -> None:
         def answered(yes: bool | None) -> None:
             if yes:
                 self._import(())
@@ -334,9 +334,9 @@ class SessionActions(SectionScreen):
     def _import(self, places: tuple[str, ...]) -> None:
         arguments = (*imports.ARGUMENTS, *places)
         asked = partial(work.import_sessions, self.engine, arguments)
-        self.ask("Importing sessions", asked, partial(self._imported, arguments), writes=True)
+        self.ask("Importing sessions", asked, partial(self._finish_import, arguments), writes=True)
 
-    def _imported(self, arguments: tuple[str, ...], done: dict[str, Any]) -> None:
+    def _finish_import(self, arguments: tuple[str, ...], done: dict[str, Any]) -> None:
         self.bench.log_action(arguments, imports.headline(done))
         self.app.push_screen(Details("Imported sessions", imports.summary(done)))
         self.mark_stale()

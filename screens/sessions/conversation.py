@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.style import Style
 
 from screens.commands import widget_bindings
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from workbench.sessions.conversation import AGENT, CALL, NOTE, RESULT, THOUGHT, USER, Turn
 from workbench.text.sanitize import visible
@@ -82,7 +82,7 @@ def _speaker(turn: Turn, width: int) -> Content:
     time = f" {time_of_day(turn.at)}" if turn.at else ""
     rule = "─" * max(width - len(label) - len(more) - len(time) - 2, 0)
     return Content.assemble(
-        (label, style), shown(more, "$text-muted"), " ", (rule, "$text-muted"), shown(time, "$text-muted")
+        (label, style), safe(more, "$text-muted"), " ", (rule, "$text-muted"), safe(time, "$text-muted")
     )
 
 
@@ -96,7 +96,7 @@ def _summary(turn: Turn, unfolded: bool) -> Content:
     size = f"{lines:,} lines" if turn.role == RESULT and lines > 1 else ""
     failed = Content.styled("✗ failed ", "bold $text-error") if turn.failed else Content("")
     texts = [part for part in (head, size, first_line) if part] or [turn.role]
-    parts = [shown(text, style, limit=_HEAD) for text in texts]
+    parts = [safe(text, style, limit=_HEAD) for text in texts]
     return Content.assemble(
         (f"  {sign} {glyph} ", style), failed, Content.styled(" · ", "$text-muted").join(parts)
     )
@@ -109,11 +109,11 @@ def _body(turn: Turn, width: int, indent: str) -> Iterator[Content]:
         for part in wrap_line(line.expandtabs(_TAB), max(width, 10)):
             count += 1
             if count > MOST_LINES:
-                yield shown(f"{indent}…(more lines are not shown)", "italic $text-muted")
+                yield safe(f"{indent}…(more lines are not shown)", "italic $text-muted")
                 return
-            yield shown(f"{indent}{part}", style)
+            yield safe(f"{indent}{part}", style)
     if turn.cut:
-        yield shown(f"{indent}…({turn.cut:,} bytes are left out)", "italic $text-muted")
+        yield safe(f"{indent}…({turn.cut:,} bytes are left out)", "italic $text-muted")
 
 
 def wrap_line(line: str, width: int) -> Iterator[str]:
@@ -225,7 +225,7 @@ class ConversationView(ScrollView, can_focus=True):
     def say(self, text: str) -> None:
         """Show a sentence in place of a page."""
         self._turns, self._rows = (), []
-        self._message = shown(text, "$text-muted italic")
+        self._message = safe(text, "$text-muted italic")
         self.virtual_size = Size(0, 0)
         self.refresh()
 

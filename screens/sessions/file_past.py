@@ -13,11 +13,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from screens.commands import widget_bindings
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.sessions.listing import head, outcome, source, when
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.entry.project import Companion, FileHistory, FileSession
@@ -72,10 +72,10 @@ class FilePastDialog(ModalScreen[tuple[str, str] | None]):
         """Lay out the sessions above the files."""
         past = self.past
         dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(past.path)
+        dialog.border_title = safe(past.path)
         with dialog:
             yield Static(
-                shown(f"edited by {past.edited:,}, read by {counted(past.read, 'task')}{_facts(past)}"),
+                safe(f"edited by {past.edited:,}, read by {plural(past.read, 'task')}{_facts(past)}"),
                 id="past-head",
             )
             yield VirtualTable(
@@ -90,20 +90,20 @@ class FilePastDialog(ModalScreen[tuple[str, str] | None]):
                 id="past-files",
                 empty="No session changed another file with it.",
             )
-            yield Static(shown("enter opens, tab changes lists, escape closes"), classes="dialog-hint")
+            yield Static(safe("enter opens, tab changes lists, escape closes"), classes="dialog-hint")
 
     def _session(self, one: FileSession) -> tuple[Content | str, ...]:
         return (
-            shown(when(one.started_at, self._now), "$text-muted"),
+            safe(when(one.started_at, self._now), "$text-muted"),
             Content.styled("~", "bold $text-warning") if one.edited else Content.styled("·", "$text-muted"),
             outcome(one.outcome)[:1],
-            shown(head(one.task_text), limit=300),
-            shown(because(one), "$text-muted", limit=100),
+            safe(head(one.task_text), limit=300),
+            safe(because(one), "$text-muted", limit=100),
             source(one.source),
         )
 
     @on(VirtualTable.Opened)
-    def _opened(self, message: VirtualTable.Opened) -> None:
+    def _handle_open(self, message: VirtualTable.Opened) -> None:
         message.stop()
         self.dismiss(("session" if message.table.id == "past-sessions" else "file", message.key))
 
@@ -118,7 +118,7 @@ def _facts(past: FileHistory) -> str:
     if facts is None:
         return " · not in the index"
     kind = " ".join(filter(None, (facts.language, facts.role)))
-    parts = (kind, counted(facts.lines, "line"), f"about {counted(facts.tokens, 'token')}")
+    parts = (kind, plural(facts.lines, "line"), f"about {plural(facts.tokens, 'token')}")
     return "".join(f" · {part}" for part in parts)
 
 
@@ -129,7 +129,7 @@ def because(one: FileSession) -> str:
 
 def _file(one: Companion) -> tuple[Content | str, ...]:
     return (
-        shown(one.path),
+        safe(one.path),
         f"{one.times:,}",
-        shown(f"{one.share:.0%}", "bold" if one.share >= 0.5 else "$text-muted"),
+        safe(f"{one.share:.0%}", "bold" if one.share >= 0.5 else "$text-muted"),
     )

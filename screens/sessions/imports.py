@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from screens.sessions.listing import local
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def summary(done: Mapping[str, Any]) -> str:
         f"duplicates   {tasks['unchanged']:,} known before",
         f"outcomes     {ends}",
         f"files        {done['read']:,} of {done['files']:,} read, {_size(done['bytes'])}",
-        f"touched      {counted(done['edits'], 'edit')}, {counted(done['reads'], 'read')}",
+        f"touched      {plural(done['edits'], 'edit')}, {plural(done['reads'], 'read')}",
         f"understood   {understood['share_of_lines']:.2%} of {understood['lines']:,} lines, "
         f"{understood['share_of_events']:.2%} of {understood['events']:,} events",
         f"masked       {_count_masked(done['masked'])}",
-        f"archived     {counted(done['archive']['files'], 'file')}",
+        f"archived     {plural(done['archive']['files'], 'file')}",
     ]
     lines += _section("skipped", done["skipped"])
     lines += _section("not understood", understood["reasons"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.table import Column
 from screens.widgets.timeline import density, ends
 from screens.widgets.window_rows import place_of, window_around
@@ -19,7 +19,7 @@ from workbench.lists.sessions import SESSIONS, SOURCE_NAMES
 from workbench.lists.tables import NOTHING, ListQuery
 from workbench.records.episodes import Outcome
 from workbench.sessions.episodes_fold import COMMITS, HOUR, state_of
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from screens.engine import AppEngine
@@ -72,10 +72,10 @@ def cells(row: SessionRow, clock: SessionClock) -> tuple[Content | str, ...]:
     dim = "$text-muted" if row.source == COMMITS else ""
     glyph, style = RUNNING if running else OUTCOMES.get(row.outcome, ("?", ""))
     return (
-        shown(when(row.started_at, clock.now), "$text-muted"),
+        safe(when(row.started_at, clock.now), "$text-muted"),
         source(row.source),
         Content.styled(glyph, style),
-        shown(head(row.task_text), dim, limit=_TEXT),
+        safe(head(row.task_text), dim, limit=_TEXT),
         _count(row.reads),
         _count(row.edits),
         took(row, clock),
@@ -85,9 +85,9 @@ def cells(row: SessionRow, clock: SessionClock) -> tuple[Content | str, ...]:
 def took(row: SessionRow, clock: SessionClock) -> Content:
     """Return how long a session took, or how long an open one has been quiet."""
     if state(row, clock) == OPEN:
-        return shown(f"{span(clock.now - row.last_at)} ago", "bold $text-accent")
+        return safe(f"{span(clock.now - row.last_at)} ago", "bold $text-accent")
     seconds = duration_of(row)
-    return shown(span(seconds) if seconds else "·", "$text-muted")
+    return safe(span(seconds) if seconds else "·", "$text-muted")
 
 
 def duration_of(row: SessionRow) -> int:
@@ -98,7 +98,7 @@ def duration_of(row: SessionRow) -> int:
 def source(name: str) -> Content:
     """Return a source as its glyph and name."""
     glyph, label = source_of(name)
-    return Content.assemble((f"{glyph} ", "$text-secondary"), shown(label, "$text-muted", limit=20))
+    return Content.assemble((f"{glyph} ", "$text-secondary"), safe(label, "$text-muted", limit=20))
 
 
 def source_of(name: str) -> tuple[str, str]:
@@ -109,7 +109,7 @@ def source_of(name: str) -> tuple[str, str]:
 def outcome(name: str) -> Content:
     """Return an outcome as its glyph and its word."""
     glyph, style = OUTCOMES.get(name, ("?", ""))
-    return Content.assemble((f"{glyph} ", style), shown(name, style))
+    return Content.assemble((f"{glyph} ", style), safe(name, style))
 
 
 def head(task: str) -> str:
@@ -239,13 +239,13 @@ def read_rows(engine: AppEngine, commits: bool, numbers: Sequence[int]) -> Mappi
 def listing_headline(listing: SessionListing, *, commits: bool) -> str:
     """Return how many sessions there are, are open and complete, and whether `commits` are listed too."""
     stories = listing.stories
-    parts = [counted(stories.ended + stories.open, "session")]
+    parts = [plural(stories.ended + stories.open, "session")]
     parts += [f"▶ {stories.open:,} open"] if stories.open else []
     if stories.share is not None:
         parts.append(f"{stories.share:.0%} have a complete story")
     more = listing.total - stories.ended - stories.open
     if commits:
-        parts.append(f"○ {counted(more, 'commit')} shown (V)" if more > 0 else "○ no commits known yet")
+        parts.append(f"○ {plural(more, 'commit')} shown (V)" if more > 0 else "○ no commits known yet")
     else:
         parts.append("○ commits hidden (V)")
     return " · ".join(parts)

@@ -124,13 +124,13 @@ def _first_page(made: OpenTranscript, point: Point, width: int, job: Job) -> Sho
         last = next((n for n, at in enumerate(prompts.offsets, 1) if at >= end), len(prompts.offsets) + 1)
         place = prompts.before(last, min(BACK, max(last - mark.line, 1)), _BACK_BYTES) or start
         return _up_to(page_at(made, *place, width, job), end)
-    found = first_turn(made.source, *start, end, _wanted(line))
+    found = first_turn(made.source, *start, end, _turn_filter(line))
     shown = page_at(made, *(found or start), width, job)
-    at = next((n for n, turn in enumerate(shown.page.turns) if _wanted(line)(turn)), 0) if found else 0
+    at = next((n for n, turn in enumerate(shown.page.turns) if _turn_filter(line)(turn)), 0) if found else 0
     return ShownPage(shown.page, shown.rows, at)
 
 
-def _wanted(line: StoryLine) -> Callable[[Turn], bool]:
+def _turn_filter(line: StoryLine) -> Callable[[Turn], bool]:
     if line.kind == FILE or line.target:
         return lambda turn: names_file(turn, line.target)
     at = line.at or 0
@@ -146,7 +146,7 @@ def _up_to(shown: ShownPage, end: int) -> ShownPage:
 def page_at(made: OpenTranscript, offset: int, line: int, width: int, job: Job) -> ShownPage:
     """Return the page that begins at a line. Raises: WorkbenchError."""
     with reading(made.file.path):
-        page = _named(read_page(made.source, offset, line), made.root)
+        page = _name_files(read_page(made.source, offset, line), made.root)
     return ShownPage(page, lay_out_turns(page.turns, (), width, job.check))
 
 
@@ -156,7 +156,7 @@ def page_before(made: OpenTranscript, page: TranscriptPage, width: int, job: Job
     if place is None or place[0] >= page.start:
         return None
     with reading(made.file.path):
-        before = _named(read_page(made.source, *place, until=page.start), made.root)
+        before = _name_files(read_page(made.source, *place, until=page.start), made.root)
     if not before.turns:
         return page_before(made, before, width, job)
     return ShownPage(before, lay_out_turns(before.turns, (), width, job.check), -1)
@@ -171,11 +171,11 @@ def last_page(made: OpenTranscript, width: int, job: Job) -> ShownPage | None:
     place = made.prompts.before(len(offsets), BACK, _BACK_BYTES)
     with reading(made.file.path):
         last = read_page(made.source, *(place or (0, 1)), until=made.source.size)
-    page = _named(last, made.root)
+    page = _name_files(last, made.root)
     return ShownPage(page, lay_out_turns(page.turns, (), width, job.check), -1)
 
 
-def _named(page: TranscriptPage, root: Path) -> TranscriptPage:
+def _name_files(page: TranscriptPage, root: Path) -> TranscriptPage:
     """Return the page with the project's files called what the project calls them."""
     here = f"{root}/"
     return replace(page, turns=tuple(replace(turn, head=turn.head.replace(here, "")) for turn in page.turns))

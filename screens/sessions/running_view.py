@@ -13,7 +13,7 @@ from textual.events import ScreenResume
 from textual.widgets import Static
 
 from screens.jobs import Job
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.sessions import work
 from screens.sessions.actions import SessionActions
 from screens.sessions.beginning import ask_task, begin_episode
@@ -25,7 +25,7 @@ from workbench.records.episodes import ChangeKind, Episode, FileChange, Outcome,
 from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import HOUR, state_of
 from workbench.sessions.running import BROKEN, KEPT, QUIET, WAITING, WORKING, was_missed, was_opened
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from screens.engine import AppEngine
@@ -55,13 +55,13 @@ def running_cells(session: RunningSession, clock: SessionClock) -> tuple[Content
     edits = sum(one.edited_at >= 0 for one in session.files)
     reads = sum(one.read_at >= 0 for one in session.files)
     return (
-        shown(when(session.started_at, clock.now), "$text-muted"),
+        safe(when(session.started_at, clock.now), "$text-muted"),
         source(_SOURCES.get(session.agent, session.agent)),
         Content.styled(*_glyph(session)),
-        shown(head(session.task), limit=_TEXT),
-        shown(f"{reads:,}"),
-        shown(f"{edits:,}"),
-        shown(f"{span(clock.now - session.last_at)} ago", STATES[session.state][1]),
+        safe(head(session.task), limit=_TEXT),
+        safe(f"{reads:,}"),
+        safe(f"{edits:,}"),
+        safe(f"{span(clock.now - session.last_at)} ago", STATES[session.state][1]),
     )
 
 
@@ -115,7 +115,7 @@ def running_lines(
     missed = [one for one in session.files if was_missed(one)]
     given = [one for one in session.files if one.given]
     opened = sum(map(was_opened, given))
-    tokens = f"{session.tokens:,} tokens in {counted(session.calls, 'hand-over')}"
+    tokens = f"{session.tokens:,} tokens in {plural(session.calls, 'hand-over')}"
     broken = [rule for rule in session.rules if rule.verdict == BROKEN]
     others = [rule for rule in session.rules if rule.verdict != BROKEN]
     kept = sum(rule.verdict == KEPT for rule in session.rules)
@@ -124,7 +124,7 @@ def running_lines(
         *_now(session, clock),
         *_rules(broken),
         *task_lines(episode_of(session), width),
-        *branch_lines("not given", _files(missed), folded, f"{counted(len(missed), 'file')} it needed"),
+        *branch_lines("not given", _files(missed), folded, f"{plural(len(missed), 'file')} it needed"),
         *branch_lines("given", _files(given), folded, f"{len(given):,}, {opened:,} opened · {tokens}"),
         *branch_lines("rules", _rules(others), folded, has if session.rules else "0"),
         *_facts(session, clock),
@@ -140,11 +140,11 @@ def _now(session: RunningSession, clock: SessionClock) -> Iterator[StoryLine]:
         TASK,
         Content.assemble(
             (f"{glyph} ", style),
-            shown(word, style),
+            safe(word, style),
             "  ",
-            shown(session.now or "nothing yet", limit=_TEXT),
+            safe(session.now or "nothing yet", limit=_TEXT),
         ),
-        shown(ago, "$text-muted"),
+        safe(ago, "$text-muted"),
         at=session.last_at,
     )
 
@@ -160,12 +160,12 @@ def _file(file: RunningFile) -> Content:
         sign, style = "✓", "$text-success"
     else:
         sign, style = "·", "$text-muted"
-    return Content.assemble((f"{sign} ", style), shown(file.path, "" if was_opened(file) else "$text-muted"))
+    return Content.assemble((f"{sign} ", style), safe(file.path, "" if was_opened(file) else "$text-muted"))
 
 
 def _how(file: RunningFile) -> Content:
     did = [word for word, at in (("read", file.read_at), ("edited", file.edited_at)) if at >= 0]
-    return shown(", ".join(did) or "not opened", "$text-muted")
+    return safe(", ".join(did) or "not opened", "$text-muted")
 
 
 def _rules(rules: Sequence[RunningRule]) -> list[StoryLine]:
@@ -173,8 +173,8 @@ def _rules(rules: Sequence[RunningRule]) -> list[StoryLine]:
     for rule in rules:
         sign, style = _VERDICTS.get(rule.verdict, _UNJUDGED)
         said = rule.verdict if rule.verdict in _VERDICTS else "no check"
-        text = Content.assemble((f"{sign} ", style), shown(rule.text, limit=_TEXT))
-        found.append(StoryLine(f"rule:{rule.rule_id}", FACT, text, shown(said, style)))
+        text = Content.assemble((f"{sign} ", style), safe(rule.text, limit=_TEXT))
+        found.append(StoryLine(f"rule:{rule.rule_id}", FACT, text, safe(said, style)))
     return found
 
 
@@ -183,7 +183,7 @@ def _facts(session: RunningSession, clock: SessionClock) -> Iterator[StoryLine]:
     if session.lost_at >= 0:
         facts.append(("context", f"compacted or cleared {span(clock.now - session.lost_at)} ago"))
     for name, text in facts:
-        line = Content.assemble("  ", (f"{name:<9}", "$text-muted"), shown(text, "$text-muted"))
+        line = Content.assemble("  ", (f"{name:<9}", "$text-muted"), safe(text, "$text-muted"))
         yield StoryLine(f"fact/{name}", FACT, line)
 
 
@@ -277,9 +277,9 @@ class RunningView(SessionActions):
     def look(self) -> None:
         """Ask what runs."""
         asked = partial(look_running, self.engine)
-        self.ask("Looking at running sessions", asked, self._looked, group="running", quiet=True)
+        self.ask("Looking at running sessions", asked, self._take_look, group="running", quiet=True)
 
-    def _looked(self, found: LookedAt) -> None:
+    def _take_look(self, found: LookedAt) -> None:
         if not self.shows_running:
             return
         self.table.busy = ""
@@ -292,10 +292,10 @@ class RunningView(SessionActions):
             self.table.set_empty(shown_lines(self._teach_running(), "$text-muted"))
             self.table.set_rows(NoRows())
         states = [one.state for one in found.sessions]
-        parts = [f"▶ {counted(len(found.sessions), 'session')} now"]
+        parts = [f"▶ {plural(len(found.sessions), 'session')} now"]
         parts += [f"{states.count(state):,} {state}" for state in (WORKING, WAITING) if state in states]
         parts.append("] shows past ones")
-        self.query_one("#sessions-headline", Static).update(shown(" · ".join(parts), "bold"))
+        self.query_one("#sessions-headline", Static).update(safe(" · ".join(parts), "bold"))
         self.show_running()
         self.refresh_bindings()
 

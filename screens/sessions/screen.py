@@ -24,7 +24,7 @@ from textual.widgets import Static
 from screens.chrome import teach, transcripts_of
 from screens.commands import bindings, pane_title
 from screens.jobs import Failure, Job, JobOptions
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.sessions import work
 from screens.sessions.listing import (
     COLUMNS,
@@ -162,7 +162,7 @@ class SessionsScreen(RunningView):
         number = int(rows.numbers[self.table.cursor]) if rows else None
         asked = partial(list_sessions, self.engine, self.wanted, self.keep, number)
         self.table.busy = "reading" if self.listing is None else ""
-        then = partial(self._listed, filtered=filtered)
+        then = partial(self._take_listing, filtered=filtered)
         how = JobOptions(quiet=True, lists=filtered, failed=self._unread_list)
         self.ask("Reading sessions", asked, then, group="list", **how)
 
@@ -173,7 +173,7 @@ class SessionsScreen(RunningView):
             self._teach(f"! {failure.message}\n{failure.hint}")
         self.say(f"sessions cannot be read: {failure.message}")
 
-    def _listed(self, found: SessionListing, *, filtered: bool) -> None:
+    def _take_listing(self, found: SessionListing, *, filtered: bool) -> None:
         if self.shows_running:
             return
         before, self.listing = self.rows, found
@@ -245,7 +245,7 @@ class SessionsScreen(RunningView):
     def _headline(self) -> None:
         assert self.listing is not None
         text = listing_headline(self.listing, commits=self.wanted.commits)
-        self.query_one("#sessions-headline", Static).update(shown(text, "bold"))
+        self.query_one("#sessions-headline", Static).update(safe(text, "bold"))
 
     # The story.
 
@@ -320,25 +320,25 @@ class SessionsScreen(RunningView):
     # Messages.
 
     @on(VirtualTable.Highlighted, "#sessions-table")
-    def _moved(self, message: VirtualTable.Highlighted) -> None:
+    def _handle_move(self, message: VirtualTable.Highlighted) -> None:
         message.stop()
         self.query_one(TimelineBar).select(self._moment())
         self.bench.jobs.later("sessions/rest", _REST, self._tell)
 
     @on(VirtualTable.Opened, "#sessions-table")
-    def _entered(self, message: VirtualTable.Opened) -> None:
+    def _handle_enter(self, message: VirtualTable.Opened) -> None:
         message.stop()
         self.query_one(StoryPanel).focus()
 
     @on(VirtualTable.Opened, "#sessions-story")
-    async def _opened(self, message: VirtualTable.Opened) -> None:
+    async def _handle_open(self, message: VirtualTable.Opened) -> None:
         message.stop()
         line = self.query_one(StoryPanel).line
         if line is not None:
             await self.open_line(line)
 
     @on(VirtualTable.SortRequested, "#sessions-table")
-    def _sorted(self, message: VirtualTable.SortRequested) -> None:
+    def _handle_sort(self, message: VirtualTable.SortRequested) -> None:
         message.stop()
         column = message.column_id
         if column in SESSIONS.sorts:
@@ -346,12 +346,12 @@ class SessionsScreen(RunningView):
             self.sort(column, reverse=not self.wanted.reverse if again else False)
 
     @on(VirtualTable.MarksChanged, "#sessions-table")
-    def _marked(self, message: VirtualTable.MarksChanged) -> None:
+    def _handle_mark(self, message: VirtualTable.MarksChanged) -> None:
         message.stop()
         self.say(f"{message.count:,} marked" if message.count else "")
 
     @on(FilterBar.Changed)
-    def _filtered(self, message: FilterBar.Changed) -> None:
+    def _handle_filter(self, message: FilterBar.Changed) -> None:
         message.stop()
         self.list_again(filtered=True)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.sessions.listing import OPEN, SessionClock, exact, head, local, outcome, source_of, span
 from screens.sessions.listing import state as row_state
 from screens.themes import style_of
@@ -20,7 +20,7 @@ from screens.widgets.table import Column, ListRows, NoRows, VirtualTable
 from workbench.records.episodes import ChangeKind, Episode, Event, EventType
 from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import COMMITS
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def story_lines(
     episode = story.trace.episode
     return [
         *task_lines(episode, width),
-        *branch_lines("reads", _reads(story), folded, counted(len(episode.reads), "file")),
-        *branch_lines("edits", _edits(story), folded, counted(len(episode.changes), "file")),
+        *branch_lines("reads", _reads(story), folded, plural(len(episode.reads), "file")),
+        *branch_lines("edits", _edits(story), folded, plural(len(episode.changes), "file")),
         *_events(story, folded),
         *_outcome(story, clock, width),
         *_family(episode, story.family, clock, folded),
@@ -77,15 +77,15 @@ def task_lines(episode: Episode, width: int) -> Iterator[StoryLine]:
         TASK,
         Content.assemble(
             ("task ", "bold $text-accent"),
-            shown(f"{glyph} {name} · {exact(episode.started_at)}", "$text-muted"),
+            safe(f"{glyph} {name} · {exact(episode.started_at)}", "$text-muted"),
         ),
         at=episode.started_at,
     )
     for number, text in enumerate(_wrap_task(episode.task_text, max(width - 3, 20))):
-        yield StoryLine(f"task/{number}", TASK, Content.assemble("  ", shown(text)), at=episode.started_at)
+        yield StoryLine(f"task/{number}", TASK, Content.assemble("  ", safe(text)), at=episode.started_at)
     kind = [] if episode.query_type == QueryType.UNKNOWN else [episode.query_type]
     if facts := [*kind, *episode.issue_refs]:
-        yield StoryLine("task/kind", FACT, Content.assemble("  ", shown(" · ".join(facts), "$text-muted")))
+        yield StoryLine("task/kind", FACT, Content.assemble("  ", safe(" · ".join(facts), "$text-muted")))
 
 
 def _wrap_task(task: str, width: int) -> list[str]:
@@ -139,18 +139,18 @@ def _edits(story: TracedSession) -> list[StoryLine]:
             sign, " ", _path(change.path, story, removed=change.kind is ChangeKind.REMOVED)
         )
         if change.old_path:
-            name = Content.assemble(name, shown(f" (was {change.old_path})", "$text-muted"))
+            name = Content.assemble(name, safe(f" (was {change.old_path})", "$text-muted"))
         counts = f"+{change.added} -{change.removed}" if change.added or change.removed else ""
         times = _times(events.get(change.path, ()))
-        note = Content(" ").join([part for part in (shown(counts, "$text-muted"), times) if part.plain])
+        note = Content(" ").join([part for part in (safe(counts, "$text-muted"), times) if part.plain])
         made.append(StoryLine(f"edit:{change.path}", FILE, name, note, change.path))
     return made
 
 
 def _path(path: str, story: TracedSession, *, removed: bool = False) -> Content:
     if path in story.there or removed:
-        return shown(path, "$text-muted" if removed else "")
-    return Content.assemble(shown(path, "$text-muted strike"), (" gone", "italic $text-warning"))
+        return safe(path, "$text-muted" if removed else "")
+    return Content.assemble(safe(path, "$text-muted strike"), (" gone", "italic $text-warning"))
 
 
 def _by_file(story: TracedSession, kind: EventType) -> dict[str, list[Event]]:
@@ -169,7 +169,7 @@ def _times(found: Sequence[Event]) -> Content:
     parts = [tool] if isinstance(tool, str) else []
     parts += [f"{len(found)}×"] if len(found) > 1 else []
     parts += [_clock(found[0].timestamp)]
-    return shown(" ".join(parts), "$text-muted", limit=60)
+    return safe(" ".join(parts), "$text-muted", limit=60)
 
 
 def _events(story: TracedSession, folded: Collection[str]) -> Iterator[StoryLine]:
@@ -181,7 +181,7 @@ def _events(story: TracedSession, folded: Collection[str]) -> Iterator[StoryLine
     ]
     if others:
         inside = [_event(number, event) for number, event in others]
-        yield from branch_lines("events", inside, folded, counted(len(inside), "event"))
+        yield from branch_lines("events", inside, folded, plural(len(inside), "event"))
 
 
 def _event(number: int, event: Event) -> StoryLine:
@@ -191,8 +191,8 @@ def _event(number: int, event: Event) -> StoryLine:
     ]
     about = " · ".join(part for part in (event.file_path, event.symbol, *what) if part)
     late = Content.styled(" late", "$text-warning") if event.late else Content("")
-    text = Content.assemble(shown(f"{event.event_type.value} ", "$text-secondary"), shown(about), late)
-    note = shown(_clock(event.timestamp), "$text-muted")
+    text = Content.assemble(safe(f"{event.event_type.value} ", "$text-secondary"), safe(about), late)
+    note = safe(_clock(event.timestamp), "$text-muted")
     return StoryLine(f"event:{number}", EVENT, text, note, event.file_path, event.timestamp)
 
 
@@ -202,10 +202,10 @@ def _outcome(story: TracedSession, clock: SessionClock, width: int) -> Iterator[
     ended = episode.ended_at
     if open_:
         word = Content.styled("▶ open", "bold $text-accent")
-        note = shown(f" · last event {span(clock.now - episode.last_at)} ago", "$text-accent")
+        note = safe(f" · last event {span(clock.now - episode.last_at)} ago", "$text-accent")
     else:
         word = outcome(episode.outcome.value)
-        note = shown("" if ended is None else f" · {exact(ended)}", "$text-muted")
+        note = safe("" if ended is None else f" · {exact(ended)}", "$text-muted")
     yield StoryLine(
         "outcome",
         END,
@@ -219,7 +219,7 @@ def _outcome(story: TracedSession, clock: SessionClock, width: int) -> Iterator[
                 f"outcome/{name}/{number}",
                 END if name == "because" else FACT,
                 Content.assemble(
-                    ("  │ ", "$text-muted"), (f"{'' if number else name:<8}", "$text-muted"), shown(part)
+                    ("  │ ", "$text-muted"), (f"{'' if number else name:<8}", "$text-muted"), safe(part)
                 ),
             )
 
@@ -258,7 +258,7 @@ def _family(
     inside = list(_near(episode, siblings, clock)) if others else []
     yield from branch_lines("session", inside, folded, about)
     if episode.parent_session:
-        yield StoryLine("id", FACT, Content.assemble("  ", shown(episode.session_id, "$text-muted")))
+        yield StoryLine("id", FACT, Content.assemble("  ", safe(episode.session_id, "$text-muted")))
 
 
 def _near(episode: Episode, siblings: Sequence[SessionRow], clock: SessionClock) -> Iterator[StoryLine]:
@@ -267,11 +267,11 @@ def _near(episode: Episode, siblings: Sequence[SessionRow], clock: SessionClock)
     own = ids.index(episode.session_id) if episode.session_id in ids else 0
     start, end = max(own - _SIBLINGS, 0), own + _SIBLINGS + 1
     if start:
-        yield StoryLine("session/before", FACT, shown(f"… {start:,} before", "$text-muted"))
+        yield StoryLine("session/before", FACT, safe(f"… {start:,} before", "$text-muted"))
     for row in siblings[start:end]:
         yield _sibling(row, episode, clock)
     if len(siblings) > end:
-        yield StoryLine("session/after", FACT, shown(f"… {len(siblings) - end:,} after", "$text-muted"))
+        yield StoryLine("session/after", FACT, safe(f"… {len(siblings) - end:,} after", "$text-muted"))
 
 
 def _sibling(row: SessionRow, episode: Episode, clock: SessionClock) -> StoryLine:
@@ -283,10 +283,10 @@ def _sibling(row: SessionRow, episode: Episode, clock: SessionClock) -> StoryLin
         else outcome(row.outcome)[:2]
     )
     text = Content.assemble(
-        word, (number, "$text-muted"), shown(head(row.task_text), "bold" if here else "", limit=200)
+        word, (number, "$text-muted"), safe(head(row.task_text), "bold" if here else "", limit=200)
     )
     note = (
-        Content.styled("this", "italic $text-muted") if here else shown(_clock(row.started_at), "$text-muted")
+        Content.styled("this", "italic $text-muted") if here else safe(_clock(row.started_at), "$text-muted")
     )
     return StoryLine(f"session:{row.session_id}", SESSION, text, note, row.session_id, row.started_at)
 
@@ -313,7 +313,7 @@ class StoryPanel(VirtualTable):
     @property
     def text_width(self) -> int:
         """Cells that the text of a line has."""
-        placed = self.placed()
+        placed = self.placed_columns()
         return placed[0].width if placed else 20
 
     @property

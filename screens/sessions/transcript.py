@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from screens.commands import widget_bindings
 from screens.jobs import Failure, Job
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.sessions import pages
 from screens.sessions.conversation import ConversationView, lay_out_turns
 from screens.sessions.listing import head
@@ -63,11 +63,11 @@ class TranscriptScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the title, the conversation and the keys."""
         with Vertical():
-            yield Static(shown(head(self.point.episode.task_text)), id="transcript-title")
+            yield Static(safe(head(self.point.episode.task_text)), id="transcript-title")
             yield Static(id="transcript-place")
             yield ConversationView()
             keys = "J K prompts · enter unfolds · g G ends · y copies · esc closes"
-            yield Static(shown(keys), id="transcript-hint")
+            yield Static(safe(keys), id="transcript-hint")
 
     def on_mount(self) -> None:
         """Open the transcript once it is known how wide it is."""
@@ -98,18 +98,18 @@ class TranscriptScreen(ModalScreen[None]):
             work,
             then,
             group=f"transcript/{group}",
-            failed=self._failed,
-            stopped=self._stopped,
+            failed=self._report_failure,
+            stopped=self._report_stop,
         )
 
-    def _stopped(self) -> None:
+    def _report_stop(self) -> None:
         if self.page is None:
             self.view.say("Cancelled. Escape closes, t opens it again.")
 
     def _open(self) -> None:
         self._width = self.view.text_width
         work = partial(pages.open_at, self.bench.engine, self.point, self._width, self._keep)
-        job = self._ask("Opening the transcript", work, self._opened)
+        job = self._ask("Opening the transcript", work, self._take_page)
         self.set_interval(_PULSE, lambda: self._tell_progress(job))
 
     def _tell_progress(self, job: Job) -> None:
@@ -123,11 +123,11 @@ class TranscriptScreen(ModalScreen[None]):
         if self._gone:
             made.close()
 
-    def _opened(self, found: tuple[SessionFile, ShownPage | None]) -> None:
+    def _take_page(self, found: tuple[SessionFile, ShownPage | None]) -> None:
         file, page = found
         if page is None or self.made is None:
             self.missing = file.why
-            self.query_one("#transcript-place", Static).update(shown("no transcript"))
+            self.query_one("#transcript-place", Static).update(safe("no transcript"))
             self.view.say(file.why)
             return
         self._show(page)
@@ -139,7 +139,7 @@ class TranscriptScreen(ModalScreen[None]):
             group="prompts",
         )
 
-    def _failed(self, failure: Failure) -> None:
+    def _report_failure(self, failure: Failure) -> None:
         if self.page is None:
             self.missing = f"{failure.message} {failure.hint}"
             self.view.say(self.missing)
@@ -173,7 +173,7 @@ class TranscriptScreen(ModalScreen[None]):
     # Showing.
 
     @on(ConversationView.Moved)
-    def _moved(self) -> None:
+    def _handle_move(self) -> None:
         self._place()
 
     def _place(self) -> None:
@@ -189,8 +189,8 @@ class TranscriptScreen(ModalScreen[None]):
         kind = "copy of " if made.file.archived else ""
         line = "" if turn is None else f"line {turn.line:,} · "
         text = Content.assemble(
-            shown(f"prompt {number:,} of {of} · {line}{share} · {kind}"),
-            shown(made.file.path),
+            safe(f"prompt {number:,} of {of} · {line}{share} · {kind}"),
+            safe(made.file.path),
         )
         self.query_one("#transcript-place", Static).update(text)
 

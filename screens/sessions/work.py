@@ -195,7 +195,7 @@ class FeedbackHistory:
             )
         return steps[-1]
 
-    def walked(self, *, back: bool) -> FeedbackHistory:
+    def walk(self, *, back: bool) -> FeedbackHistory:
         """Return it after an undo (`back`) or a redo."""
         if back:
             return FeedbackHistory(self.done[:-1], (*self.undone, self.done[-1]))

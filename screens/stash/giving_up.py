@@ -16,14 +16,14 @@ from textual.widgets import Input, Static
 
 from screens.commands import widget_bindings
 from screens.curation.dialog import ListDialog
-from screens.safe_text import joined, shown, shown_lines
+from screens.safe_text import join_parts, safe, shown_lines
 from screens.stash.segment_view import TYPES, short_id
 from screens.widgets.bars import bar
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.stash.lifecycle import Disposal, StashCollection
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
         """Lay out what is asked above the pieces and the one under the cursor."""
         with self.box("What a context would be pruned to"):
             with Horizontal(classes="pruning-asked"):
-                yield Static(shown("transcript"), classes="pruning-label")
+                yield Static(safe("transcript"), classes="pruning-label")
                 yield SafeInput(
                     visible_line(self._transcript),
                     placeholder="~/.claude/projects/…/….jsonl",
@@ -83,10 +83,10 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
                     select_on_focus=False,
                     id="pruning-transcript",
                 )
-                yield Static(shown("tokens"), classes="pruning-label")
+                yield Static(safe("tokens"), classes="pruning-label")
                 yield SafeInput(str(BUDGET), compact=True, select_on_focus=False, id="pruning-budget")
             with Horizontal(classes="pruning-asked"):
-                yield Static(shown("task"), classes="pruning-label")
+                yield Static(safe("task"), classes="pruning-label")
                 yield SafeInput(
                     placeholder="what the user asked for last",
                     compact=True,
@@ -120,7 +120,7 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
             )
             with VerticalScroll(classes="piece"):
                 yield Static()
-            yield Static(shown("tab moves · ctrl+s puts aside · escape closes"), classes="dialog-hint")
+            yield Static(safe("tab moves · ctrl+s puts aside · escape closes"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Propose for what is known; the focus is on the list, or on the path without any."""
@@ -131,12 +131,12 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
             self.query_one("#pruning-transcript", SafeInput).focus()
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_typing(self, event: Input.Changed) -> None:
         event.stop()
         self._section.bench.jobs.later("stash/pruning", _TYPING, self._make)
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         event.stop()
         self.table.focus()
 
@@ -147,7 +147,7 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
         if not path:
             return
         if not tokens.isdecimal() or int(tokens) < 1:
-            self._tell(shown("✗ tokens: a whole number above 0", "bold $text-error"))
+            self._tell(safe("✗ tokens: a whole number above 0", "bold $text-error"))
             return
         work = partial(self._section.writer.propose, path, int(tokens), task)
         self._section.ask("Pruning", work, self._show, group="pruning", failed=self.fail)
@@ -155,11 +155,11 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
     def _field(self, name: str) -> str:
         return self.query_one(f"#pruning-{name}", SafeInput).value.strip()
 
-    def refused(self, message: str, hint: str = "") -> None:
+    def show_refusal(self, message: str, hint: str = "") -> None:
         """Say why there is no proposal."""
         self.made = None
         if self.is_attached:
-            self._tell(shown(f"✗ {message}  {hint}".rstrip(), "bold $text-error"))
+            self._tell(safe(f"✗ {message}  {hint}".rstrip(), "bold $text-error"))
 
     def _show(self, made: TranscriptPruning) -> None:
         if not self.is_attached:
@@ -190,7 +190,7 @@ class PruningView(ListDialog["PrunedPiece", AgreedPruning | None]):
             budget = ("--budget", str(proposal.budget))
             self.dismiss(AgreedPruning(self.made, (*budget, *task, self._field("transcript"))))
         else:
-            self._tell(shown("✗ there is nothing to put aside", "bold $text-error"))
+            self._tell(safe("✗ there is nothing to put aside", "bold $text-error"))
 
 
 def outcome(made: TranscriptPruning) -> Content:
@@ -198,10 +198,10 @@ def outcome(made: TranscriptPruning) -> Content:
     proposal = made.proposal
     most = max(proposal.tokens_before, proposal.budget)
     lines = [
-        joined(
+        join_parts(
             (f"{name:<7}", "bold"),
             (bar(tokens, most, _BAR), style),
-            (f" {counted(tokens, 'token')}, {counted(count, 'piece')}", ""),
+            (f" {plural(tokens, 'token')}, {plural(count, 'piece')}", ""),
         )
         for name, tokens, count, style in (
             ("before", proposal.tokens_before, len(proposal.pieces), "$text-warning"),
@@ -209,10 +209,10 @@ def outcome(made: TranscriptPruning) -> Content:
         )
     ]
     if not proposal.fits:
-        over = counted(proposal.tokens_after - proposal.budget, "token")
-        lines.append(shown(f"⚠ what must stay is {over} over the budget", "bold $text-warning"))
+        over = plural(proposal.tokens_after - proposal.budget, "token")
+        lines.append(safe(f"⚠ what must stay is {over} over the budget", "bold $text-warning"))
     if made.note:
-        lines.append(shown(made.note, "$text-muted"))
+        lines.append(safe(made.note, "$text-muted"))
     return Content("\n").join(lines)
 
 
@@ -227,8 +227,8 @@ def _cells(one: PrunedPiece) -> tuple[Content | str, ...]:
         Content.styled(word, style),
         f"{one.tokens:,}",
         f"{one.turn:,}",
-        shown(" ".join(one.segment.text.split()), "" if one.kept else "$text-muted", limit=_TEXT),
-        shown(one.why, "$text-muted", limit=_TEXT),
+        safe(" ".join(one.segment.text.split()), "" if one.kept else "$text-muted", limit=_TEXT),
+        safe(one.why, "$text-muted", limit=_TEXT),
     )
 
 
@@ -250,8 +250,8 @@ class CleanUp(ListDialog[Disposal, bool]):
     def compose(self) -> ComposeResult:
         """Lay out the numbers, the list and the reason of the one under the cursor."""
         found = self._found
-        with self.box(f"Clean up: {counted(len(found.disposals), 'segment')} would go"):
-            yield Static(shown(_summary(found)))
+        with self.box(f"Clean up: {plural(len(found.disposals), 'segment')} would go"):
+            yield Static(safe(_summary(found)))
             yield VirtualTable(
                 (
                     Column("reason", "Reason", "Expired, unused or repeated.", 9, priority=9),
@@ -267,7 +267,7 @@ class CleanUp(ListDialog[Disposal, bool]):
             hint = (
                 "ctrl+s removes them, u restores them · escape closes" if found.disposals else "escape closes"
             )
-            yield Static(shown(hint), classes="dialog-hint")
+            yield Static(safe(hint), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """List them."""
@@ -289,18 +289,18 @@ class CleanUp(ListDialog[Disposal, bool]):
 def _summary(found: StashCollection) -> str:
     counts = Counter(one.reason.value for one in found.disposals)
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
-    kept = f"{found.kept:,} stay with {counted(found.kept_tokens, 'token')}"
+    kept = f"{found.kept:,} stay with {plural(found.kept_tokens, 'token')}"
     protected = f", {found.protected:,} of them protected" if found.protected else ""
-    freed = f"{reasons}: {counted(found.tokens, 'token')} · " if reasons else ""
+    freed = f"{reasons}: {plural(found.tokens, 'token')} · " if reasons else ""
     return f"{freed}{kept}{protected}"
 
 
 def _given_up_cells(one: Disposal) -> tuple[Content | str, ...]:
     word, style = TYPES[one.segment.type]
     return (
-        shown(one.reason.value, "$text-warning"),
+        safe(one.reason.value, "$text-warning"),
         Content.styled(word, style),
         f"{one.segment.tokens:,}",
-        shown(one.why),
-        shown(short_id(one.segment.id), "$text-muted"),
+        safe(one.why),
+        safe(short_id(one.segment.id), "$text-muted"),
     )

@@ -29,7 +29,7 @@ from workbench.lists.tables import ListTable
 from workbench.records.answers.stash import MergeResponse
 from workbench.records.segments import ContextSegment, FoundSegment
 from workbench.stash.lifecycle import StashCollection
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 ResultT = TypeVar("ResultT")
 
@@ -186,7 +186,9 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
                 command = ["stash", "expire", *ids, *when]
                 self._step("Expiring", partial(self.writer.expire, ids, days), command, done)
 
-            body = f"In how many days does {self._named(ids)} expire? Empty or “never” lets it stay."
+            body = (
+                f"In how many days does {self._describe_segments(ids)} expire? Empty or “never” lets it stay."
+            )
             self.app.push_screen(
                 Ask("Expires", body=body, placeholder="14", validate=_days_problem), answered
             )
@@ -204,7 +206,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
                     work = partial(self.writer.remove, ids)
                     self._step("Removing", work, ["stash", "remove", *ids], _so_many("removed"))
 
-            body = f"{self._named(ids).capitalize()} leaves the stash. u brings it back."
+            body = f"{self._describe_segments(ids).capitalize()} leaves the stash. u brings it back."
             self.app.push_screen(Confirm("Remove", body, yes="Remove"), answered)
 
         self.with_chosen(then)
@@ -215,7 +217,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
         def answered(yes: bool | None) -> None:
             if yes:
                 work = partial(self.writer.collect, False)
-                self._step("Cleaning up", work, ["stash", "gc"], _collected)
+                self._step("Cleaning up", work, ["stash", "gc"], _describe_collection)
 
         def then(found: StashCollection) -> None:
             self.bench.log_action(["stash", "gc", "--dry-run"], f"{len(found.disposals):,} would go")
@@ -230,8 +232,8 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             ids = [one.id for one in chosen]
 
             def merged(found: MergeResponse) -> None:
-                tokens = counted(found.tokens_added, "token")
-                self.bench.copy(found.text, f"{counted(found.merged_count, 'segment')}, {tokens}")
+                tokens = plural(found.tokens_added, "token")
+                self.bench.copy(found.text, f"{plural(found.merged_count, 'segment')}, {tokens}")
                 self.bench.log_action(["stash", "merge", *ids, "--copy"], tokens)
                 self.mark_stale()
 
@@ -284,7 +286,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             "stash",
         )
 
-    def _named(self, ids: Sequence[str]) -> str:
+    def _describe_segments(self, ids: Sequence[str]) -> str:
         return "this segment" if len(ids) == 1 else f"each of the {len(ids):,} segments"
 
     def _step(
@@ -311,12 +313,12 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
         self._steps.submit(name, work, then, failed=failed)
 
 
-def _collected(found: StashCollection) -> str:
-    return f"cleaned up: {counted(len(found.disposals), 'segment')}, {counted(found.tokens, 'token')}"
+def _describe_collection(found: StashCollection) -> str:
+    return f"cleaned up: {plural(len(found.disposals), 'segment')}, {plural(found.tokens, 'token')}"
 
 
 def _so_many(done: str) -> Callable[[Sequence[str]], str]:
-    return lambda ids: f"{done}: {counted(len(ids), 'segment')}"
+    return lambda ids: f"{done}: {plural(len(ids), 'segment')}"
 
 
 def _days_problem(text: str) -> str:

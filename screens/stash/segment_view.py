@@ -9,15 +9,15 @@ from textual.content import Content
 
 from screens.curation.record_pane import RecordPast, moment
 from screens.learnings.learning_view import days
-from screens.rules.rule_view import labelled
-from screens.safe_text import joined, shown, shown_lines
+from screens.rules.rule_view import label_value
+from screens.safe_text import join_parts, safe, shown_lines
 from screens.stash.segment_work import Reference, SegmentStory
 from screens.widgets.bars import bar
 from screens.widgets.table import Column
 from workbench.lists.segments import SegmentRow
 from workbench.records.segments import FoundSegment, SegmentType
 from workbench.stash.citation import short_session
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.records.segments import FoundSegment
@@ -83,15 +83,15 @@ def segment_cells(row: SegmentRow) -> tuple[Content | str, ...]:
     return (
         state_glyph(row),
         Content.styled(word, dim or style),
-        shown(" ".join(one.text.split()), dim, limit=_TEXT),
-        shown(one.topic or "", "$text-primary", limit=_TEXT),
-        shown(short_session(one.session_id), "$text-muted"),
+        safe(" ".join(one.text.split()), dim, limit=_TEXT),
+        safe(one.topic or "", "$text-primary", limit=_TEXT),
+        safe(short_session(one.session_id), "$text-muted"),
         Content.styled(days(row.age), "$text-muted"),
         Content.styled(f"{one.tokens:,}", dim),
         Content.styled((one.expires_at or "")[:_DATE], "$text-warning" if row.expired else "$text-muted"),
         Content.styled(f"{row.merged:,}" if row.merged else "·", "" if row.merged else "$text-muted"),
-        shown(one.source, "$text-muted", limit=_TEXT),
-        shown(short_id(one.id), "$text-muted"),
+        safe(one.source, "$text-muted", limit=_TEXT),
+        safe(short_id(one.id), "$text-muted"),
     )
 
 
@@ -124,7 +124,7 @@ def story_content(story: SegmentStory, found: FoundSegment | None = None, width:
     if found is not None:
         parts += [*_score(found, width), Content("")]
     parts += [shown_lines(story.text, lines=_LINES), Content("")]
-    parts += [labelled(name, value, width=width) for name, value in facts(row)]
+    parts += [label_value(name, value, width=width) for name, value in facts(row)]
     parts += list(_references(story.references))
     parts += list(_PAST.lines(story.changes, width))
     return Content("\n").join(parts)
@@ -135,7 +135,7 @@ def _head(row: SegmentRow) -> Content:
     word, style = TYPES[one.type]
     parts = [
         Content.styled(word, style or "bold"),
-        Content(counted(one.tokens, "token")),
+        Content(plural(one.tokens, "token")),
         Content(days(row.age)),
     ]
     if one.protected:
@@ -147,12 +147,12 @@ def _head(row: SegmentRow) -> Content:
 
 def _score(found: FoundSegment, width: int) -> Iterator[Content]:
     """Tell why a segment came back, and what its score is made of as bars."""
-    yield from shown(found.why, "bold").wrap(max(width, 20))
-    yield labelled("score", f"{found.score:.2f}: similarity, age and stash age, weighted", width=width)
+    yield from safe(found.why, "bold").wrap(max(width, 20))
+    yield label_value("score", f"{found.score:.2f}: similarity, age and stash age, weighted", width=width)
     three = (("similarity", found.similarity), ("age", found.temporal), ("stash age", found.recency))
     parts = sorted((one for one in found.parts.items() if one[1]), key=lambda one: (-one[1], one[0]))
     for name, value in (*three, *((f"· {name}", value) for name, value in parts)):
-        yield joined(
+        yield join_parts(
             (f"{name:<{_NAME}} ", "$text-muted"),
             (bar(value, 1.0, _BAR), "$text-success"),
             (f" {value:.2f}", ""),
@@ -162,7 +162,7 @@ def _score(found: FoundSegment, width: int) -> Iterator[Content]:
 def facts(row: SegmentRow) -> list[tuple[str, str]]:
     """Return what is known of a segment by name, what is empty left out."""
     one = row.segment
-    used = f"found {counted(row.shown, 'time')}, merged {counted(row.merged, 'time')}"
+    used = f"found {plural(row.shown, 'time')}, merged {plural(row.merged, 'time')}"
     found = [
         ("from", one.source),
         ("session", one.session_id),
@@ -192,9 +192,9 @@ def _references(references: tuple[Reference, ...]) -> Iterator[Content]:
 def _reference(one: Reference) -> Content:
     indent = ("  " * one.depth, "")
     if one.row is None:
-        return joined(indent, (f"{one.segment_id}  is not in the stash", "$text-warning"))
+        return join_parts(indent, (f"{one.segment_id}  is not in the stash", "$text-warning"))
     word, style = TYPES[one.row.segment.type]
     text = "see above" if one.again else " ".join(one.row.segment.text.split())
-    return joined(
-        indent, (f"{short_id(one.segment_id)}  ", "$text-muted"), (f"{word}  ", style), shown(text, limit=200)
+    return join_parts(
+        indent, (f"{short_id(one.segment_id)}  ", "$text-muted"), (f"{word}  ", style), safe(text, limit=200)
     )

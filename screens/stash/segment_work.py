@@ -80,7 +80,7 @@ class StashWriter:
         """Return the segments that a text finds, the likeliest first, however unlikely."""
         from workbench.entry.services.stash_search import open_stash_search
 
-        with self.engine.opened(job.progress) as opened:
+        with self.engine.open_project(job.progress) as opened:
             searcher = open_stash_search(opened, progress=partial(job.progress, "Embedding segments"))
             job.check()
             found = searcher.find(searcher.query(text, top_k=MOST_FOUND, min_similarity=0.0))
@@ -137,7 +137,7 @@ class StashWriter:
         from workbench.entry.services.stash_context import prune_transcript
 
         path = Path(transcript).expanduser()
-        with self.engine.opened(job.progress) as opened:
+        with self.engine.open_project(job.progress) as opened:
             return prune_transcript(opened, self.engine.root / path, budget=budget, task=task)
 
     def put_aside(self, pruning: TranscriptPruning, job: Job) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from textual.content import Content
 from textual.widget import Widget
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 
 Order: TypeAlias = Literal["magnitude", "given"]
@@ -111,7 +111,7 @@ class FeatureBars(Widget):
     def render(self) -> Content:
         """Return the rows, the total last."""
         if not self._rows:
-            return shown(self._empty, "$text-muted italic")
+            return safe(self._empty, "$text-muted italic")
         return Content("\n").join(bar_lines(self._rows, self.content_size.width, total=self._total))
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
@@ -120,9 +120,9 @@ class FeatureBars(Widget):
 
 
 def _line(row: Contribution, names: int, room: int, scale: float, *, signed: bool) -> Content:
-    name = shown(row.name)
+    name = safe(row.name)
     if row.note:
-        name = Content.assemble(name, " ", shown(row.note, "$text-muted"))
+        name = Content.assemble(name, " ", safe(row.note, "$text-muted"))
     name = name.truncate(names, ellipsis=True, pad=True)
     style = "$text-error" if row.value < 0 else "$text-success"
     return Content.assemble(name, " ", (_bar(row.value, scale, room, signed), style), " ", _number(row.value))

@@ -25,7 +25,7 @@ from textual.style import Style
 from textual.widgets import Static
 
 from screens.commands import widget_bindings
-from screens.safe_text import MAX_LINE, shown
+from screens.safe_text import MAX_LINE, safe
 from screens.themes import style_of
 from screens.widgets.dialogs import DIALOG_CSS, CopyRequested
 from workbench.text.sanitize import safe_lines
@@ -161,7 +161,7 @@ class CodeView(ScrollView, can_focus=True):
         base = self.visual_style.rich_style
         place = y + self.scroll_offset.y
         if not self._lines and y == 0:
-            empty = _strip(shown(self._empty, "$text-muted italic"), self.visual_style)
+            empty = _strip(safe(self._empty, "$text-muted italic"), self.visual_style)
             return empty.extend_cell_length(width, base)
         if place >= len(self._lines):
             return Strip.blank(width, base)
@@ -219,7 +219,7 @@ class CodeView(ScrollView, can_focus=True):
 
     def _stretch(self, number: int) -> list[Content]:
         lines = [
-            shown(line.replace("\t", " " * _TAB))
+            safe(line.replace("\t", " " * _TAB))
             for line in self._lines[number * _STRETCH : (number + 1) * _STRETCH]
         ]
         text = "\n".join(line.plain for line in lines)
@@ -264,10 +264,10 @@ class Details(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the text above the keys."""
         dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(self._title)
+        dialog.border_title = safe(self._title)
         with dialog:
             yield CodeView(self._text, path=self._path, marks=[self._lines] if self._lines[0] else ())
-            yield Static(shown("y copies, escape closes"), classes="dialog-hint")
+            yield Static(safe("y copies, escape closes"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Go to the lines it was opened for."""

@@ -25,7 +25,7 @@ from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from screens.commands import widget_bindings
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.widgets.fields import SafeInput
 from workbench.text.sanitize import visible_line
 
@@ -90,13 +90,13 @@ class Confirm(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """Lay out the question above its buttons."""
         dialog = Vertical(classes="dialog danger" if self._danger else "dialog")
-        dialog.border_title = shown(f"! {self._title}" if self._danger else self._title)
+        dialog.border_title = safe(f"! {self._title}" if self._danger else self._title)
         with dialog:
             with VerticalScroll(classes="dialog-body", can_focus=False):
                 yield Static(shown_lines(self._body))
             with Horizontal(classes="dialog-buttons"):
-                yield Button(shown(f"{self._yes} (y)"), id="yes", compact=True)
-                yield Button(shown(f"{self._no} (n)"), id="no", compact=True)
+                yield Button(safe(f"{self._yes} (y)"), id="yes", compact=True)
+                yield Button(safe(f"{self._no} (n)"), id="no", compact=True)
 
     def on_mount(self) -> None:
         """Focus what enter answers."""
@@ -107,7 +107,7 @@ class Confirm(ModalScreen[bool]):
         self._painted = events.Event().time
 
     @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
+    def _handle_press(self, event: Button.Pressed) -> None:
         event.stop()
         self.dismiss(event.button.id == "yes")
 
@@ -157,7 +157,7 @@ class Ask(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the field under what it is for."""
         dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(self._title)
+        dialog.border_title = safe(self._title)
         with dialog:
             if self._body:
                 with VerticalScroll(classes="dialog-body", can_focus=False):
@@ -169,19 +169,19 @@ class Ask(ModalScreen[str | None]):
                 compact=True,
             )
             yield Static(classes="dialog-error")
-            yield Static(shown("enter accepts, escape cancels"), classes="dialog-hint")
+            yield Static(safe("enter accepts, escape cancels"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Focus the field."""
         self.query_one(Input).focus()
 
     @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
+    def _handle_change(self, event: Input.Changed) -> None:
         event.stop()
-        self.query_one(".dialog-error", Static).update(shown(""))
+        self.query_one(".dialog-error", Static).update(safe(""))
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         event.stop()
         self.action_accept()
 
@@ -190,7 +190,7 @@ class Ask(ModalScreen[str | None]):
         written = self.query_one(Input).value
         wrong = self._check(written)
         if wrong:
-            self.query_one(".dialog-error", Static).update(shown(f"! {wrong}"))
+            self.query_one(".dialog-error", Static).update(safe(f"! {wrong}"))
         else:
             self.dismiss(written)
 
@@ -277,7 +277,7 @@ class Choose(ModalScreen[T | None], Generic[T]):
     def compose(self) -> ComposeResult:
         """Lay out the filter above the list."""
         dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(self._title)
+        dialog.border_title = safe(self._title)
         with dialog:
             yield SafeInput(placeholder="type to filter", compact=True)
             yield ChoiceList(compact=True)
@@ -296,19 +296,19 @@ class Choose(ModalScreen[T | None], Generic[T]):
         return tuple(self._listed)
 
     @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
+    def _handle_change(self, event: Input.Changed) -> None:
         event.stop()
         self._list(event.value)
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         event.stop()
         place = self._options.highlighted
         if place is not None:
             self.dismiss(self._listed[place].value)
 
     @on(OptionList.OptionSelected)
-    def _taken(self, event: OptionList.OptionSelected) -> None:
+    def _handle_choice(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.dismiss(self._listed[event.option_index].value)
 
@@ -339,12 +339,12 @@ class Choose(ModalScreen[T | None], Generic[T]):
         options.highlighted = 0 if self._listed else None
         more = f" (the first {MOST_CHOICES:,} are listed)" if len(found) > MOST_CHOICES else ""
         hint = f"{len(found):,} of {len(self._choices):,}{more}" if found else self._empty
-        self.query_one(".dialog-hint", Static).update(shown(hint))
+        self.query_one(".dialog-hint", Static).update(safe(hint))
 
 
 def _label(choice: DialogChoice[T]) -> Content:
     if not choice.detail:
-        return shown(choice.label, limit=_SEARCHED)
+        return safe(choice.label, limit=_SEARCHED)
     return Content.assemble(
-        shown(choice.label, limit=_SEARCHED), "  ", shown(choice.detail, "$text-muted", limit=_SEARCHED)
+        safe(choice.label, limit=_SEARCHED), "  ", safe(choice.detail, "$text-muted", limit=_SEARCHED)
     )

@@ -19,9 +19,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from screens.commands import widget_bindings
-from screens.safe_text import MAX_LINE, shown, shown_lines
+from screens.safe_text import MAX_LINE, safe, shown_lines
 from screens.themes import style_of
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import safe_lines
 from workbench.text.word_diff import line_pieces, word_spans
 
@@ -79,7 +79,7 @@ def unified_content(lines: Sequence[DiffLine]) -> Content:
     digits = len(str(max((max(line.old, line.new) for line in lines), default=0)))
     shown_part = [_gutter_line(line, digits) for line in lines[:_MOST_LINES]]
     if len(lines) > _MOST_LINES:
-        shown_part.append(shown(f"…(+{counted(len(lines) - _MOST_LINES, 'line')})", "$text-muted"))
+        shown_part.append(safe(f"…(+{plural(len(lines) - _MOST_LINES, 'line')})", "$text-muted"))
     return Content("\n").join(shown_part)
 
 
@@ -136,7 +136,7 @@ class WordDiff(Widget):
             ("left", "right"), mark_words(*self._texts), self._titles, strict=True
         ):
             pane = self.query_one(f"#diff-{side}", ReadingPane)
-            pane.border_title = shown(title)
+            pane.border_title = safe(title)
             pane.query_one(Static).update(content)
             pane.scroll_home(animate=False)
 
@@ -168,7 +168,7 @@ def _near_changes(lines: Sequence[DiffLine], context: int) -> tuple[DiffLine, ..
 
 def _gutter_line(line: DiffLine, digits: int) -> Content:
     numbers = " ".join(f"{number or '':>{digits}}" for number in (line.old, line.new))
-    text = shown(line.text.replace("\t", "    "), _STYLES[line.kind], limit=MAX_LINE)
+    text = safe(line.text.replace("\t", "    "), _STYLES[line.kind], limit=MAX_LINE)
     bold = "bold " if line.kind in ("old", "new") else ""
     glyph = (f" {_GLYPHS[line.kind]} ", f"{bold}{_STYLES[line.kind]}".strip())
     return Content.assemble((numbers, "$text-muted"), glyph, text)

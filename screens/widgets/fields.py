@@ -26,7 +26,7 @@ class SafeInput(Input):
     def on_paste(self, event: Paste) -> None:
         """Make a paste visible before it is taken."""
         event.stop()
-        event.text = _pasted(event.text)
+        event.text = _clean_paste(event.text)
 
 
 class SafeArea(TextArea):
@@ -40,7 +40,7 @@ class SafeArea(TextArea):
     def on_paste(self, event: Paste) -> None:
         """Make a paste visible before it is taken."""
         event.stop()
-        event.text = _pasted(event.text)
+        event.text = _clean_paste(event.text)
 
 
 class Flag(Widget, can_focus=True):
@@ -86,5 +86,5 @@ class Flag(Widget, can_focus=True):
         self.value = not self.value
 
 
-def _pasted(text: str) -> str:
+def _clean_paste(text: str) -> str:
     return visible(text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from screens.commands import widget_bindings
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.fields import SafeInput
 from workbench.lists.filters import Field, Filter, parse
 
@@ -249,7 +249,7 @@ class FilterBar(Horizontal):
         problems = self.filter.problems
         self.set_class(bool(problems), "-wrong")
         hint = "" if self.field.has_focus or self.screen.is_modal else " · esc clears"
-        state = shown(f"{self._found}{hint}" if self.text else "")
+        state = safe(f"{self._found}{hint}" if self.text else "")
         if problems:
-            state = shown(f"✗ {problems[0].start + 1}: {problems[0].message}")
+            state = safe(f"✗ {problems[0].start + 1}: {problems[0].message}")
         self.query_one(".filter--state", Static).update(state)

@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Select, Static, TextArea
 
 from screens.commands import widget_bindings
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.fields import Flag, SafeArea, SafeInput
 from workbench.text.sanitize import visible, visible_line
@@ -205,7 +205,7 @@ class FieldForm(VerticalScroll):
     @on(TextArea.Changed)
     @on(Select.Changed)
     @on(Flag.Changed)
-    def _changed(self, event: Input.Changed | TextArea.Changed | Select.Changed | Flag.Changed) -> None:
+    def _handle_change(self, event: Input.Changed | TextArea.Changed | Select.Changed | Flag.Changed) -> None:
         event.stop()
         widget = event.control
         if widget is None or widget.id is None:
@@ -227,7 +227,7 @@ class FieldForm(VerticalScroll):
     def _show_problem(self, place: int, text: str) -> None:
         row = self.query_one(f"#row-{place}")
         row.set_class(bool(text), "-wrong")
-        row.query_one(".field-problem", Static).update(shown(f"{WRONG} {text}" if text else ""))
+        row.query_one(".field-problem", Static).update(safe(f"{WRONG} {text}" if text else ""))
 
     def _raw(self, place: int) -> Raw:
         field = self._record[place]
@@ -244,7 +244,7 @@ def _row(place: int, field: FormField) -> Widget:
         Static(classes="field-problem"),
     ]
     if field.help:
-        parts.append(Static(shown(field.help), classes="field-help"))
+        parts.append(Static(safe(field.help), classes="field-help"))
     return Vertical(*parts, id=f"row-{place}", classes="field")
 
 
@@ -253,7 +253,7 @@ def _widget(place: int, field: FormField) -> Widget:
     raw = raw_of(field)
     if not in_place(field):
         note = f"too long to edit here ({len(str(raw)):,} of {MOST_IN_PLACE:,} characters): use $EDITOR"
-        return Static(shown(note, "italic $text-muted"), id=name)
+        return Static(safe(note, "italic $text-muted"), id=name)
     if field.kind == "flag":
         return Flag(bool(raw), id=name)
     if field.kind == "long":
@@ -264,7 +264,7 @@ def _widget(place: int, field: FormField) -> Widget:
         # A value that is no choice any more can be kept.
         options = list(dict.fromkeys([*field.choices, *([str(field.value)] if field.value else [])]))
         select: Select[str] = Select(
-            [(shown(option), option) for option in options],
+            [(safe(option), option) for option in options],
             value=str(field.value) if field.value else Select.NULL,
             allow_blank=not field.required,
             compact=True,
@@ -286,6 +286,6 @@ def _value_of(widget: Widget) -> Raw:
 
 
 def _label(field: FormField, *, dirty: bool) -> Content:
-    return shown(f"{DIRTY if dirty else ' '} {field.label}{'*' if field.required else ''}").truncate(
+    return safe(f"{DIRTY if dirty else ' '} {field.label}{'*' if field.required else ''}").truncate(
         17, ellipsis=True
     )

@@ -21,7 +21,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from screens.commands import widget_bindings
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import safe, shown_lines
 from screens.themes import style_of
 from screens.widgets.dialogs import Validate
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
@@ -71,7 +71,7 @@ def parts_of(left: str, right: str) -> tuple[Part, ...]:
 def merge_parts(parts: Sequence[Part], choices: Sequence[Side]) -> str:
     """Return the text with a side chosen for each part that differs, in their order."""
     remaining = iter(choices)
-    return "".join(_chosen(part, next(remaining)) if part.differs else part.left for part in parts)
+    return "".join(_pick_side(part, next(remaining)) if part.differs else part.left for part in parts)
 
 
 class MergeEditor(ModalScreen[str | None]):
@@ -115,13 +115,13 @@ class MergeEditor(ModalScreen[str | None]):
                 yield Static()
         yield Static(id="merge-error")
         yield Static(classes="merge-line", id="merge-state")
-        yield Static(shown(_KEYS), classes="merge-line")
+        yield Static(safe(_KEYS), classes="merge-line")
 
     def on_mount(self) -> None:
         """Begin at the first difference."""
         for side, title in zip(("left", "right"), self._titles, strict=True):
-            self.query_one(f"#merge-{side}").border_title = shown(title)
-        self.query_one("#merge-result").border_title = shown(f"{self._heading}: result")
+            self.query_one(f"#merge-{side}").border_title = safe(title)
+        self.query_one("#merge-result").border_title = safe(f"{self._heading}: result")
         self._mark()
         self.query_one("#merge-left").focus()
 
@@ -145,9 +145,9 @@ class MergeEditor(ModalScreen[str | None]):
         return self._here
 
     @on(TextArea.Changed)
-    def _changed(self, event: TextArea.Changed) -> None:
+    def _handle_change(self, event: TextArea.Changed) -> None:
         event.stop()
-        self.query_one("#merge-error", Static).update(shown(""))
+        self.query_one("#merge-error", Static).update(safe(""))
 
     def action_take(self, side: Side) -> None:
         """Take a side of the current difference and go on to the next one."""
@@ -182,7 +182,7 @@ class MergeEditor(ModalScreen[str | None]):
         """Give the result, or say what is wrong with it."""
         wrong = self._check(self.result)
         if wrong:
-            self.query_one("#merge-error", Static).update(shown(f"! {wrong}"))
+            self.query_one("#merge-error", Static).update(safe(f"! {wrong}"))
         else:
             self.dismiss(self.result)
 
@@ -208,7 +208,7 @@ class MergeEditor(ModalScreen[str | None]):
         state = "no differences"
         if count:
             state = f"difference {self._here + 1} of {count}: {self._choices[self._here]}"
-        self.query_one("#merge-state", Static).update(shown(state))
+        self.query_one("#merge-state", Static).update(safe(state))
 
 
 class MergeSide(VerticalScroll, inherit_bindings=False):
@@ -217,7 +217,7 @@ class MergeSide(VerticalScroll, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("merge.pane")
 
 
-def _chosen(part: Part, side: Side) -> str:
+def _pick_side(part: Part, side: Side) -> str:
     if side != "both":
         return part.left if side == "left" else part.right
     edges = part.left[-1:], part.right[:1]

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, TypeAlias
 from textual.content import Content, Span
 from textual.widget import Widget
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from workbench.text.charts import draw_figure, new_figure, number_text, round_ticks, time_ticks
 from workbench.text.counts import shorten_middle
@@ -179,29 +179,29 @@ class Plot(Widget):
     def render(self) -> Content:
         """Return the title, the legend, the chart, and what x is."""
         width, height, chart = self.content_size.width, self.content_size.height, self.chart
-        head = [*_wrapped(shown(chart.title, "bold"), width), *legend(chart, width)]
-        foot = [shown(chart.x_label, "$text-muted").truncate(width, ellipsis=True).center(width)]
+        head = [*_wrap_title(safe(chart.title, "bold"), width), *legend(chart, width)]
+        foot = [safe(chart.x_label, "$text-muted").truncate(width, ellipsis=True).center(width)]
         foot = foot if chart.x_label else []
         if not self._ready:
             return Content("\n").join(head)
         rows = height - len(head) - len(foot)
         if width < LEAST_WIDTH or rows < LEAST_HEIGHT:
-            return Content("\n").join([*head, shown("no room for a chart", "$text-muted italic")])
+            return Content("\n").join([*head, safe("no room for a chart", "$text-muted italic")])
         body = plot_lines(chart, width, rows)
         if not body:
-            return Content("\n").join([*head, shown(chart.empty, "$text-muted italic")])
-        return Content("\n").join([*head, _colored(chart.series, body), *foot])
+            return Content("\n").join([*head, safe(chart.empty, "$text-muted italic")])
+        return Content("\n").join([*head, _color_series(chart.series, body), *foot])
 
 
 def legend(chart: Chart, width: int) -> list[Content]:
     """Return what y is and the glyph of each series with its name, all of them, in lines of `width` cells."""
-    label = [shown(chart.y_label, "$text-muted")] if chart.y_label else []
+    label = [safe(chart.y_label, "$text-muted")] if chart.y_label else []
     if len(chart.series) < 2 or chart.rows:
         return [one.truncate(width, ellipsis=True) for one in label]
     limit = _NAME
     while True:
         names = [
-            Content.assemble((glyph, style), " ", shown(shorten_middle(visible_line(one.name), limit)))
+            Content.assemble((glyph, style), " ", safe(shorten_middle(visible_line(one.name), limit)))
             for one, glyph, style in zip(
                 chart.series, glyphs(chart.series), styles(chart.series), strict=True
             )
@@ -223,14 +223,14 @@ def _lines(parts: Sequence[Content], width: int) -> list[Content]:
     return lines
 
 
-def _wrapped(title: Content, width: int) -> list[Content]:
+def _wrap_title(title: Content, width: int) -> list[Content]:
     if not title.plain:
         return []
     first, *rest = title.wrap(max(width, 1))
     return [first, *(Content(" ").join(rest).truncate(width, ellipsis=True) for _ in rest[:1])]
 
 
-def _colored(series: Sequence[Series], body: str) -> Content:
+def _color_series(series: Sequence[Series], body: str) -> Content:
     style_by_glyph = dict(zip(glyphs(series), styles(series), strict=True))
     spans: list[Span] = []
     for at, character in enumerate(body):

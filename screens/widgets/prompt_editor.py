@@ -17,7 +17,7 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 
 from screens.commands import widget_bindings
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from screens.widgets.fields import SafeArea
 from workbench.text.sanitize import visible
@@ -67,7 +67,7 @@ class PromptEditor(SafeArea):
     ) -> None:
         super().__init__(
             visible(text),
-            placeholder=shown(placeholder),
+            placeholder=safe(placeholder),
             id=id,
             classes=classes,
             highlight_cursor_line=False,

@@ -19,7 +19,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from screens.commands import widget_bindings
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.table_rows import (
     GUTTER,
     Column,
@@ -162,7 +162,7 @@ class VirtualTable(DrawnTable, can_focus=True):
         self._marks.stop(keep=True)
         self._rows = rows
         if isinstance(rows, LateRows):
-            rows.follow(partial(self._arrived, rows))
+            rows.follow(partial(self._draw_arrivals, rows))
         self.forget()
         self.pan = 0
         self.virtual_size = Size(0, len(rows) + 1)
@@ -219,7 +219,7 @@ class VirtualTable(DrawnTable, can_focus=True):
             self._posted = now
             self.post_message(self.Highlighted(self, *now))
 
-    def _arrived(self, rows: Rows) -> None:
+    def _draw_arrivals(self, rows: Rows) -> None:
         """Draw rows that came; the one under the cursor may be among them."""
         if rows is self._rows and self.is_mounted:
             self.refresh_rows()
@@ -317,8 +317,8 @@ class VirtualTable(DrawnTable, can_focus=True):
         offset = event.get_content_offset(self)
         column = None
         if offset is not None and offset.y == 0:
-            column = column_at(self.placed(), offset.x - GUTTER)
-        about = shown(column.about) if column else None
+            column = column_at(self.placed_columns(), offset.x - GUTTER)
+        about = safe(column.about) if column else None
         if about != self.tooltip:
             self.tooltip = about
 
@@ -329,15 +329,15 @@ class VirtualTable(DrawnTable, can_focus=True):
             return
         event.stop()
         if offset.y == 0:
-            column = column_at(self.placed(), offset.x - GUTTER)
+            column = column_at(self.placed_columns(), offset.x - GUTTER)
             if column is not None and offset.x >= GUTTER:
                 self.post_message(self.SortRequested(self, column.id))
             return
         index = self.scroll_offset.y + offset.y - 1
         if index < len(self._rows):
-            self._clicked(index, event, in_gutter=offset.x < GUTTER)
+            self._handle_click(index, event, in_gutter=offset.x < GUTTER)
 
-    def _clicked(self, index: int, event: events.Click, *, in_gutter: bool) -> None:
+    def _handle_click(self, index: int, event: events.Click, *, in_gutter: bool) -> None:
         if event.shift:
             self._marks.stop(keep=True)
             self._marks.start(self.cursor)

@@ -15,7 +15,7 @@ from textual.content import Content, Span
 from textual.strip import Strip
 from textual.style import Style
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from workbench.text.counts import split_path
 
 T = TypeVar("T")
@@ -233,7 +233,7 @@ _MAX_CELL: Final = 1_000
 def cell(data: Content | str) -> Content:
     """Return what a cell shows, on one line: strings are data, contents were made of data before."""
     if isinstance(data, str):
-        return shown(data, limit=_MAX_CELL)
+        return safe(data, limit=_MAX_CELL)
     if any(character in data.plain for character in "\n\t\r"):
         return Content(data.plain.translate(_ONE_LINE), list(data.spans))
     return data
@@ -300,7 +300,7 @@ def header_strip(
         x = each.x + each.width
     content = Content(text)
     if note and width > GUTTER:
-        end = shown(f" {note}", limit=_MAX_CELL).truncate(width - GUTTER, ellipsis=True)
+        end = safe(f" {note}", limit=_MAX_CELL).truncate(width - GUTTER, ellipsis=True)
         content = fit(content, width - end.cell_length) + end
     return _strip(content, width, style)
 
@@ -322,7 +322,7 @@ def without_colours(parse: ParseStyle) -> ParseStyle:
 
 def _title(each: Placed, sort: tuple[str, bool] | None) -> Content:
     """Return a header's cell; the sorted column's title has a triangle, which is never cut off."""
-    title = shown(each.column.title, limit=_MAX_CELL)
+    title = safe(each.column.title, limit=_MAX_CELL)
     if sort is not None and sort[0] == each.column.id:
         sign = DESCENDING if sort[1] else ASCENDING
         title = title.truncate(max(each.width - 2, 0), ellipsis=True) + f" {sign}"

@@ -242,7 +242,7 @@ class DrawnTable(CursorView):
     @property
     def visible_columns(self) -> tuple[str, ...]:
         """Return the ids of the columns that fit, from left to right."""
-        return tuple(each.column.id for each in self.placed())
+        return tuple(each.column.id for each in self.placed_columns())
 
     @property
     def count(self) -> int:
@@ -271,7 +271,9 @@ class DrawnTable(CursorView):
             style = self.get_visual_style("virtual-table--header")
             gutter = f" {RANGE}" if self._marks.drawing else ""
             note = f"… {self.busy}" if self.busy and len(self._rows) else ""
-            return header_strip(self.placed(), self.sort, gutter=gutter, note=note, width=width, style=style)
+            return header_strip(
+                self.placed_columns(), self.sort, gutter=gutter, note=note, width=width, style=style
+            )
         if not len(self._rows):
             return self._instead(y - 1, width)
         index = self.scroll_offset.y + y - 1
@@ -280,7 +282,7 @@ class DrawnTable(CursorView):
         return self._row(index, width)
 
     def _row(self, index: int, width: int) -> Strip:
-        placed = self.placed()
+        placed = self.placed_columns()
         key = self._rows.key(index)
         under, marked, focused = index == self.cursor, key in self._marks.keys, self.has_focus
         state = (index, under, marked, focused)
@@ -326,7 +328,7 @@ class DrawnTable(CursorView):
         text = Content("  ") + lines[line] if line < len(lines) else Content("")
         return line_strip(text, width, style, self.app.stylesheet.parse_style)
 
-    def placed(self) -> tuple[Placed, ...]:
+    def placed_columns(self) -> tuple[Placed, ...]:
         """Return the columns that fit at the present width."""
         width = self.scrollable_content_region.width - GUTTER
         if self._placed[0] != width:
@@ -352,7 +354,7 @@ class DrawnTable(CursorView):
     def overhang(self) -> int:
         """Return the cells by which the longest text in view exceeds its column."""
         first = self.scroll_offset.y
-        shared = [each for each in self.placed() if each.column.width is None]
+        shared = [each for each in self.placed_columns() if each.column.width is None]
         contents = [self._contents(index) for index in range(first, min(first + self.page, len(self._rows)))]
         return max(
             (

@@ -13,10 +13,10 @@ from typing import Final
 from textual.content import Content
 from textual.widget import Widget
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.themes import style_of
 from workbench.text.charts import time_text
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 _HEIGHTS: Final = " ▁▂▃▄▅▆▇█"
 _MARK: Final = "▲"
@@ -109,14 +109,14 @@ class TimelineBar(Widget):
         """Return the blocks and the line below them."""
         width = self.content_size.width
         if not (self._times or any(self._counts)) or width <= 0:
-            return shown(self._empty, "$text-muted italic")
+            return safe(self._empty, "$text-muted italic")
         counts = regroup(self._counts, width) if self._counts else density(self._times, width)
         return Content("\n").join([Content.styled(blocks(counts), "$text-primary"), self._below(counts)])
 
     def _below(self, counts: Sequence[int]) -> Content:
         (low, high), width = self._ends, len(counts)
         first, last = time_text(low, high - low), time_text(high, high - low)
-        scale = f"{_HEIGHTS[-1]} {counted(max(counts), self._noun)} in {_stretch((high - low) / width)}"
+        scale = f"{_HEIGHTS[-1]} {plural(max(counts), self._noun)} in {_stretch((high - low) / width)}"
         room = max(width - len(first) - len(last), 0)
         between = scale if len(scale) + 4 <= room else ""
         line = first if low == high else f"{first}{between:^{room}}{last}"
@@ -130,7 +130,7 @@ class TimelineBar(Widget):
 def _stretch(seconds: float) -> str:
     """Return a length of time in its largest unit: `2 days`, `6 h`, `15 min`, `1 s`."""
     if seconds >= 86_400:
-        return counted(round(seconds / 86_400), "day")
+        return plural(round(seconds / 86_400), "day")
     if seconds >= 3_600:
         return f"{seconds / 3_600:.0f} h"
     return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{max(seconds, 1):.0f} s"

@@ -92,7 +92,7 @@ class WindowRows(Generic[RowT]):
         )
         return None if number is None else place_of(self.numbers, number)
 
-    def held(self, keys: Container[str]) -> dict[str, RowT]:
+    def rows_of(self, keys: Container[str]) -> dict[str, RowT]:
         """Return the rows of some records, as they were shown, as far as they are there."""
         there = ((self._key(row), row) for row in self._held.values() if row is not None)
         return {key: row for key, row in there if key in keys}

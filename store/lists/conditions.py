@@ -151,18 +151,18 @@ def _facet(term: Facet, asked: Field, column: FieldColumn, parameters: Parameter
     return f"NOT coalesce({test}, false)" if term.negated else f"({test})"
 
 
-def _compared(term: Facet, left: str, parameters: Parameters, values: Sequence[object]) -> str:
+def _comparison(term: Facet, left: str, parameters: Parameters, values: Sequence[object]) -> str:
     op = "=" if term.op is Op.IS else term.op.value
     return " OR ".join(f"{left} {op} {parameters.add(value)}" for value in values)
 
 
 def _number(term: Facet, _asked: Field, column: FieldColumn, parameters: Parameters) -> str:
-    return _compared(term, column.sql, parameters, [float(value) for value in term.values])
+    return _comparison(term, column.sql, parameters, [float(value) for value in term.values])
 
 
 def _yes_no(term: Facet, _asked: Field, column: FieldColumn, parameters: Parameters) -> str:
     values = [value == "yes" for value in term.values]
-    return _compared(term, f"coalesce({column.sql}, false)", parameters, values)
+    return _comparison(term, f"coalesce({column.sql}, false)", parameters, values)
 
 
 def _time(term: Facet, _asked: Field, column: FieldColumn, parameters: Parameters) -> str:

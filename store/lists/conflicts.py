@@ -155,7 +155,7 @@ class ConflictTable:
         self._tables = tables
         self._clock = clock
 
-    def listed(self, overlay: ConflictOverlay = NOTHING_DONE) -> SqlList[ConflictRow]:
+    def list_waiting(self, overlay: ConflictOverlay = NOTHING_DONE) -> SqlList[ConflictRow]:
         """Return the list of those that wait, with an overlay; what was put off comes last in every order."""
         ahead, row = (_LAST,) if overlay.later else (), _ROW_KEPT if overlay.kept else _ROW_WAITS
         columns = ListColumns(CONFLICTS, "FROM conflicts", FIELDS, SORTS, row, _conflict, _VISIBLE, ahead)

@@ -40,7 +40,7 @@ _ANYTHING: Final = "^(?s:.*?)"
 
 def literal(text: str) -> str:
     """Return a pattern of exactly this text."""
-    return "".join(map(_escaped, text))
+    return "".join(map(_escape, text))
 
 
 def whole(needle: str, letters: Alphabet) -> str:
@@ -61,7 +61,7 @@ def part_start(needle: str, letters: Alphabet) -> str:
     if len(upper) != 1 or upper == first:
         return f"_{rest}"
     tail = "".join(f"[{_either(character)}]" for character in others)
-    return f"_{rest}|[{letters.word}]{_escaped(upper)}{tail}"
+    return f"_{rest}|[{letters.word}]{_escape(upper)}{tail}"
 
 
 def subsequence(needle: str, letters: Alphabet) -> Pattern:
@@ -100,7 +100,7 @@ def after_first(separators: str, needle: str, letters: Alphabet) -> Pattern:
 
 def in_one_word(needle: str, letters: Alphabet) -> Pattern:
     """Return a pattern, for lower-case text, of a needle's characters in order without a blank in between."""
-    return Pattern(f"[^{letters.blanks}]*".join(map(_escaped, needle)))
+    return Pattern(f"[^{letters.blanks}]*".join(map(_escape, needle)))
 
 
 def first_in_each_value(pattern: str) -> Pattern:
@@ -130,7 +130,7 @@ def glob(text: str) -> Pattern:
             found += _set(text[position:end])
             position = end + 1
         else:
-            found += _escaped(character)
+            found += _escape(character)
     return Pattern(f"^(?:{found})$")
 
 
@@ -151,7 +151,7 @@ def _set(inside: str) -> str:
             high = inside[position + 1]
             position += 2
         if low <= high:
-            ranges += f"{_escaped(low)}-{_escaped(high)}"
+            ranges += f"{_escape(low)}-{_escape(high)}"
     if not ranges:
         return "(?s:.)" if negated else r"[^\x00-\x{10FFFF}]"
     return f"[{'^' if negated else ''}{ranges}]"
@@ -160,10 +160,10 @@ def _set(inside: str) -> str:
 def _either(character: str) -> str:
     """Return a character's cases for the inside of a set."""
     upper = character.upper()
-    return _escaped(character) + (_escaped(upper) if len(upper) == 1 and upper != character else "")
+    return _escape(character) + (_escape(upper) if len(upper) == 1 and upper != character else "")
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character.isalnum() or character == "_":
         return character
     return rf"\x{{{ord(character):X}}}"

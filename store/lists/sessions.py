@@ -71,12 +71,12 @@ class SessionList(SqlList[SessionRow]):
     def times(self, query: ListQuery) -> Int64:
         """Return when the sessions that match began, int64 [n] in seconds. Raises: StoreError."""
         parameters = self._parameters()
-        statement = self._matched(query, parameters, None, (), "started_at")
+        statement = self._select_matches(query, parameters, None, (), "started_at")
         return self._tables.read(
             lambda connection: connection.execute(statement, parameters.values).fetchnumpy()["started_at"]
         )
 
-    def _matched(
+    def _select_matches(
         self,
         query: ListQuery,
         parameters: Parameters,
@@ -88,7 +88,7 @@ class SessionList(SqlList[SessionRow]):
         understood = replace(query, filter=resolve_since(query.filter, datetime.now()))
         if names_commits(query.filter):
             parameters.values["commits"] = True
-        return super()._matched(understood, parameters, within, keys, more)
+        return super()._select_matches(understood, parameters, within, keys, more)
 
     def _given_rows(self) -> Mapping[str, Any]:
         return {**super()._given_rows(), "commits": True}  # a filter may have named them

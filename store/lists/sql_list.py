@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from store.duck import registered
+from store.duck import register_columns
 from store.lists.conditions import FieldColumn, Parameters, compile_filter
 from store.lists.patterns import ENGLISH, NOT_ENGLISH, UNICODE, Alphabet
 from store.tables import Tables
@@ -121,17 +121,17 @@ class SqlList(Generic[RowT]):
 
         def work(connection: Connection) -> tuple[int, list[Any], list[Any]]:
             parameters = self._parameters(self._letters(connection, query))
-            matched = self._matched(query, parameters, within, keys)
+            matched = self._select_matches(query, parameters, within, keys)
             after = "true" if place is None else _after(place, keys, parameters)
             statement = SELECT_PAGE.format(
                 matched=matched, keys=names, after=after, order=_order(keys), limit=limit + 1
             )
-            with registered(connection, _numbers(within)):
+            with register_columns(connection, _numbers(within)):
                 found = _execute(connection, statement, parameters.values).fetchall()
                 total = found[0][0] if found else 0
                 if not found and place is not None:
                     counting = self._parameters(parameters.letters)
-                    only = SELECT_TOTAL.format(matched=self._matched(query, counting, within, ()))
+                    only = SELECT_TOTAL.format(matched=self._select_matches(query, counting, within, ()))
                     [(total,)] = _execute(connection, only, counting.values).fetchall()
             return total, found, self._select(connection, [row[1] for row in found[:limit]])
 
@@ -147,9 +147,9 @@ class SqlList(Generic[RowT]):
 
         def work(connection: Connection) -> Order:
             parameters = self._parameters(self._letters(connection, query))
-            matched = self._matched(query, parameters, within, keys)
+            matched = self._select_matches(query, parameters, within, keys)
             statement = SELECT_ORDER.format(matched=matched, score=score, order=_order(keys))
-            with registered(connection, _numbers(within)):
+            with register_columns(connection, _numbers(within)):
                 found = _execute(connection, statement, parameters.values).fetchnumpy()
             return Order(found["number"], found["score"] if ranked else None)
 
@@ -184,7 +184,7 @@ class SqlList(Generic[RowT]):
         ids = {"id": ("str", identifiers)}
 
         def work(connection: Connection) -> Int64:
-            with registered(connection, ids):
+            with register_columns(connection, ids):
                 found: Int64 = _execute(connection, statement, self._given()).fetchnumpy()["number"]
                 return found
 
@@ -205,12 +205,12 @@ class SqlList(Generic[RowT]):
 
         def work(connection: Connection) -> list[Any]:
             parameters = self._parameters(self._letters(connection, query))
-            matched = self._matched(query, parameters, within, (), wanted)
+            matched = self._select_matches(query, parameters, within, (), wanted)
             each = " UNION ALL ".join(
                 _values(f"f{at}", name, one, parameters) for at, (name, one) in enumerate(columns.items())
             )
             statement = SELECT_COUNTS.format(matched=matched, each=each, most=MOST_VALUES)
-            with registered(connection, _numbers(within)):
+            with register_columns(connection, _numbers(within)):
                 return _execute(connection, statement, parameters.values).fetchall()
 
         (_, _, total, _), *found = self._tables.read(work)
@@ -238,7 +238,7 @@ class SqlList(Generic[RowT]):
         found = _execute(connection, statement, {**self._given(), "letter": NOT_ENGLISH}).fetchall()
         return UNICODE if found else ENGLISH
 
-    def _matched(
+    def _select_matches(
         self,
         query: ListQuery,
         parameters: Parameters,
@@ -275,7 +275,7 @@ class SqlList(Generic[RowT]):
             return []
         columns = self._columns
         statement = SELECT_ROWS.format(row=columns.row, source=columns.source, visible=columns.visible)
-        with registered(connection, {"number": ("int64", numbers)}):
+        with register_columns(connection, {"number": ("int64", numbers)}):
             return _execute(connection, statement, self._given_rows()).fetchall()
 
     def _decode(self, selected: Sequence[Any]) -> dict[int, RowT]:

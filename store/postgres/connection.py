@@ -197,7 +197,7 @@ class Connections:
         if not self._free.acquire(timeout=seconds):
             raise ServerUnreachable(f"all connections to {self.place} are in use", hint=NEXT)
         try:
-            with self.explained():
+            with self.explain_errors():
                 one = self._take()
                 late = threading.Event()
                 timer = threading.Timer(seconds, _give_up, (late, one.line))
@@ -220,7 +220,7 @@ class Connections:
 
     def connect(self) -> psycopg.Connection[Any]:
         """Return a new connection that the caller closes. Raises: ServerUnreachable, TeamError."""
-        with self.explained():
+        with self.explain_errors():
             try:
                 connection = psycopg.connect(
                     make_conninfo(**self._parameters), autocommit=True, prepare_threshold=None
@@ -239,7 +239,7 @@ class Connections:
         return connection
 
     @contextlib.contextmanager
-    def explained(self) -> Iterator[None]:
+    def explain_errors(self) -> Iterator[None]:
         """Turn errors of PostgreSQL into those of a team."""
         try:
             yield
@@ -272,7 +272,7 @@ class Connections:
             self._idle.append(one)
 
     def _explain(self, error: psycopg.Error) -> StoreError:
-        reason = self._masked(error)
+        reason = self._mask_error(error)
         for types, kind, what, hint in _MEANINGS:
             if isinstance(error, types):
                 return kind(f"{self.place} {what}: {reason}", hint=hint)
@@ -290,7 +290,7 @@ class Connections:
             hint="Report this, with the version of the server.",
         )
 
-    def _masked(self, error: psycopg.Error) -> str:
+    def _mask_error(self, error: psycopg.Error) -> str:
         lines = (error.diag.message_primary or str(error)).splitlines()
         # Each address of a host, and TLS and its absence, are tried: mostly for one reason.
         reasons = dict.fromkeys(" ".join(_PREAMBLE.sub("", line).split()) for line in lines)

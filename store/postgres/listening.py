@@ -118,7 +118,7 @@ class Listener:
 
         trial = _TRIAL + new_id()
         assert self._connection is not None
-        with self._connections.explained():
+        with self._connections.explain_errors():
             try:
                 self._connection.execute(SQL("LISTEN {}").format(Identifier(self._channel)))
             except (errors.FeatureNotSupported, errors.ReadOnlySqlTransaction):  # a standby
@@ -131,7 +131,7 @@ class Listener:
         """Return the first announcement that matches, and what came with it; empty if none did in time."""
         assert self._connection is not None
         until = time.monotonic() + seconds
-        with self._connections.explained():
+        with self._connections.explain_errors():
             while True:
                 left = max(until - time.monotonic(), 0)
                 with selectors.DefaultSelector() as selector:
@@ -145,7 +145,7 @@ class Listener:
     def _hear_for(self, seconds: float, matches: Callable[[str], bool]) -> set[str]:
         """Return what is announced in the next moment: of many who write each look has the most."""
         assert self._connection is not None
-        with self._connections.explained():
+        with self._connections.explain_errors():
             heard = self._connection.notifies(timeout=seconds)
             return {one.payload for one in heard if matches(one.payload)}
 

@@ -58,13 +58,13 @@ def migrate(connections: Connections, wanted: Mapping[int, bytes] | None = None)
         try:
             with connection.transaction():
                 connection.execute(LOCK, [_LOCK])
-                version, role = _recorded(connection)
+                version, role = _recorded_version(connection)
                 _refuse_newer(connections.place, version, max(wanted))
                 missing = [number for number in wanted if number > version]
                 if missing and not version:
                     _create_schema(connection, role)
                 for number in missing:
-                    name = _quoted(connection, role)
+                    name = _quote(connection, role)
                     connection.execute(wanted[number].replace(_PLACEHOLDER, name))
                     connection.execute(INSERT_VERSION, [number, __version__, role])
         except errors.InsufficientPrivilege as error:
@@ -82,8 +82,8 @@ def make_vectors(connections: Connections) -> None:
     """
     with connections.use(_PATIENCE) as connection, connection.transaction():
         connection.execute(LOCK, [_LOCK])
-        _, role = _recorded(connection)
-        connection.execute(migrations()[VECTORS].replace(_PLACEHOLDER, _quoted(connection, role)))
+        _, role = _recorded_version(connection)
+        connection.execute(migrations()[VECTORS].replace(_PLACEHOLDER, _quote(connection, role)))
 
 
 def check_schema(connection: Connection[Any], place: str) -> str:
@@ -113,7 +113,7 @@ def check_schema(connection: Connection[Any], place: str) -> str:
     return str(role)
 
 
-def _recorded(connection: Connection[Any]) -> tuple[int, str]:
+def _recorded_version(connection: Connection[Any]) -> tuple[int, str]:
     """Return the version, 0 before the first, and the role that all members have."""
     [(exists, database)] = connection.execute(SELECT_EXISTS).fetchall()
     if exists and (found := connection.execute(SELECT_VERSION).fetchone()):
@@ -134,14 +134,14 @@ def _refuse_newer(place: str, version: int, newest: int) -> None:
 
 def _create_schema(connection: Connection[Any], role: str) -> None:
     connection.execute("CREATE SCHEMA IF NOT EXISTS workbench")
-    members = _quoted(connection, role)
+    members = _quote(connection, role)
     if connection.execute(SELECT_ROLE, [role]).fetchone() is None:
         connection.execute(b"CREATE ROLE " + members + b" NOLOGIN")
-    database = _quoted(connection, connection.info.dbname)
+    database = _quote(connection, connection.info.dbname)
     connection.execute(b"GRANT CONNECT ON DATABASE " + database + b" TO " + members)
 
 
-def _quoted(connection: Connection[Any], name: str) -> bytes:
+def _quote(connection: Connection[Any], name: str) -> bytes:
     from psycopg.sql import Identifier
 
     return Identifier(name).as_bytes(connection)

@@ -176,7 +176,7 @@ class PostgresServer:
                 after = write_lines(connection, key, state.head, state, rows) if rows else state
             if after is None:
                 _require_membership(connection, self._project, self._connections.place)
-                raise _moved(stream, start)
+                raise _stream_moved(stream, start)
             if rows and stream != USES:
                 announce(connection, self._project, self._machine)
         return after.head
@@ -193,7 +193,7 @@ class PostgresServer:
                 for batch in _batches(rows):
                     written = write_lines(connection, key, former, after, batch)
                     if written is None:
-                        raise _moved(stream, former.size)
+                        raise _stream_moved(stream, former.size)
                     former, after = written.head, written
                 connection.execute(DELETE_FORMER, {**key, "generation": after.head.generation})
             announce(connection, self._project, self._machine)
@@ -234,7 +234,7 @@ class PostgresServer:
             return connection.execute(SELECT_CHANGES, [self._project, self._machine]).fetchone()
 
 
-def _moved(stream: str, start: int) -> StreamMoved:
+def _stream_moved(stream: str, start: int) -> StreamMoved:
     return StreamMoved(
         f"the stream {stream} of this machine does not end at byte {start} on the server",
         hint="Another process or a copy of this directory sends, too: run `workbench store verify`.",

@@ -18,7 +18,7 @@ from psycopg.types.numeric import FloatLoader
 from psycopg.types.string import StrDumper, TextLoader
 
 from store.lists.patterns import Pattern
-from store.postgres.table_dialect import translated, translated_pattern, with_staged
+from store.postgres.table_dialect import translate_statement, translated_pattern, with_staged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +59,7 @@ class TableConnection:
             lock = SQL("") if statement == BEGIN_READING else self._lock
             begin = SQL("").join((SQL(statement), self._enter, lock))
             return TableResult(self._connection.execute(begin))
-        text = translated(statement)
+        text = translate_statement(statement)
         if self._staged and "staged" in text:
             text = with_staged(text, self._staged)
             parameters = {**cast("Mapping[str, Any]", parameters or {}), "staged rows": self._rows}
@@ -111,7 +111,7 @@ class TableResult:
 
 class _TextDumper(StrDumper):
     def dump(self, obj: str) -> Buffer | None:
-        return super().dump(_escaped(obj))
+        return super().dump(_escape(obj))
 
 
 class _PatternDumper(StrDumper):
@@ -135,12 +135,12 @@ def _json_control(found: re.Match[str]) -> str:
     return rf"{found[1]}\u000{int(found[2]) - 2}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text if text.isprintable() else text.replace("\x01", "\x01\x03").replace("\0", "\x01\x02")
 
 
 def _storable(value: object) -> object:
-    return _escaped(value) if isinstance(value, str) else value
+    return _escape(value) if isinstance(value, str) else value
 
 
 def _type(values: np.ndarray) -> str:

@@ -67,7 +67,7 @@ _CODE: Final = re.compile(r"\\x(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{2}))")
 
 
 @lru_cache(maxsize=512)
-def translated(statement: str) -> str:
+def translate_statement(statement: str) -> str:
     """Return a statement of the tables with psycopg's placeholders; `$name` and `?` are those it has."""
     found = _without_lambdas(statement)
     for pattern, replacement in _RULES:
@@ -100,7 +100,7 @@ def translated_pattern(text: str) -> str:
     for name in ("L}\\p{N", "Z"):
         if (properties := f"\\p{{{name}}}") in text:
             text = text.replace(properties, _ranges(name[0], name[-1]))
-    return _CODE.sub(lambda found: _escaped(int(found[1] or found[2], 16)), text.replace("(?s:", "(?:"))
+    return _CODE.sub(lambda found: _escape(int(found[1] or found[2], 16)), text.replace("(?s:", "(?:"))
 
 
 @cache
@@ -109,12 +109,12 @@ def _ranges(*properties: str) -> str:
     chosen = [code for code in range(0x110000) if category(chr(code))[0] in properties]
     ends = [at for at in range(1, len(chosen)) if chosen[at] != chosen[at - 1] + 1]
     return "".join(
-        f"{_escaped(chosen[first])}-{_escaped(chosen[after - 1])}"
+        f"{_escape(chosen[first])}-{_escape(chosen[after - 1])}"
         for first, after in zip((0, *ends), (*ends, len(chosen)), strict=True)
     )
 
 
-def _escaped(code: int) -> str:
+def _escape(code: int) -> str:
     return f"\\U{max(code, 1):08x}"
 
 

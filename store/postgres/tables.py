@@ -20,7 +20,7 @@ from psycopg.sql import SQL, Identifier, Literal
 
 from store import duck, locks, projector
 from store.duck import ForeignSchema, Migration
-from store.files import translated, write_atomic
+from store.files import translate_errors, write_atomic
 from store.journal import FileJournal
 from store.postgres.connection import ANSWERING, Connections, errors
 from store.postgres.table_connection import BEGIN_READING, TableConnection
@@ -99,7 +99,7 @@ class ServerTables(TableQueries):
     def catch_up(self) -> CatchUp:
         """Project what the journals hold beyond the tables. Raises: StoreError, StoreBusy."""
         with self._mutex:
-            found = self._asked(self._catch_up_server, REBUILD_PATIENCE)
+            found = self._ask_server(self._catch_up_server, REBUILD_PATIENCE)
             return super().catch_up() if found is None else found[0]
 
     def rebuild(self) -> CatchUp:
@@ -108,7 +108,7 @@ class ServerTables(TableQueries):
         Raises: StoreError, StoreBusy.
         """
         with self._mutex:
-            found = self._asked(lambda: self._rebuild_server("asked for"), REBUILD_PATIENCE)
+            found = self._ask_server(lambda: self._rebuild_server("asked for"), REBUILD_PATIENCE)
             return super().rebuild() if found is None else found[0]
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -120,9 +120,9 @@ class ServerTables(TableQueries):
             if self._reading is not None:
                 return work(self._reading)
             sizes = self._sizes()
-            found = self._asked(lambda: self._read_server(work, sizes))
-            if found == (None,) and self._asked(self._catch_up_server, REBUILD_PATIENCE):
-                found = self._asked(lambda: self._read_server(work, None))
+            found = self._ask_server(lambda: self._read_server(work, sizes))
+            if found == (None,) and self._ask_server(self._catch_up_server, REBUILD_PATIENCE):
+                found = self._ask_server(lambda: self._read_server(work, None))
             return found[0][0] if found and found[0] else super().read(work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
@@ -136,8 +136,8 @@ class ServerTables(TableQueries):
                 return work(connection)
 
         with self._mutex:
-            caught_up = self._asked(self._catch_up_server, REBUILD_PATIENCE)
-            found = self._asked(written) if caught_up else None
+            caught_up = self._ask_server(self._catch_up_server, REBUILD_PATIENCE)
+            found = self._ask_server(written) if caught_up else None
             return super().write(work) if found is None else found[0]
 
     def file(self) -> int | None:
@@ -149,19 +149,19 @@ class ServerTables(TableQueries):
                 return rows[0][0] if rows else None
 
         with self._mutex:
-            found = self._asked(asked)
+            found = self._ask_server(asked)
             return super().file() if found is None else found[0]
 
     def remove(self) -> None:
         """Drop the schema with all that is in it. Raises: TeamError where the server cannot be asked."""
         with self._mutex:
             self._again = 0.0
-            if self._asked(lambda: self._drop(self._schema)) is None:
+            if self._ask_server(lambda: self._drop(self._schema)) is None:
                 raise TeamError(
                     f"the tables on the server are still there: {self.degraded}",
                     hint="Run the same again once the server answers.",
                 )
-            with translated(f"removing {self._mark}"):
+            with translate_errors(f"removing {self._mark}"):
                 self._mark.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ class ServerTables(TableQueries):
         super().close()
         self._connections.close()
 
-    def _asked(self, work: Callable[[], T], seconds: float = ANSWERING) -> tuple[T] | None:
+    def _ask_server(self, work: Callable[[], T], seconds: float = ANSWERING) -> tuple[T] | None:
         """Return what `work` does on the server in so many seconds, None where the file must do."""
         if self._clock.now() < self._again:
             return None
@@ -183,7 +183,7 @@ class ServerTables(TableQueries):
         except TeamError as error:
             if self._is_damaged and not self._was_mended:  # once: then the statement is at fault
                 self._was_mended = True
-                return self._asked(lambda: self._mended(work), REBUILD_PATIENCE)
+                return self._ask_server(lambda: self._rebuild_and_retry(work), REBUILD_PATIENCE)
             now, look = self._clock.now(), read_look(self._root)
             if isinstance(error, ServerUnreachable):  # other commands need not wait for it either
                 write_look(self._root, TeamLook(look.synced_at, now, error.message, error.hint, look.notes))
@@ -204,7 +204,7 @@ class ServerTables(TableQueries):
             self._is_damaged = True
             raise
 
-    def _mended(self, work: Callable[[], T]) -> T:
+    def _rebuild_and_retry(self, work: Callable[[], T]) -> T:
         self._rebuild_server("a table was missing on the server")
         return work()
 
@@ -310,7 +310,7 @@ def _statements(name: str) -> str:
 
 def _migrate(connection: TableConnection, schema: str, comment: str) -> None:
     """Make the schema and apply the migrations it lacks. Raises: ForeignSchema; psycopg.Error."""
-    migrations = duck.known()
+    migrations = duck.known_migrations()
     if not _is_made(connection):
         connection.define(SQL(CREATE).format(Identifier(schema), Identifier(schema), Literal(comment)))
         [(letters,)] = connection.execute(SELECT_LETTERS).fetchall() or [("C",)]

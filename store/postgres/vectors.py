@@ -136,7 +136,7 @@ class PostgresVectors:
                     known[rows[bytes(key)]] = True
         return vectors, known
 
-    def known(self, keys: PointKeys) -> NDArray[np.bool_]:
+    def has_points(self, keys: PointKeys) -> NDArray[np.bool_]:
         """Return bool [n]: which keys have points. Raises: StoreError."""
         there: set[bytes] = set()
         for batch in _batches(keys):

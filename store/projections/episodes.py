@@ -71,10 +71,10 @@ class EpisodeProjector:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._handlers: dict[str, Callable[[int, Entry], None]] = {
-            "episode.imported": self._imported,
-            "episode.started": self._started,
+            "episode.imported": self._project_imported,
+            "episode.started": self._project_started,
             "episode.event": self._event,
-            "episode.ended": self._ended,
+            "episode.ended": self._project_ended,
             "episode.forgotten": self._forgotten,
             "feedback.given": self._feedback,
         }
@@ -146,7 +146,7 @@ class EpisodeProjector:
         staged = {name: (kind, values[n]) for n, (name, kind) in enumerate(columns.items())}
         insert(self._connection, statement, staged)
 
-    def _imported(self, offset: int, entry: Entry) -> None:
+    def _project_imported(self, offset: int, entry: Entry) -> None:
         body = convert(entry.body, EpisodeImported)
         session = body.session_id
         at = body.started_at if body.ended_at is None else body.ended_at  # what is imported is over
@@ -171,7 +171,7 @@ class EpisodeProjector:
                 link = offset + number * MAX_ISSUES + place
                 self._links.append((link, session, issue, commit, change.path, change.kind.value, None, at))
 
-    def _started(self, offset: int, entry: Entry) -> None:
+    def _project_started(self, offset: int, entry: Entry) -> None:
         del offset
         body = convert(entry.body, EpisodeStarted)
         session = body.session_id
@@ -205,7 +205,7 @@ class EpisodeProjector:
                 link = (offset + place, session, issue, commit, body.file_path, kind, None, body.timestamp)
                 self._links.append(link)
 
-    def _ended(self, offset: int, entry: Entry) -> None:
+    def _project_ended(self, offset: int, entry: Entry) -> None:
         del offset
         body = convert(entry.body, EpisodeEnded)
         self._patch(body.session_id, msgspec.structs.asdict(body))

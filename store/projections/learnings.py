@@ -193,14 +193,14 @@ class LearningProjector:
             return
         placed = {**self._place, "position": offset, "entry_id": entry.id, "at": entry.at}
         if entry.kind == _SAID:
-            row = _said(entry)
+            row = _correction_row(entry)
             self._clock = max(self._clock, entry.id)
             self._said.append({**placed, "moment": self._clock, **row})
             self._keys.add(row["key"])
             self._touched.add(row["learning_id"])
         elif entry.kind in (_SETTLED, _REOPENED):
             self._clock = max(self._clock, entry.id)
-            row = _settled(entry)
+            row = _settlement_row(entry)
             self._settled[row["id"]] = {"moment": self._clock, **row}
         else:
             event = _EVENTS[entry.kind]
@@ -364,13 +364,13 @@ def _note(entry: Entry) -> Row:
     }
 
 
-def _said(entry: Entry) -> Row:
+def _correction_row(entry: Entry) -> Row:
     said = convert(dict(entry.body), Correction)
     _whole(said.prompt)
     return {**correction_body(said), "folded": said.key.casefold()}
 
 
-def _settled(entry: Entry) -> Row:
+def _settlement_row(entry: Entry) -> Row:
     given = {name: str(entry.body.get(name) or "") for name in ("id", "left", "right", "action")}
     return {
         "id": storable(given["id"]),

@@ -286,7 +286,7 @@ def _rule_row(rule: Rule, origin: str, offset: int) -> Row:
     where = rule.provenance
     row["last_used"] = rule.last_used or None
     row["number"] = row_number(storable(rule.id) or "")
-    row["cased"], row["haystack"] = haystack(_searched(rule))
+    row["cased"], row["haystack"] = haystack(_searched_values(rule))
     row["file"] = "" if where is None else storable(where.file)
     row["files"] = json_text([] if where is None else [where.file, *where.names])
     row["home_file"] = where is not None and where.home
@@ -300,7 +300,7 @@ def _rule_row(rule: Rule, origin: str, offset: int) -> Row:
     return row
 
 
-def _searched(rule: Rule) -> Iterator[str | Sequence[str] | None]:
+def _searched_values(rule: Rule) -> Iterator[str | Sequence[str] | None]:
     """Yield the values of the searched fields of `workbench.lists.rules`, in their order."""
     where = rule.provenance
     yield rule.rule

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from store.files import open_state, translated
+from store.files import open_state, translate_errors
 from store.journal_files import list_streams, stream_path
 from store.team.record import ReplicaFile, read_machines, write_machines
 from store.team.replica_files import extend_file, last_id, prefix_crc, put_file, read_lines
@@ -89,7 +89,7 @@ class DirectoryTeam:
         return self._heads[key]
 
     def _names(self) -> list[str]:
-        with translated(f"reading {self._root}"), suppress(FileNotFoundError):
+        with translate_errors(f"reading {self._root}"), suppress(FileNotFoundError):
             return [name for name in sorted(os.listdir(self._root / "machines")) if is_id(name)]
         return []
 
@@ -101,7 +101,7 @@ class DirectoryTeam:
 
     def _head(self, key: StreamKey) -> StreamHead:
         path = self._path(*key)
-        with translated(f"reading {path}"), os.fdopen(open_state(path), "rb") as file:
+        with translate_errors(f"reading {path}"), os.fdopen(open_state(path), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             crc = prefix_crc(file, size)
             file.seek(max(0, size - _TAIL))

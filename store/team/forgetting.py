@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from store.files import read_state, translated, write_atomic
+from store.files import read_state, translate_errors, write_atomic
 from store.journal_files import stream_path
 from store.project_state import PROJECT_INDEX
 from store.purge import remove_projections
@@ -48,7 +48,7 @@ def forget_rewritten(state: Path, received: Generations, clock: Clock) -> bool:
         if generation != known.get(machine, {}).get(stream, 0)
     ]
     if rewritten:
-        with translated("removing what others took out of their journals"):
+        with translate_errors("removing what others took out of their journals"):
             for export in (state / TEAM / EXPORTS).glob("*"):
                 for machine, stream in rewritten:
                     copied = export / replica_root(state, machine).relative_to(state / TEAM)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
-from store.files import open_state, private_dir, sync_data, sync_dir, translated
+from store.files import open_state, private_dir, sync_data, sync_dir, translate_errors
 from store.journal_files import BINARY, readable_end, write_lines
 from store.journal_lines import decode_line
 from store.team.record import ReplicaFile
@@ -34,7 +34,7 @@ def check_file(path: Path, known: ReplicaFile, *, received: bool = False) -> Rep
         found = os.lstat(path)
         if (found.st_size, found.st_mtime_ns, found.st_ino) == (known.size, known.written, known.inode):
             return known
-    with translated(f"reading {path}", JournalError):
+    with translate_errors(f"reading {path}", JournalError):
         try:
             descriptor = open_state(path, os.O_RDWR | BINARY)
         except FileNotFoundError:
@@ -48,7 +48,7 @@ def check_file(path: Path, known: ReplicaFile, *, received: bool = False) -> Rep
                 return None
             added = file.read(end - known.size)
             last = last_id(added) or known.last
-            return _kept(file, known.generation, end, zlib.crc32(added, known.crc), last)
+            return _stat_replica(file, known.generation, end, zlib.crc32(added, known.crc), last)
 
 
 def extend_file(path: Path, known: ReplicaFile, lines: bytes, *, sync: bool = True) -> ReplicaFile:
@@ -56,8 +56,8 @@ def extend_file(path: Path, known: ReplicaFile, lines: bytes, *, sync: bool = Tr
     private_dir(path.parent)
     write_lines(path, lines, sync=sync)
     crc, last = zlib.crc32(lines, known.crc), last_id(lines) or known.last
-    with translated(f"reading {path}", JournalError), os.fdopen(open_state(path), "rb") as file:
-        return _kept(file, known.generation, known.size + len(lines), crc, last)
+    with translate_errors(f"reading {path}", JournalError), os.fdopen(open_state(path), "rb") as file:
+        return _stat_replica(file, known.generation, known.size + len(lines), crc, last)
 
 
 def put_file(path: Path, generation: int, blocks: Iterable[bytes]) -> ReplicaFile:
@@ -65,7 +65,7 @@ def put_file(path: Path, generation: int, blocks: Iterable[bytes]) -> ReplicaFil
     beside = path.with_name(f".{path.name}.new")
     private_dir(path.parent)
     size, crc, last = 0, 0, ""
-    with translated(f"writing {path}", JournalError):
+    with translate_errors(f"writing {path}", JournalError):
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | BINARY
         with os.fdopen(open_state(beside, flags), "w+b") as file:
             for block in blocks:
@@ -75,19 +75,19 @@ def put_file(path: Path, generation: int, blocks: Iterable[bytes]) -> ReplicaFil
             sync_data(file.fileno())
             os.replace(beside, path)
             sync_dir(path.parent)
-            return _kept(file, generation, size, crc, last)
+            return _stat_replica(file, generation, size, crc, last)
 
 
 def read_file(path: Path, start: int, size: int) -> bytes:
     """Return bytes of a replica's file. Raises: JournalError."""
-    with translated(f"reading {path}", JournalError), os.fdopen(open_state(path), "rb") as file:
+    with translate_errors(f"reading {path}", JournalError), os.fdopen(open_state(path), "rb") as file:
         file.seek(start)
         return file.read(size)
 
 
 def read_lines(path: Path, start: int, most: int) -> bytes:
     """Return whole lines of a replica's file, `most` bytes or one line. Raises: JournalError."""
-    with translated(f"reading {path}", JournalError), os.fdopen(open_state(path), "rb") as file:
+    with translate_errors(f"reading {path}", JournalError), os.fdopen(open_state(path), "rb") as file:
         file.seek(start)
         data = file.read(most)
         end = data.rfind(b"\n") + 1
@@ -98,7 +98,7 @@ def file_begins(path: Path, size: int, crc: int) -> bool:
     """Whether a replica's file begins with so many bytes of a CRC-32. Raises: JournalError."""
     if not size:
         return crc == 0
-    with translated(f"reading {path}", JournalError):
+    with translate_errors(f"reading {path}", JournalError):
         try:
             descriptor = open_state(path)
         except FileNotFoundError:
@@ -128,6 +128,6 @@ def last_id(lines: bytes) -> str:
     return ""
 
 
-def _kept(file: IO[bytes], generation: int, size: int, crc: int, last: str) -> ReplicaFile:
+def _stat_replica(file: IO[bytes], generation: int, size: int, crc: int, last: str) -> ReplicaFile:
     found = os.fstat(file.fileno())
     return ReplicaFile(generation, size, crc, last, found.st_mtime_ns, found.st_ino)

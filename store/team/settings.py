@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from store.files import read_state, translated, write_atomic
+from store.files import read_state, translate_errors, write_atomic
 from store.team.replicas import TEAM
 from workbench.errors import TeamError
 from workbench.records.conversion import decode_json
@@ -67,7 +67,7 @@ def write_settings(state: Path, settings: TeamSettings) -> None:
 def forget_settings(state: Path) -> None:
     """Have no server any more. Raises: StoreError."""
     path = state / TEAM / TEAM_FILE
-    with translated(f"removing {path}"):
+    with translate_errors(f"removing {path}"):
         path.unlink(missing_ok=True)
 
 

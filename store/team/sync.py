@@ -102,10 +102,10 @@ class TeamReplicas:
                 count += read_file(own.path(stream), start, -1).count(b"\n")
         return count
 
-    def unreceived(self, heads: Mapping[StreamKey, StreamHead]) -> int:
+    def unreceived_bytes(self, heads: Mapping[StreamKey, StreamHead]) -> int:
         """Return how many bytes a server has that were not received."""
         theirs = _streams_of_others(heads, self.machine)
-        return sum(max(0, head.size - self._kept(key).size) for key, head in theirs.items())
+        return sum(max(0, head.size - self._replica_file(key).size) for key, head in theirs.items())
 
     def exchange(self, server: TeamServer, machines: Collection[str] = ()) -> Exchange:
         """Send what the server has not, and receive what is not here: of these machines, or of all."""
@@ -244,12 +244,12 @@ class TeamReplicas:
 
     def _receive(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead], done: Exchange) -> None:
         theirs = _streams_of_others(heads, self.machine)
-        missing = self.unreceived(heads)
+        missing = self.unreceived_bytes(heads)
         # Above the own ones, too: a clock that goes back leaves the order of what one machine wrote.
         raise_floor(self._state, max((head.last for head in heads.values()), default=""))
         before = 0
         for key, head in theirs.items():
-            behind = max(0, head.size - self._kept(key).size)
+            behind = max(0, head.size - self._replica_file(key).size)
             try:
                 for received in self._receive_stream(server, key, head, done):
                     self._progress("Receiving", before + received, missing)
@@ -259,7 +259,7 @@ class TeamReplicas:
                 done.notes.append(f"{refusal.message}: {refusal.hint}")
             before += behind
 
-    def received(self, stream: str) -> dict[str, Mark]:
+    def received_marks(self, stream: str) -> dict[str, Mark]:
         """Return how far a stream of each other machine was received."""
         found = {one: streams.get(stream) for one, streams in self.record.peers.items()}
         return {one: kept.mark for one, kept in found.items() if kept is not None and kept.mark[1:] != (0, 0)}
@@ -271,7 +271,7 @@ class TeamReplicas:
             for machine, streams in self.record.peers.items()
         }
 
-    def _kept(self, key: StreamKey) -> ReplicaFile:
+    def _replica_file(self, key: StreamKey) -> ReplicaFile:
         return self.record.peers.get(key[0], {}).get(key[1], ReplicaFile())
 
     def _receive_stream(
@@ -279,7 +279,7 @@ class TeamReplicas:
     ) -> Iterator[int]:
         """Receive the rest of a stream, or all of it where the replica cannot be gone on with."""
         machine, stream = key
-        known, path = self._kept(key), stream_path(replica_root(self._state, machine), stream)
+        known, path = self._replica_file(key), stream_path(replica_root(self._state, machine), stream)
         kept = check_file(path, known, received=True)
         if kept is not None and kept.mark == head.mark:
             if kept is not known:

@@ -11,7 +11,7 @@ from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from store.files import STATE, read_state, translated, write_atomic
+from store.files import STATE, read_state, translate_errors, write_atomic
 from store.journal_files import stream_sizes
 from store.table_places import remove_server_tables
 from store.team.adoption import STASH, adopt_segments, give_up_segments
@@ -126,7 +126,7 @@ class ProjectTeam:
 
     def connect(self) -> TeamServer:
         """Return a connection to the server, which the caller closes. Raises: TeamError."""
-        settings = self._required()
+        settings = self._require_settings()
         return self._connect(settings.url, settings.project)
 
     def sync(
@@ -140,10 +140,10 @@ class ProjectTeam:
 
         Raises: StoreError, StoreBusy.
         """
-        settings = self._required()
+        settings = self._require_settings()
         with team_lock(self._state, patience):
             try:
-                with translated("exchanging records with the team"):
+                with translate_errors("exchanging records with the team"):
                     replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
                     with closing(self.connect()) if server is None else nullcontext(server) as opened:
                         done = replicas.exchange(opened, machines)
@@ -165,7 +165,7 @@ class ProjectTeam:
             new = TeamLook(look.synced_at, now, error.message, error.hint, look.notes)
             write_look(self._state, new)
 
-    def written(self) -> dict[str, int] | None:
+    def written_sizes(self) -> dict[str, int] | None:
         """Return how large the files are of journals for the team, but of uses; None without a team.
 
         It differs when something was written that others wait for. No file is opened.
@@ -199,13 +199,13 @@ class ProjectTeam:
 
     def lag(self, server: TeamServer | None = None) -> TeamLag:
         """Return what is not on both sides; without a server, as of the last look. Raises: StoreError."""
-        settings = self._required()
+        settings = self._require_settings()
         with team_lock(self._state, PATIENCE):
             replicas = TeamReplicas(self._state, self._journal, settings.name)
             replicas.fill_outbox()
             replicas.save()
         heads = {} if server is None else server.heads()
-        return TeamLag(replicas.unsent(), replicas.unreceived(heads))
+        return TeamLag(replicas.unsent(), replicas.unreceived_bytes(heads))
 
     def join(self, settings: TeamSettings, progress: Progress) -> TeamJoining:
         """Copy what is for the team aside, then send it and receive what is there. Raises: StoreError.
@@ -237,7 +237,7 @@ class ProjectTeam:
 
     def leave(self, *, forget: bool) -> None:
         """Have no team any more; `forget` removes what others wrote, too. Raises: StoreError, StoreBusy."""
-        with team_lock(self._state, PATIENCE), translated("leaving the team"):
+        with team_lock(self._state, PATIENCE), translate_errors("leaving the team"):
             remove_server_tables(self._state, self._clock)
             forget_settings(self._state)
             if forget:
@@ -254,7 +254,7 @@ class ProjectTeam:
 
         The server has it with the next exchange. Raises: StoreError, StoreBusy.
         """
-        with team_lock(self._state, PATIENCE), translated("removing copies of what is shared"):
+        with team_lock(self._state, PATIENCE), translate_errors("removing copies of what is shared"):
             replicas = TeamReplicas(self._state, self._journal, "")
             replicas.fill_outbox()
             replicas.save()
@@ -279,12 +279,12 @@ class ProjectTeam:
 
     def _adopt(self, replicas: TeamReplicas) -> None:
         """Take others' segments into the own stash. Raises: StoreError, StoreBusy."""
-        if marks := replicas.received(STASH):
+        if marks := replicas.received_marks(STASH):
             names = {one.id: one.name for one in replicas.machines}
             adopt_segments(self._state, self._journal, self._project.peer_journals, marks, names)
         forget_rewritten(self._state, replicas.generations(), self._clock)
 
-    def _required(self) -> TeamSettings:
+    def _require_settings(self) -> TeamSettings:
         settings = self.settings
         if settings is None:
             raise UsageError(

@@ -37,15 +37,15 @@ class ToyType(RecordType[Toy]):
 
     one_stream = "toys"
 
-    def created(self, record: Toy, *, now: str, taken: Mapping[str, object]) -> Toy:
+    def create(self, record: Toy, *, now: str, taken: Mapping[str, object]) -> Toy:
         """Number a toy."""
         return replace(record, id=f"toy-{len(taken)}")
 
-    def merged(self, left: Toy, right: Toy, text: str, settling: Settling) -> Toy:
+    def merge_settled(self, left: Toy, right: Toy, text: str, settling: Settling) -> Toy:
         """Let the left toy be both."""
         return replace(left, text=text) if text else left
 
-    def narrowed(self, record: Toy, scope: Sequence[str], settling: Settling) -> Toy:
+    def narrow_settled(self, record: Toy, scope: Sequence[str], settling: Settling) -> Toy:
         """Keep a toy to some rooms."""
         return replace(record, rooms=tuple(scope))
 

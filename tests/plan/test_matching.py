@@ -39,7 +39,7 @@ class Embedder:
             progress(len(texts), len(texts))
         return self._vectors(texts)
 
-    def known(self, kind: str, texts: Sequence[str]) -> tuple[VectorIndex, NDArray[np.bool_]]:
+    def known_vectors(self, kind: str, texts: Sequence[str]) -> tuple[VectorIndex, NDArray[np.bool_]]:
         """Return what is kept."""
         there = np.array([text in self.kept for text in texts], np.bool_)
         return build_index(self._vectors(texts)), there
@@ -49,7 +49,7 @@ class Embedder:
     ) -> VectorIndex:
         """Embed what is not kept."""
         self.embed(texts, progress=progress)
-        return self.known(kind, texts)[0]
+        return self.known_vectors(kind, texts)[0]
 
     @staticmethod
     def _vectors(texts: Sequence[str]) -> Float32:

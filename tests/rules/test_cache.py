@@ -107,8 +107,8 @@ def test_each_level_answers_for_the_next(store: Store, rule: Make) -> None:
     assert two.figures() == {"rules.l1": CacheLevel(0, 1), "rules.l2": CacheLevel(1, 0)}
     before = one.figures()
     one.get_rules(scope="git")
-    assert one.measured(before) == {"rules.l1": (1, 0)}
-    assert one.measured() == {"rules.l1": (2, 1), "rules.l2": (0, 1), "rules.l3": (1, 0)}
+    assert one.lookups_since(before) == {"rules.l1": (1, 0)}
+    assert one.lookups_since() == {"rules.l1": (2, 1), "rules.l2": (0, 1), "rules.l3": (1, 0)}
 
 
 def test_a_page_is_asked_for_again_after_its_time(store: Store, rule: Make) -> None:
@@ -230,7 +230,7 @@ def test_a_session_begins_warm(store: Store, rule: Make) -> None:
     selected = rule_filter(project_id="q", tool_targets=["claude"])
     before = fetcher.figures()
     assert len(fetcher.get_context_rules(lambda *_: [], "q", selected).absolute) == 121
-    assert fetcher.measured(before) == {"rules.l1": (2, 0)}
+    assert fetcher.lookups_since(before) == {"rules.l1": (2, 0)}
     fetcher.warm_up("p", "claude")
     loads, before = store.loads, fetcher.figures()
     session = {"project_id": "p", "tool_targets": ["claude"]}
@@ -238,7 +238,7 @@ def test_a_session_begins_warm(store: Store, rule: Make) -> None:
     assert ids(fetcher.get_rules(category="preference", **session)) == ["r2"]  # type: ignore[arg-type]
     assert ids(fetcher.get_rules(category="behavior", **session)) == ["r1"]  # type: ignore[arg-type]
     assert store.loads == loads
-    assert fetcher.measured(before) == {"rules.l1": (3, 0)}
+    assert fetcher.lookups_since(before) == {"rules.l1": (3, 0)}
 
 
 def test_requests_that_make_no_sense_reach_no_cache(store: Store) -> None:
@@ -301,7 +301,7 @@ def test_columns_follow_the_use_of_rules(store: Store, rule: Make) -> None:
     held = rule_set([rule("r1")])
 
     def load(fresh: bool) -> RuleSet:
-        return held.counted({"r1": rule("r1", usage_count=next(counts))})
+        return held.with_counts({"r1": rule("r1", usage_count=next(counts))})
 
     fetcher = RuleFetcher(lambda: "g", load, MemoryCache())
     used = [fetcher.get_rules(bypass_cache=True).rules[0].usage_count for _ in range(2)]

@@ -239,7 +239,7 @@ def test_rules_put_over_others_answer_as_if_they_were_one(
     }
     assert _plain(columns_from(kept, before)) == _plain(column_rules(before))
     now = {rule.id: rule for rule in after}
-    changed = base.changed(now, {rule.id for rule in before} - now.keys())
+    changed = base.with_changes(now, {rule.id for rule in before} - now.keys())
     assert tuple(changed) == tuple(after)
     assert_same_answers(changed.columns, column_rules(after), asked, limit)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import UsageError
 from workbench.records.rules import Level, value_problems
-from workbench.rules.fields import checked, file_of, new_rule, read_lines
+from workbench.rules.fields import check_fields, file_of, new_rule, read_lines
 
 VALUES = st.recursive(
     st.none()
@@ -38,7 +38,7 @@ KEYS = st.sampled_from(
 def test_any_value_is_taken_or_named(given_fields: dict[str, Any]) -> None:
     """Fields that pass make a sound rule, once it has an id; everything else is a UsageError."""
     try:
-        fields, _ = checked({"rule": "Use tabs.", **given_fields})
+        fields, _ = check_fields({"rule": "Use tabs.", **given_fields})
     except UsageError:
         return
     rule = new_rule({**fields, "id": "rule-1"} | {"rule": fields["rule"]}, "p")
@@ -60,7 +60,7 @@ def test_every_line_is_a_rule_or_a_fault(lines: list[bytes]) -> None:
 
 def test_a_rule_for_paths_is_one_of_a_scenario() -> None:
     """Unless its level is given."""
-    fields, _ = checked({"rule": "x", "scope": ["path:*.py"]})
+    fields, _ = check_fields({"rule": "x", "scope": ["path:*.py"]})
     assert new_rule(fields, None).level is Level.SCENARIO
     assert new_rule({**fields, "level": Level.STEP}, None).level is Level.STEP
 

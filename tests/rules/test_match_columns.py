@@ -97,12 +97,12 @@ def test_columns_go_on_from_those_that_are_kept(
     assert passing(base.matching, query).tolist() == passing(match_columns_of(before), query).tolist()
     now = {rule.id: rule for rule in after}
     same = {rule.id for rule in before if now.get(rule.id) == rule}
-    changed = base.changed(
+    changed = base.with_changes(
         {key: now[key] for key in now.keys() - same}, {rule.id for rule in before} - now.keys()
     )
     some = [after[place] for place in places if place < len(after)]
     used = {rule.id: replace(rule, last_used="1970-01-01T00:16:39Z") for rule in some}
-    changed = changed.counted(used)
+    changed = changed.with_counts(used)
     whole = tuple(used.get(rule.id, rule) for rule in after)
     ours, theirs = changed.matching, match_columns_of(whole)
     assert passing(ours, query).tolist() == passing(theirs, query).tolist()

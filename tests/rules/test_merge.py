@@ -45,7 +45,7 @@ class Desk:
 
     def find(self, text: str) -> Rule:
         """Return the rule in force that says something."""
-        return next(rule for rule in self.store.ledger().placed().values() if rule.rule == text)
+        return next(rule for rule in self.store.ledger().with_places().values() if rule.rule == text)
 
     def do(self, make: Callable[[RuleLedger], StepDraft[Rule]]) -> None:
         """Record a curation step."""

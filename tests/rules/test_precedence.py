@@ -309,5 +309,5 @@ def test_reports_are_counted_by_session() -> None:
     ]
     reports = count_reports(events)
     assert (reports.sessions, reports.files) == (2, {"AGENTS.md": 1, "CLAUDE.md": 2, "src/CLAUDE.md": 1})
-    assert reports.unpredicted(ask("claude", {"CLAUDE.md": "- Root."})) == ("AGENTS.md",)
+    assert reports.unpredicted_files(ask("claude", {"CLAUDE.md": "- Root."})) == ("AGENTS.md",)
     assert count_reports([]).sessions == 0

@@ -135,7 +135,7 @@ def assert_whole(book: Rulebook, life: Life) -> None:
     assert book.words == index_words(tuple(whole.rules))
     asked: list[dict[str, Any]] = [{"category": "behavior"}, {"tags": ["tool:t1", "tool:t2"]}]
     assert_same_answers(book.rules.columns, column_rules(tuple(whole.rules)), asked, 3)
-    assert book.rules.checked() == [rule for rule in whole.rules if rule.check is not None]
+    assert book.rules.checked_rules() == [rule for rule in whole.rules if rule.check is not None]
 
 
 @pytest.fixture(autouse=True)
@@ -171,7 +171,9 @@ def test_whatever_was_changed_by_whom(
             assert then == "go on"
             continue
         assert [rule.id for rule in kept.rules] == list(book.rules.ids)
-        assert [rule.id for rule in unchanged.checked()] == [rule.id for rule in book.rules.checked()]
+        assert [rule.id for rule in unchanged.checked_rules()] == [
+            rule.id for rule in book.rules.checked_rules()
+        ]
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 9), st.integers(0, 4)), max_size=12))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.rules.formats.frontmatter import quoted, read_front_matter, scalar
+from workbench.rules.formats.frontmatter import quote_text, read_front_matter, scalar
 
 TEXTS = st.text("abc :#'\"\\-[]{},&*!|>%@`?yes01.", max_size=12).map(lambda text: " ".join(text.split()))
 
@@ -14,7 +14,7 @@ TEXTS = st.text("abc :#'\"\\-[]{},&*!|>%@`?yes01.", max_size=12).map(lambda text
 @given(TEXTS)
 def test_values_read_back(text: str) -> None:
     """Quotes, hashes, colons, brackets and backslashes come back as they were."""
-    for written in (scalar(text), quoted(text)):
+    for written in (scalar(text), quote_text(text)):
         assert read_front_matter(["---", f"key: {written}", "---"]).fields == {"key": text}
 
 

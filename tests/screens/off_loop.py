@@ -36,7 +36,7 @@ DOORS: Final[tuple[tuple[Any, str], ...]] = (
     (store.tables.Tables, "read"),
     (store.tables.Tables, "query"),
     (store.tables.Tables, "catch_up"),
-    (store.git_process, "_completed"),
+    (store.git_process, "_run_git"),
     (subprocess.Popen, "__init__"),
     (workbench.plan.workspace.Workspace, "sync"),
     (screens.plan.work, "make_plan"),

@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from tests.screens import golden
 
 
@@ -24,7 +24,7 @@ class Two(App[None]):
 
     def compose(self) -> ComposeResult:
         """Show a text and a literal."""
-        yield Static(shown(self.text))
+        yield Static(safe(self.text))
         yield Static("below")
 
 

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 from textual.widgets._toast import Toast
 
-from screens.safe_text import MAX_LINE, emphasized, joined, shown, shown_lines, toast
+from screens.safe_text import MAX_LINE, embolden, join_parts, safe, shown_lines, toast
 from tests.screens.golden import screen_text
 from workbench.text.sanitize import is_safe
 
@@ -26,19 +26,19 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_markup_is_text(text: str) -> None:
     """What looks like markup is shown as it is written, and styles nothing."""
-    assert (shown(text).plain, list(shown(text).spans)) == (text, [])
+    assert (safe(text).plain, list(safe(text).spans)) == (text, [])
     assert shown_lines(text).plain == text
 
 
 def test_what_is_hidden_is_visible() -> None:
     """Controls, bidirectional marks and line ends of a line are shown, not obeyed."""
-    assert shown("a\x1b[31mb\x00\u202ec\nd\te\rf").plain == "a␛[31mb␀<U+202E>c␊d␉e␍f"
+    assert safe("a\x1b[31mb\x00\u202ec\nd\te\rf").plain == "a␛[31mb␀<U+202E>c␊d␉e␍f"
     assert shown_lines("a\x1b\r\nb\tc\n").plain == "a␛\nb\tc\n"
 
 
 def test_a_long_line_tells_what_is_left_out() -> None:
     """A line of a megabyte is cut, and how much of it is missing is told."""
-    assert shown("x" * 1_050_000).plain == "x" * MAX_LINE + "…(+1,048,000)"
+    assert safe("x" * 1_050_000).plain == "x" * MAX_LINE + "…(+1,048,000)"
     assert shown_lines("ab\nabcdef\n", limit=3).plain == "ab\nabc…(+3)\n"
 
 
@@ -51,7 +51,7 @@ def test_many_lines_tell_what_is_left_out() -> None:
 @given(text=st.text(), limit=st.integers(0, 20), lines=st.integers(1, 5))
 def test_anything_is_safe_and_bounded(text: str, limit: int, lines: int) -> None:
     """Whatever the text, nothing invisible is left, one line is one line, and lengths are bounded."""
-    one, several = shown(text, limit=limit).plain, shown_lines(text, limit=limit, lines=lines).plain
+    one, several = safe(text, limit=limit).plain, shown_lines(text, limit=limit, lines=lines).plain
     assert is_safe(one)
     assert is_safe(several)
     assert "\n" not in one
@@ -61,10 +61,10 @@ def test_anything_is_safe_and_bounded(text: str, limit: int, lines: int) -> None
 
 def test_parts_are_joined() -> None:
     """Contents stay, pairs are shown with their styles, something may be put between."""
-    made = joined(Content("a"), ("[b]", "bold"), between=" · ")
+    made = join_parts(Content("a"), ("[b]", "bold"), between=" · ")
     assert made.plain == "a · [b]"
     assert [(span.start, span.end, span.style) for span in made.spans] == [(4, 7, "bold")]
-    assert joined(("x", ""), ("y", "")).plain == "xy"
+    assert join_parts(("x", ""), ("y", "")).plain == "xy"
 
 
 class Shows(App[None]):
@@ -76,8 +76,8 @@ class Shows(App[None]):
 
     def compose(self) -> ComposeResult:
         """Show the text."""
-        widget = Static(shown(self.text))
-        widget.tooltip = shown(self.text)
+        widget = Static(safe(self.text))
+        widget.tooltip = safe(self.text)
         yield widget
 
 
@@ -121,6 +121,6 @@ async def test_a_long_toast_is_cut() -> None:
 )
 def test_emphasis_of_markdown_is_shown_and_not_written(text: str, seen: str | None, bold: list[str]) -> None:
     """Pairs of stars around words go and make them bold; stars of globs, code and powers stay."""
-    found = emphasized(shown(text, "$text-muted"))
+    found = embolden(safe(text, "$text-muted"))
     assert found.plain == (text if seen is None else seen)
     assert [found.plain[one.start : one.end] for one in found.spans if one.style == "bold"] == bold

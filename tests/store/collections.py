@@ -90,7 +90,7 @@ class MemoryCollection:
         known = [key.tobytes() in self.points for key in keys]
         return np.array(found, np.float32).reshape(-1, self.dimensions), np.array(known, np.bool_)
 
-    def known(self, keys: PointKeys) -> NDArray[np.bool_]:
+    def has_points(self, keys: PointKeys) -> NDArray[np.bool_]:
         """Say which are known."""
         self._called("known")
         return np.array([key.tobytes() in self.points for key in keys], np.bool_)

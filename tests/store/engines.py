@@ -33,8 +33,8 @@ def open_tables(root: Path, journals: Mapping[str, FileJournal], clock: Clock) -
     from store.postgres.tables import ServerTables
 
     class StrictTables(ServerTables):
-        def _asked(self, work: Callable[[], T], seconds: float = 60.0) -> tuple[T] | None:
-            found = super()._asked(work, seconds)
+        def _ask_server(self, work: Callable[[], T], seconds: float = 60.0) -> tuple[T] | None:
+            found = super()._ask_server(work, seconds)
             assert not self.degraded, self.degraded
             return found
 

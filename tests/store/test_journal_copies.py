@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from store import locks
 from store.journal import FileJournal, verify
-from store.journal_copies import ASIDE, accept, append_lines, copy_path, damaged, damages, repair
+from store.journal_copies import ASIDE, accept, append_lines, copy_path, damaged_streams, damages, repair
 from store.journal_files import lock_path, stream_path, write_lines
 from store.location import Location, locate
 from tests.adapters import ManualClock
@@ -49,7 +49,7 @@ def test_copies_follow_their_journals(tmp_path: Path) -> None:
     assert copy_path(tmp_path, STREAM).read_bytes() == stream_path(tmp_path, STREAM).read_bytes()
     assert copy_path(tmp_path, "memory/auth").exists()
     assert not copy_path(tmp_path, "metrics").exists()
-    assert damaged(tmp_path) == []
+    assert damaged_streams(tmp_path) == []
     assert damages(tmp_path) == []
 
 
@@ -67,7 +67,7 @@ def test_a_copy_that_is_behind_catches_up(tmp_path: Path, how: str) -> None:
     else:
         change(tmp_path, path.read_bytes())
 
-    assert damaged(tmp_path) == []
+    assert damaged_streams(tmp_path) == []
     journal.append(STREAM, "rule.put", [{"number": 9}], by="cli")
     assert copy.read_bytes() == path.read_bytes()
     assert damages(tmp_path) == []
@@ -93,9 +93,9 @@ def test_what_a_journal_lost_is_noticed_and_comes_back(
     change(tmp_path, b"".join(spoiled))
     if how == "gone":
         stream_path(tmp_path, STREAM).unlink()
-    assert damaged(tmp_path) == [STREAM]
+    assert damaged_streams(tmp_path) == [STREAM]
     journal.append(STREAM, "rule.put", [{"number": 9}], by="cli")
-    assert damaged(tmp_path) == [STREAM]
+    assert damaged_streams(tmp_path) == [STREAM]
     damaged_bytes = stream_path(tmp_path, STREAM).read_bytes()
 
     [found] = damages(tmp_path)
@@ -118,7 +118,7 @@ def test_a_journal_changed_on_purpose_is_accepted(tmp_path: Path) -> None:
     accept(damages(tmp_path)[0], "now")
 
     assert numbers(tmp_path) == [0, 3]
-    assert damaged(tmp_path) == []
+    assert damaged_streams(tmp_path) == []
     assert copy_path(tmp_path, STREAM).read_bytes() == lines[0] + lines[3]
 
 
@@ -128,8 +128,8 @@ def test_nothing_is_said_while_somebody_writes(tmp_path: Path) -> None:
     change(tmp_path, b"")
 
     with locks.exclusive(lock_path(tmp_path, STREAM)):
-        assert damaged(tmp_path) == []
-    assert damaged(tmp_path) == [STREAM]
+        assert damaged_streams(tmp_path) == []
+    assert damaged_streams(tmp_path) == [STREAM]
 
 
 def test_everyone_who_opens_the_project_is_told_once(tmp_path: Path) -> None:

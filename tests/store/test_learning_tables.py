@@ -203,7 +203,7 @@ def test_conflicts_wait_until_somebody_settles_them(tmp_path: Path) -> None:
     for port in (8080, 9090, 7070):
         place.desk.add(f"The auth service listens on port {port}", feature="auth", reason="seen")
     table = ConflictTable(place.tables, place.clock)
-    listed = table.listed()
+    listed = table.list_waiting()
     found = conflict_rows(conflicts_of(place.store.ledger()))
     assert len(found) == 3
     table.keep("learning", found)
@@ -243,7 +243,7 @@ def test_what_a_sitting_did_is_laid_over_the_conflicts(tmp_path: Path) -> None:
     table = ConflictTable(place.tables, place.clock)
     found = conflict_rows(conflicts_of(place.store.ledger()))
     table.keep("learning", found)
-    [first, second, third] = listed = [row.id for row in table.listed().page(ListQuery()).rows]
+    [first, second, third] = listed = [row.id for row in table.list_waiting().page(ListQuery()).rows]
     numbers = dict(zip(listed, map(row_number, listed), strict=True))
     before = table.waiting()
     assert before.numbers.tolist() == sorted(numbers.values())
@@ -251,7 +251,7 @@ def test_what_a_sitting_did_is_laid_over_the_conflicts(tmp_path: Path) -> None:
     def states(text: str = "", sort: Sort | None = None, **overlay: str) -> list[tuple[str, str]]:
         given = {name: (numbers[one],) for name, one in overlay.items()}
         query = ListQuery(parse(text, CONFLICTS.fields), sort)
-        page = table.listed(ConflictOverlay(**given)).page(query)
+        page = table.list_waiting(ConflictOverlay(**given)).page(query)
         return [(row.id, row.state) for row in page.rows]
 
     assert states(away=first) == [(second, "open"), (third, "open")]
@@ -264,7 +264,7 @@ def test_what_a_sitting_did_is_laid_over_the_conflicts(tmp_path: Path) -> None:
     sides = by_id[first].left.id, by_id[first].right.id
     place.desk.resolve(ConflictDecision(first, *sides, Action.KEEP_BOTH, reason="both"))
     assert states("state:elsewhere", kept=first) == [(first, "elsewhere")]
-    kept = table.listed(ConflictOverlay(kept=(numbers[first],))).record(first)
+    kept = table.list_waiting(ConflictOverlay(kept=(numbers[first],))).record(first)
     assert kept is not None
     assert kept.settled == "test: keep both"
     table.amend("learning", [], [second])

@@ -76,7 +76,7 @@ def test_scores_are_bm25_for_any_texts(texts: list[str], query: str) -> None:
     scores = index.scores(query)
 
     np.testing.assert_allclose(scores, expected, atol=1e-5)
-    assert (scores <= index.bound(query)).all()
+    assert (scores <= index.upper_bound(query)).all()
 
 
 def test_search_is_ordered_and_positive() -> None:
@@ -103,8 +103,8 @@ def test_unknown_terms_count_in_the_bound() -> None:
     """A query of which nothing is known here has a bound but no scores."""
     index = build_index(TEXTS)
 
-    assert index.bound("zebra crossing") > index.bound("zebra") > 0
-    assert index.bound("") == 0
+    assert index.upper_bound("zebra crossing") > index.upper_bound("zebra") > 0
+    assert index.upper_bound("") == 0
     assert not index.scores("zebra").any()
 
 
@@ -143,7 +143,7 @@ def test_stored_index_gives_the_same_bytes(tmp_path: Path) -> None:
     for query in ("refresh token", "cursor"):
         assert opened.scores(query).tobytes() == index.scores(query).tobytes()
         assert build_index(TEXTS).scores(query).tobytes() == index.scores(query).tobytes()
-        assert opened.bound(query) == index.bound(query)
+        assert opened.upper_bound(query) == index.upper_bound(query)
 
 
 @pytest.mark.parametrize("name", ["terms", "starts", "documents", "values", "size"])

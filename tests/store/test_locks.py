@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from store import locks
-from store.locks import command_of, exclusive, holders, shared
+from store.locks import command_of, exclusive, hold_shared, holders
 from tests.processes import LONG
 from workbench.errors import StoreBusy
 
@@ -49,7 +49,7 @@ def test_a_held_lock_is_refused_with_its_holder(tmp_path: Path, start: Start) ->
         exclusive(path, timeout=0),
     ):
         pass
-    with pytest.raises(StoreBusy), shared(path, timeout=0.01):
+    with pytest.raises(StoreBusy), hold_shared(path, timeout=0.01):
         pass
     other.communicate("go\n")
     with exclusive(path, timeout=0):
@@ -96,8 +96,8 @@ def test_shared_holders_keep_writers_out(tmp_path: Path) -> None:
     """Readers hold a lock together; a writer waits for all of them."""
     path = tmp_path / "x.lock"
     with (
-        shared(path, timeout=0),
-        shared(path, timeout=0),
+        hold_shared(path, timeout=0),
+        hold_shared(path, timeout=0),
         pytest.raises(StoreBusy),
         exclusive(path, timeout=0),
     ):
@@ -118,19 +118,19 @@ def test_a_given_up_wait_leaves_no_lock_behind(tmp_path: Path) -> None:
 
 def test_what_is_waited_is_counted(tmp_path: Path) -> None:
     """Waiting for a lock counts for the thread that waits, also where it gives up; a free lock costs none."""
-    before = locks.waited()
+    before = locks.seconds_waited()
     with locks.exclusive(tmp_path / "a.lock"):
-        assert locks.waited() == before
-        with pytest.raises(StoreBusy), locks.shared(tmp_path / "a.lock", timeout=0.01):
+        assert locks.seconds_waited() == before
+        with pytest.raises(StoreBusy), locks.hold_shared(tmp_path / "a.lock", timeout=0.01):
             pass
-    assert locks.waited() > before
+    assert locks.seconds_waited() > before
 
 
 def test_waits_are_counted_by_lock(tmp_path: Path) -> None:
     """What is waited at the gate of a lock counts for the lock."""
     lock = locks.FairLock(tmp_path, "tables", 0.01)
     before = locks.lock_waits().get("tables", 0.0)
-    with lock.exclusive(), pytest.raises(StoreBusy), lock.shared():
+    with lock.exclusive(), pytest.raises(StoreBusy), lock.hold_shared():
         pass
     assert locks.lock_waits()["tables"] > before
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import store
-from store.duck import SCHEMA, ForeignSchema, first_schema, known, migrate, migration
+from store.duck import SCHEMA, ForeignSchema, first_schema, known_migrations, migrate, migration
 from tests.screens.golden import UPDATE
 
 
@@ -98,19 +98,19 @@ def test_a_new_database_is_as_if_migrated_step_by_step() -> None:
     """What it begins with is what the first migrations make, to every column and index; the rest follow."""
     if os.environ.get(UPDATE):
         with duckdb.connect(":memory:") as steps:
-            migrate(steps, known())
+            migrate(steps, known_migrations())
             path = Path(store.__path__[0], "sql", SCHEMA)
-            path.write_text(made_by(steps, len(known())), encoding="utf-8", newline="\n")
+            path.write_text(made_by(steps, len(known_migrations())), encoding="utf-8", newline="\n")
         first_schema.cache_clear()
     with duckdb.connect(":memory:") as begun, duckdb.connect(":memory:") as steps:
-        assert migrate(begun) == migrate(steps, known()) == len(known())
+        assert migrate(begun) == migrate(steps, known_migrations()) == len(known_migrations())
         assert catalog(begun) == catalog(steps)
-        assert migrate(begun) == migrate(begun, known()) == 0
+        assert migrate(begun) == migrate(begun, known_migrations()) == 0
 
 
 def test_the_files_are_numbered_without_gaps() -> None:
     """Every migration file is found, in order."""
-    assert [one.version for one in known()] == list(range(1, len(known()) + 1))
+    assert [one.version for one in known_migrations()] == list(range(1, len(known_migrations()) + 1))
 
 
 def test_the_schema_has_the_columns_of_the_specification(connection: duckdb.DuckDBPyConnection) -> None:

@@ -334,9 +334,9 @@ def test_a_deadline_counts_down_once() -> None:
     """What is left is of the whole, and once it has passed every wait is refused."""
     moments = iter([100.0, 101.0, 104.5, 105.0])
     deadline = Deadline(5.0, lambda: next(moments))
-    assert [deadline.left(), deadline.left()] == [4.0, 0.5]
+    assert [deadline.seconds_left(), deadline.seconds_left()] == [4.0, 0.5]
     with pytest.raises(TimeoutError):
-        deadline.left()
+        deadline.seconds_left()
 
 
 def test_the_cap_counts_the_body_alone(ollama: Any) -> None:

@@ -26,7 +26,7 @@ from workbench.lists.tables import ListQuery
 from workbench.records.conflicts import Action
 from workbench.records.rules import Check, Provenance, Rule
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.ledger import RuleLedger, read_uses, used
+from workbench.rules.curation.ledger import RuleLedger, read_uses, with_use
 from workbench.rules.curation.rulestore import RuleStore, record_usage
 from workbench.rules.curation.ruletype import to_body
 
@@ -67,7 +67,7 @@ class Desk:
         """Return the rows that the ledger and the streams of use say there are."""
         counts = self.store.usage()
         live = self.ledger().live
-        return [_row(used(live[identifier], counts)) for identifier in sorted(live)]
+        return [_row(with_use(live[identifier], counts)) for identifier in sorted(live)]
 
 
 def _row(rule: Rule) -> tuple[Any, ...]:
@@ -309,10 +309,10 @@ def test_rules_are_where_their_files_have_them(
     def places(found: Iterable[Rule]) -> dict[str, tuple[int, int]]:
         return {one.id: (one.provenance.line, one.provenance.end_line) for one in found if one.provenance}
 
-    expected = places(desk.ledger().placed().values())
+    expected = places(desk.ledger().with_places().values())
     assert places(listed.page(ListQuery()).rows) == expected
     desk.tables.rebuild()
     assert places(listed.page(ListQuery()).rows) == expected
     desk.journal.append("rules", "file.forgotten", [{"file": "a.md"}], by="t")
-    assert places(listed.page(ListQuery()).rows) == places(desk.ledger().placed().values())
+    assert places(listed.page(ListQuery()).rows) == places(desk.ledger().with_places().values())
     desk.tables.close()

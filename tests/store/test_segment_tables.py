@@ -207,7 +207,7 @@ def test_what_has_another_form_is_left_out(place: Place, kind: str, body: dict[s
     place.journals["project"].append(STREAM, kind, [body], by="x")
     made = place.stash.add(ContextSegment(text="One"))
     assert list(place.rows()) == [made.id]
-    assert place.tables.rejected()[0] == 1
+    assert place.tables.rejected_entries()[0] == 1
 
 
 def test_texts_are_read_by_id(place: Place) -> None:

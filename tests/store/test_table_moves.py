@@ -19,7 +19,7 @@ from store.table_moves import rewrite_streams
 from store.tables import Tables
 from tests.adapters import ManualClock
 from workbench.ports import Entry
-from workbench.sessions.episode_ledger import EpisodeLedger, fold, moved, recall
+from workbench.sessions.episode_ledger import EpisodeLedger, fold, follow_moves, recall
 from workbench.sessions.retention import past_task
 
 STREAMS = ("sessions", "handovers", "memory/auth")
@@ -240,7 +240,7 @@ def test_a_ledger_that_went_along_is_that_of_a_fold(tmp_path: Path, late: bool) 
         journal.append("sessions", "feedback.given", [body], by="cli")
     ones = rewrite_streams(journal, STREAMS, change_of, None, dry=False)
 
-    assert moved(ledger, ones["sessions"].moves)
+    assert follow_moves(ledger, ones["sessions"].moves)
 
     fold(ledger, lambda start: journal.read("sessions", start))
     whole = EpisodeLedger(30)
@@ -249,4 +249,4 @@ def test_a_ledger_that_went_along_is_that_of_a_fold(tmp_path: Path, late: bool) 
     assert replace(ledger, events=whole.events) == whole
     assert [*recall(ledger)[1]] == [*recall(whole)[1]]
     ledger.malformed = 1
-    assert not moved(ledger, ones["sessions"].moves)
+    assert not follow_moves(ledger, ones["sessions"].moves)

@@ -310,7 +310,7 @@ def test_who_else_has_the_database_open_is_named(tables: Tables, journal: FileJo
 def test_several_questions_can_be_of_one_state(journal: FileJournal, tables: Tables) -> None:
     """Who asks several questions may have tables catch up once; afterwards they do for each again."""
     put(journal, episode(1))
-    with tables.settled():
+    with tables.settle():
         put(journal, episode(2))
         assert tables.query("SELECT count(*) FROM episodes") == [(1,)]
     assert tables.query("SELECT count(*) FROM episodes") == [(2,)]
@@ -392,7 +392,7 @@ def test_what_another_projected_is_read_beside_readers(
     tables.catch_up()
     other = Tables(tmp_path, {"project": journal}, clock, timeout=0.01)
 
-    with locks.shared(tmp_path / "locks" / "tables.lock"):
+    with locks.hold_shared(tmp_path / "locks" / "tables.lock"):
         assert other.query("SELECT session_id FROM episodes") == [("git:1",)]
         put(journal, episode(2))
         with pytest.raises(StoreBusy):
@@ -732,7 +732,7 @@ def test_another_programs_schema_leads_to_a_rebuild(
     """Tables made by other migrations are made anew."""
     put(journal, episode(1))
     before = tables.digest()
-    with KeptConnection(tmp_path / "spill").attached(tables.path) as connection:
+    with KeptConnection(tmp_path / "spill").attach(tables.path) as connection:
         connection.execute("INSERT INTO schema_migrations VALUES (99, 'future', 'x')")
 
     again = open_tables(tmp_path, {"project": journal}, clock)
@@ -747,13 +747,13 @@ def test_tables_are_looked_at_no_more_than_needed(
 ) -> None:
     """What was written after the tables is projected without a look; what others projected is read."""
     ways: list[str] = []
-    attached = KeptConnection.attached
+    attached = KeptConnection.attach
 
     def noted(kept: KeptConnection, path: Path, *, how: str = ATTACH_WRITING) -> Any:
         ways.append(how)
         return attached(kept, path, how=how)
 
-    monkeypatch.setattr(KeptConnection, "attached", noted)
+    monkeypatch.setattr(KeptConnection, "attach", noted)
     other = open_tables(tmp_path, {"project": journal}, clock)
     count = "SELECT count(*) FROM episodes"
     put(journal, episode(1))

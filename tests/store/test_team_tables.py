@@ -91,11 +91,11 @@ class Member:
 
     def expected(self) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
         """Return the rows that the ledgers say there are."""
-        from workbench.rules.curation.ledger import used
+        from workbench.rules.curation.ledger import with_use
 
         counts = self.rules.store.usage()
         live = self.rules.store.ledger().live
-        rules = [used(live[key], counts) for key in sorted(live)]
+        rules = [with_use(live[key], counts) for key in sorted(live)]
         records = self.learnings.store.ledger().records
         return (
             [(one.id, one.rule, one.version, one.usage_count, one.project_id) for one in rules],

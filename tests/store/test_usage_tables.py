@@ -100,7 +100,7 @@ def test_a_breach_counts_once_and_malformed_entries_not_at_all(
         ("rule-b", START + 1),
     ]
     assert found.loaded == {"s": ("CLAUDE.md",)}
-    assert tables.rejected()[0] == 3
+    assert tables.rejected_entries()[0] == 3
     before = tables.digest()
     tables.rebuild()
     assert tables.digest() == before

@@ -197,7 +197,7 @@ def test_thousands_of_keys_are_sent_in_parts(opened: Open) -> None:
     collection, vectors = opened("m", 8), random_vectors(2_100, 8)
     collection.put(numbered_keys(2_100), vectors, fields(2_100))
     assert collection.vectors(numbered_keys(5_000))[1].sum() == 2_100
-    assert collection.known(numbered_keys(5_000)).nonzero()[0].tolist() == list(range(2_100))
+    assert collection.has_points(numbered_keys(5_000)).nonzero()[0].tolist() == list(range(2_100))
     collection.delete(numbered_keys(5_000))
     assert collection.count() == 0
 

@@ -12,7 +12,7 @@ import pytest
 
 from store import generations
 from store import vectors as vectors_module
-from store.embedding_cache import EmbeddingCache, as_stored, cached, text_key
+from store.embedding_cache import EmbeddingCache, as_stored, cache_embeddings, text_key
 from store.vector_store import PREFIX, VectorStore, stored_model
 from store.vectors import EXACT, SKETCH
 from tests.adapters import ManualClock
@@ -55,7 +55,7 @@ class Place:
         """Open the vectors as another process would."""
         embedder = Counting(model)
         found = VectorStore(
-            cached(embedder, self.root / "home"), self.latest, self.publish, setting="a setting"
+            cache_embeddings(embedder, self.root / "home"), self.latest, self.publish, setting="a setting"
         )
         return found, embedder
 
@@ -95,13 +95,13 @@ def filled(
 
 def test_a_generation_holds_what_the_cache_does(place: Place) -> None:
     """Vectors are the same bytes from either, and those of a generation are mapped and need no cache."""
-    before, known = filled(place).known("rules", TEXTS)
+    before, known = filled(place).known_vectors("rules", TEXTS)
     by_cache = place.open()[0]
     by_cache.embed(TEXTS)
     (place.root / "home").rename(place.root / "gone")
 
     vectors, embedder = place.open()
-    index, there = vectors.known("rules", TEXTS)
+    index, there = vectors.known_vectors("rules", TEXTS)
 
     assert known.all()
     assert there.all()
@@ -113,7 +113,7 @@ def test_a_generation_holds_what_the_cache_does(place: Place) -> None:
 def test_nothing_known_is_nothing_stored(place: Place) -> None:
     """Without vectors there is no generation, nor with those of a part; without texts neither."""
     vectors, embedder = place.open()
-    index, known = vectors.known("rules", TEXTS)
+    index, known = vectors.known_vectors("rules", TEXTS)
 
     assert not known.any()
     assert not index.vectors.any()
@@ -122,7 +122,7 @@ def test_nothing_known_is_nothing_stored(place: Place) -> None:
     assert vectors.missing("rules", [*TEXTS, TEXTS[-1]]) == 20
     assert not vectors.keep("rules", TEXTS)
     assert not vectors.keep("rules", [])
-    assert vectors.known("rules", [])[0].search(vectors.embed(["x"])[0], 3)[0].tolist() == []
+    assert vectors.known_vectors("rules", [])[0].search(vectors.embed(["x"])[0], 3)[0].tolist() == []
     assert place.latest(PREFIX + "rules") is None
     assert len(embedder.asked) == 21
 
@@ -134,10 +134,10 @@ def test_what_came_since_is_the_tail(place: Place, method: str, monkeypatch: pyt
     filled(place)
     texts = [*reversed(TEXTS[5:]), "new", TEXTS[7], "newer"]
     vectors, embedder = place.open()
-    assert vectors.known("rules", texts)[1].tolist() == [True] * 35 + [False, True, False]
+    assert vectors.known_vectors("rules", texts)[1].tolist() == [True] * 35 + [False, True, False]
 
     index = vectors.complete("rules", texts)
-    fresh = filled(place, texts).known("rules", texts)[0]
+    fresh = filled(place, texts).known_vectors("rules", texts)[0]
 
     assert embedder.asked == ["new", "newer"]
     assert index.approximate == (method == SKETCH)
@@ -158,33 +158,33 @@ def test_a_generation_holds_more_than_the_cache_does(place: Place, monkeypatch: 
     assert embedder.asked == ["new"]
     assert vectors.keep("rules", [*TEXTS, "new"])
     assert index.vectors.tobytes() == as_stored(Counting("m@1").embed([*TEXTS, "new"])).tobytes()
-    assert place.open()[0].known("rules", [*TEXTS, "new"])[1].all()
+    assert place.open()[0].known_vectors("rules", [*TEXTS, "new"])[1].all()
 
 
 def test_a_generation_is_written_once(place: Place) -> None:
     """The same texts again change nothing; an index that others wrote is seen without opening anew."""
     reader, _ = place.open()
-    reader.known("rules", TEXTS)
+    reader.known_vectors("rules", TEXTS)
     vectors = filled(place)
     first = place.current()
 
     assert not vectors.keep("rules", TEXTS)
     assert not reader.keep("rules", TEXTS)
     assert place.current() == first
-    assert reader.known("rules", TEXTS)[1].all()
+    assert reader.known_vectors("rules", TEXTS)[1].all()
 
 
 def test_generations_are_swapped_under_readers(place: Place) -> None:
     """An index that is in use answers from its own generation, whatever is published meanwhile."""
     reader = filled(place)
-    index = reader.known("rules", TEXTS)[0]
+    index = reader.known_vectors("rules", TEXTS)[0]
     query = reader.embed(["text 3"])[0]
     before = index.search(query, 5)
     assert before[0][0] == 3
 
     for number in range(3):
         filled(place, [f"other {number}", *TEXTS])
-        found = reader.known("rules", TEXTS)[0].search(query, 5)
+        found = reader.known_vectors("rules", TEXTS)[0].search(query, 5)
         assert found[0].tolist() == before[0].tolist()
         assert index.search(query, 5)[1].tolist() == before[1].tolist()
 
@@ -194,7 +194,10 @@ def test_two_processes_keep_the_same_texts(place: Place) -> None:
     one, two = filled(place), place.open()[0]
 
     assert not two.keep("rules", TEXTS)
-    assert one.known("rules", TEXTS)[0].vectors.tobytes() == two.known("rules", TEXTS)[0].vectors.tobytes()
+    assert (
+        one.known_vectors("rules", TEXTS)[0].vectors.tobytes()
+        == two.known_vectors("rules", TEXTS)[0].vectors.tobytes()
+    )
 
 
 KILLED = """
@@ -225,7 +228,7 @@ def test_a_writer_killed_while_building_changes_nothing(place: Place, start: Sta
     vectors, embedder = place.open()
 
     assert place.current() == first
-    assert vectors.known("rules", TEXTS)[1].all()
+    assert vectors.known_vectors("rules", TEXTS)[1].all()
     filled(place, TEXTS[:9])
     assert embedder.asked == []
     assert list((place.root / "index").glob(f".{PREFIX}*")) == []
@@ -237,14 +240,14 @@ def test_a_damaged_generation_is_built_again_and_says_so(
     place: Place, name: str, content: bytes | None
 ) -> None:
     """The cache answers with the same vectors, a note names the damage, the next writer replaces it."""
-    expected = filled(place).known("rules", TEXTS)[0].vectors.tobytes()
+    expected = filled(place).known_vectors("rules", TEXTS)[0].vectors.tobytes()
     path = place.current() / name
     path.unlink()
     if content is not None:
         path.write_bytes(content)
 
     vectors, embedder = place.open()
-    index, known = vectors.known("rules", TEXTS)
+    index, known = vectors.known_vectors("rules", TEXTS)
 
     assert known.all()
     assert index.vectors.tobytes() == expected
@@ -254,7 +257,7 @@ def test_a_damaged_generation_is_built_again_and_says_so(
     assert "workbench index" in note
     assert vectors.keep("rules", TEXTS)
     again, _ = place.open()
-    assert again.known("rules", TEXTS)[1].all()
+    assert again.known_vectors("rules", TEXTS)[1].all()
     assert again.notes == []
 
 
@@ -269,7 +272,7 @@ def test_files_of_one_generation_that_do_not_fit_are_damage(place: Place) -> Non
 
     vectors, _ = place.open()
 
-    assert vectors.known("rules", TEXTS)[1].all()
+    assert vectors.known_vectors("rules", TEXTS)[1].all()
     assert vectors.notes
 
 
@@ -278,7 +281,7 @@ def test_another_model_has_vectors_of_its_own(place: Place) -> None:
     filled(place)
     assert stored_model(place.latest) is not None
     new, embedder = place.open("m@2")
-    assert not new.known("rules", TEXTS)[1].any()
+    assert not new.known_vectors("rules", TEXTS)[1].any()
     assert new.notes == []
     seen: list[tuple[int, int]] = []
 
@@ -287,12 +290,12 @@ def test_another_model_has_vectors_of_its_own(place: Place) -> None:
     assert seen[-1] == (40, 40)
     assert embedder.asked == TEXTS
     old, _ = place.open()
-    assert old.known("rules", TEXTS)[1].all()
+    assert old.known_vectors("rules", TEXTS)[1].all()
     assert new.keep("rules", TEXTS)
     found = stored_model(place.latest)
     assert found is not None
     assert (found.model, found.setting, found.records, found.count) == ("m@2", "a setting", "rules", 40)
-    assert old.known("rules", [*TEXTS, "one"])[1].tolist() == [True] * 40 + [
+    assert old.known_vectors("rules", [*TEXTS, "one"])[1].tolist() == [True] * 40 + [
         False
     ]  # from the cache, as before
 

@@ -165,7 +165,7 @@ def test_what_came_after_an_index_is_searched(method: str) -> None:
     index = build_index(vectors[:50])
     labels = np.concatenate([np.full(10, -1), np.arange(40)])  # the first ten are gone
 
-    moved = index.moved(vectors[10:], labels)
+    moved = index.move_to(vectors[10:], labels)
 
     for query in unit(20, 4):
         expected = CosineIndex(vectors[10:]).search(query, 50)

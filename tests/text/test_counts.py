@@ -6,7 +6,7 @@ import pytest
 
 from workbench.text.counts import (
     abbreviate,
-    counted,
+    plural,
     shorten_middle,
     shown_bytes,
     shown_figure,
@@ -26,7 +26,7 @@ from workbench.text.counts import (
 )
 def test_a_count_has_its_noun(count: int, nouns: tuple[str, ...], text: str) -> None:
     """One is singular, thousands are separated, a plural without s is given."""
-    assert counted(count, *nouns) == text
+    assert plural(count, *nouns) == text
 
 
 def test_a_long_text_keeps_its_beginning_and_its_end() -> None:

@@ -24,7 +24,7 @@ class CuratedRecords(Generic[RecordT]):
         """Take what keeps the project open; `project.rules` is one."""
         self._host = host
 
-    def _held(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
+    def _hold_service(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
         """Hold the service that curates the records, and measure that as an operation."""
         raise NotImplementedError
 
@@ -33,7 +33,7 @@ class CuratedRecords(Generic[RecordT]):
 
         Raises: UsageError for an unknown one; StoreError.
         """
-        with self._held(self._operation) as service:
+        with self._hold_service(self._operation) as service:
             return service.history(identifier)
 
     def undo(self, step: str = "") -> str:
@@ -41,10 +41,10 @@ class CuratedRecords(Generic[RecordT]):
 
         Raises: UsageError if there is none; BuiltUpon if its records were changed since; StoreError.
         """
-        with self._held(f"{self._operation}-edit") as service:
+        with self._hold_service(f"{self._operation}-edit") as service:
             return service.undo(step).title
 
     def redo(self) -> str:
         """Do the last undone step again; return its title. Raises: as `undo`."""
-        with self._held(f"{self._operation}-edit") as service:
+        with self._hold_service(f"{self._operation}-edit") as service:
             return service.redo().title

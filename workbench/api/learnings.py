@@ -23,7 +23,7 @@ class ProjectLearnings(CuratedRecords["FeatureLearning"]):
 
     _operation: ClassVar = "memory"
 
-    def _held(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
+    def _hold_service(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
         from workbench.entry.services.learnings import curate_learnings
 
         return curate_learnings(self._host, operation)

@@ -34,7 +34,7 @@ class ProjectRules(CuratedRecords["Rule"]):
         super().__init__(host)
         self._reads = RuleReads(host)
 
-    def _held(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
+    def _hold_service(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
         from workbench.entry.services.rules import curate_rules
 
         return curate_rules(self._host, operation)

@@ -30,7 +30,7 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
 
     _operation: ClassVar = "stash"
 
-    def _held(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
+    def _hold_service(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
         from workbench.entry.services.stash import curate_stash
 
         return curate_stash(self._host, operation)

@@ -42,7 +42,7 @@ _SPAN = re.compile(r"(`+[^`\n]*`+)")
 def normal_text(text: str) -> str:
     """Return a text without what makes no difference: case outside of code, Markdown marks, white space,
     punctuation at the end. Two texts with one normal form say the same."""
-    pieces = _unmarked(text)
+    pieces = _strip_marks(text)
     pieces[::2] = [piece.replace("’", "'").casefold() for piece in pieces[::2]]
     pieces[1::2] = [piece.strip("`") for piece in pieces[1::2]]
     return " ".join("".join(pieces).split()).rstrip(" .,;:!")
@@ -51,10 +51,10 @@ def normal_text(text: str) -> str:
 @lru_cache(maxsize=65_536)
 def plain(text: str) -> str:
     """Return a text without list marks, links and emphasis; case and code spans stay."""
-    return "".join(_unmarked(text))
+    return "".join(_strip_marks(text))
 
 
-def _unmarked(text: str) -> list[str]:
+def _strip_marks(text: str) -> list[str]:
     """Return a text's pieces without marks: prose and code spans in turn."""
     text = _MARK.sub("", text)
     if "[" in text:

@@ -74,7 +74,7 @@ def quantity_at(text: str, tokens: Sequence[Token], at: int) -> tuple[Quantity, 
     elif not unit and (before := _counted_word(tokens, at)):
         unit = "of " + (before if before in choices_of() else stem(before))
     head, tail = text[:start], text[end:]
-    return Quantity(unit, digits, _bound(token, head, tail), text[start:end].strip()), used
+    return Quantity(unit, digits, _bound_direction(token, head, tail), text[start:end].strip()), used
 
 
 def _counted_word(tokens: Sequence[Token], at: int) -> str:
@@ -83,7 +83,7 @@ def _counted_word(tokens: Sequence[Token], at: int) -> str:
     return last.text if last is not None and last.kind == "word" and last.text not in FUNCTION else ""
 
 
-def _bound(token: str, head: str, tail: str) -> int:
+def _bound_direction(token: str, head: str, tail: str) -> int:
     """Return in which direction a number bounds, by its own signs, then by the words next to it."""
     if token.endswith("+") or token.startswith((">", "≥")) or _OR_MORE.match(tail):
         return -1

@@ -140,7 +140,7 @@ def clauses(text: str) -> list[str]:
     text = _FENCED.sub("\n", text[:MAX_CHARS])
     lines = (
         _EXAMPLE.sub(" ", _ASIDE.sub(" ", line))
-        for line in map(_spaced, text.split("\n"))
+        for line in map(_squeeze_spaces, text.split("\n"))
         if not _CODE_LINE.search(line)
     )
     found: list[str] = []
@@ -170,5 +170,5 @@ def _pieces(line: str) -> list[str]:
     return [line[:start] + first, *others]
 
 
-def _spaced(line: str) -> str:
+def _squeeze_spaces(line: str) -> str:
     return " ".join(line.split())

@@ -183,7 +183,7 @@ def meaning(word: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _opposed() -> dict[str, frozenset[str]]:
+def _read_opposites() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     lines = [[meaning(word) for word in line] for line in _sections("opposites")["sentences"]]
     known = [[_meanings().get(word, word) for word in pair] for pair in sorted(antonym_pairs())]
@@ -199,7 +199,7 @@ _NONE: Final = frozenset[str]()
 
 def opposites_of(term: str) -> frozenset[str]:
     """Return the meanings that exclude a meaning."""
-    return _opposed().get(term, _NONE)
+    return _read_opposites().get(term, _NONE)
 
 
 @lru_cache(maxsize=1)

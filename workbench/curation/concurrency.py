@@ -78,8 +78,8 @@ def edit_sides(kind: RecordType[R], edit: ConcurrentEdit[R]) -> tuple[R, R]:
 
     def side(change: RecordChange[R], *, holds: bool) -> R:
         if change.after is None:
-            return kind.named(edit.record, change.version, REMOVED)
-        return change.after if holds else kind.named(change.after, change.version)
+            return kind.rename(edit.record, change.version, REMOVED)
+        return change.after if holds else kind.rename(change.after, change.version)
 
     return side(edit.left, holds=True), side(edit.right, holds=False)
 
@@ -94,7 +94,7 @@ def writer(by: str, machine: str, names: Mapping[str, str]) -> str:
     return f"{by} on {machine_name(machine, names)}" if machine else by
 
 
-def signed(changes: Iterable[RecordChange[R]], names: Mapping[str, str]) -> tuple[RecordChange[R], ...]:
+def sign_changes(changes: Iterable[RecordChange[R]], names: Mapping[str, str]) -> tuple[RecordChange[R], ...]:
     """Return changes that say by whom they are with the team's machine, where it is another one."""
     return tuple(replace(one, by=writer(one.by, one.machine, names)) for one in changes)
 
@@ -238,7 +238,7 @@ def draft_choice(
         held = ledger.records.get(edit.left.record_id) or edit.record
         removed = kind.removed_draft(held, marks)
         return StepDraft(marks.title, (settled, replace(removed, body={**removed.body, **team})))
-    put = kind.put_draft(kind.checked(after), marks)
+    put = kind.put_draft(kind.require_valid(after), marks)
     return StepDraft(marks.title, (settled, replace(put, body={**put.body, **team})), (after,))
 
 
@@ -263,4 +263,4 @@ def _third(
     if not changes.keys() <= kind.editable | kind.derived:
         raise UsageError(f"the words of a {kind.noun} stay", hint="--action keep-left or keep-right")
     after: R = replace(before, **changes)  # type: ignore[type-var]
-    return kind.revised(before, after, reason=reason, now=now, taken=ledger.versions)
+    return kind.revise(before, after, reason=reason, now=now, taken=ledger.versions)

@@ -69,7 +69,7 @@ def check_unchanged(ledger: Ledger[R], seen: Iterable[R]) -> None:
     kind = ledger.type
     for record in seen:
         now = ledger.current(record.id)
-        if now is None or now.id != record.id or kind.decided(now) != kind.decided(record):
+        if now is None or now.id != record.id or kind.decisions_of(now) != kind.decisions_of(record):
             raise RecordChanged(
                 kind, record, ledger.find(now.id) if now is not None and kind.in_use(now) else None
             )
@@ -113,7 +113,7 @@ def draft_settlement(
             entries.append(kind.removed_draft(before, marks, successor))
             continue
         if after is not before:
-            entries.append(kind.put_draft(kind.checked(after), marks))
+            entries.append(kind.put_draft(kind.require_valid(after), marks))
         if kind.in_use(after):
             records.append(after)
     entries.append(kind.settled_draft(left, right, decision.conflict, decision.action.value, marks))
@@ -132,18 +132,18 @@ class _Pair(Generic[R]):
     right: R
     settling: Settling
 
-    def ordered(self) -> tuple[R, R]:
+    def in_order(self) -> tuple[R, R]:
         """Return the record that gives way and the one that is kept."""
         if self.decision.keep and self.decision.keep == self.left.id:
             return self.right, self.left
         return self.left, self.right
 
     def keep(self, record: R) -> Outcome[R]:
-        return record, self.kind.kept(record, self.settling), ""
+        return record, self.kind.keep_settled(record, self.settling), ""
 
     def drop(self, record: R, successor: str) -> Outcome[R]:
         action = self.decision.action
-        after = self.kind.dropped(record, action, successor, self.settling)
+        after = self.kind.drop_settled(record, action, successor, self.settling)
         return record, after, successor if action is Action.MERGE else ""
 
 
@@ -161,22 +161,22 @@ def _keep_both(pair: _Pair[R]) -> list[Outcome[R]]:
 
 def _merge(pair: _Pair[R]) -> list[Outcome[R]]:
     """One record in the place of both: the left one, or a new one that replaces both."""
-    merged = pair.kind.merged(pair.left, pair.right, pair.decision.text.strip(), pair.settling)
+    merged = pair.kind.merge_settled(pair.left, pair.right, pair.decision.text.strip(), pair.settling)
     if merged.id == pair.left.id:
         return [(pair.left, merged, ""), pair.drop(pair.right, merged.id)]
     return [(pair.left, merged, "")]
 
 
 def _narrow_scope(pair: _Pair[R]) -> list[Outcome[R]]:
-    narrowed, other = pair.ordered()
-    after = pair.kind.narrowed(narrowed, pair.decision.scope, pair.settling)
+    narrowed, other = pair.in_order()
+    after = pair.kind.narrow_settled(narrowed, pair.decision.scope, pair.settling)
     return [(narrowed, after, ""), pair.keep(other)]
 
 
 def _supersede(pair: _Pair[R]) -> list[Outcome[R]]:
-    old, new = pair.ordered()
+    old, new = pair.in_order()
     after = pair.kind.superseding(old, new, pair.settling)
-    if old.id in pair.kind.replaced(after):
+    if old.id in pair.kind.replaced_ids(after):
         return [(new, after, "")]
     return [pair.drop(old, new.id), (new, after, "")]
 

@@ -184,7 +184,7 @@ class Ledger(Generic[R]):
         identifier = str(marks.get("step") or entry.id)
         known = self.steps.get(identifier)
         if known is not None:
-            return self._owned(known)
+            return self._own_step(known)
         undoes, redoes = str(marks.get("undoes", "")), str(marks.get("redoes", ""))
         writes = marks.get("writes")
         files = tuple(map(str, writes)) if isinstance(writes, list) else ()
@@ -207,7 +207,7 @@ class Ledger(Generic[R]):
             self.undone.clear()
         return step
 
-    def _owned(self, step: CurationStep[R]) -> CurationStep[R]:
+    def _own_step(self, step: CurationStep[R]) -> CurationStep[R]:
         if step.id not in self._own:
             step = replace(
                 step, changes=[*step.changes], resolved=[*step.resolved], reopened=[*step.reopened]
@@ -217,7 +217,7 @@ class Ledger(Generic[R]):
         return step
 
     def _put(self, entry: Entry, record: R) -> None:
-        before, replaced = self.records.get(record.id), self.type.replaced(record)
+        before, replaced = self.records.get(record.id), self.type.replaced_ids(record)
         step, mark = self.step_of(entry), self._team_mark(entry, (record.id, *replaced), record)
         for old in replaced:
             gone = self.records.pop(old, None)
@@ -263,7 +263,7 @@ class Ledger(Generic[R]):
             return mark
         if not self.shared or entry.by.startswith(AUTOMATIC):
             return None
-        known = self._known(names)
+        known = self._first_known(names)
         slot = Ledger.slot(self, known) if known else ""  # by what the entries say, not this machine's files
         self._begin_slot(entry, _TeamMark(slot, frozenset()), names, after)
         heads = [self.changes[number] for number in self.heads.get(slot, ())]
@@ -276,7 +276,7 @@ class Ledger(Generic[R]):
         """Let a slot without heads have the version that holds, where the writer of an entry saw another."""
         if not self.shared or self.heads.get(mark.slot):
             return
-        known = self._known(names)
+        known = self._first_known(names)
         now = self.current(known) if known else None
         number = self._last_number(known if now is None else now.id) if known else None
         if number is None:
@@ -290,7 +290,7 @@ class Ledger(Generic[R]):
         ):
             self.heads[mark.slot] = (number,)
 
-    def _known(self, names: Sequence[str]) -> str:
+    def _first_known(self, names: Sequence[str]) -> str:
         """Return the first id of which there is a version, or one in its place; "" for none."""
         return next((one for one in names if one in self.versions or one in self.successors), "")
 

@@ -251,7 +251,7 @@ class RecordType(Generic[R]):
         """Return the record. Raises: UsageError for one that is out of use, with what became of it."""
         return record
 
-    def replaced(self, record: R) -> Sequence[str]:
+    def replaced_ids(self, record: R) -> Sequence[str]:
         """Return the ids of records that this one takes the place of when it is put."""
         return ()
 
@@ -263,7 +263,7 @@ class RecordType(Generic[R]):
         """Return the id that the first version of a record had."""
         return record.id
 
-    def named(self, record: R, identifier: str, words: str = "") -> R:
+    def rename(self, record: R, identifier: str, words: str = "") -> R:
         """Return a version of a record under another id, and with other words if any are given."""
         given = {"id": identifier, **({self.words: words} if words else {})}
         return replace(record, **given)  # type: ignore[type-var]
@@ -276,48 +276,48 @@ class RecordType(Generic[R]):
         """Whether people decided the same of two versions; None is one that was removed."""
         if one is None or other is None:
             return one is other
-        return self.decided(one) == self.decided(other)
+        return self.decisions_of(one) == self.decisions_of(other)
 
     def essence(self, record: R) -> R:
         """Return a record without what is no change of it: times, and what is counted or read elsewhere."""
         return record
 
-    def decided(self, record: R) -> object:
+    def decisions_of(self, record: R) -> object:
         """Return what people decide of a record, to be compared with how they saw it."""
         return self.essence(record)
 
-    def created(self, record: R, *, now: str, taken: Mapping[str, object]) -> R:
+    def create(self, record: R, *, now: str, taken: Mapping[str, object]) -> R:
         """Return a new record with an id that none of `taken` has, and its times."""
         raise NotImplementedError
 
-    def revised(self, before: R, after: R, *, reason: str, now: str, taken: Mapping[str, object]) -> R:
+    def revise(self, before: R, after: R, *, reason: str, now: str, taken: Mapping[str, object]) -> R:
         """Return a record with new values as it is kept; `taken` are the ids of all records."""
         return after
 
-    def kept(self, record: R, settling: Settling) -> R:
+    def keep_settled(self, record: R, settling: Settling) -> R:
         """Return a record that a settled conflict leaves."""
         return record
 
-    def dropped(self, record: R, action: Action, successor: str, settling: Settling) -> R | None:
+    def drop_settled(self, record: R, action: Action, successor: str, settling: Settling) -> R | None:
         """Return a record that a settled conflict takes out of use, None to remove it."""
         return None
 
-    def merged(self, left: R, right: R, text: str, settling: Settling) -> R:
+    def merge_settled(self, left: R, right: R, text: str, settling: Settling) -> R:
         """Return the record that says both, under the words of `text`, the left one's if that is empty.
 
         It has the left one's id, or names both as replaced.
         """
         raise NotImplementedError
 
-    def narrowed(self, record: R, scope: Sequence[str], settling: Settling) -> R:
+    def narrow_settled(self, record: R, scope: Sequence[str], settling: Settling) -> R:
         """Return a record limited to a scope. Raises: UsageError without one."""
         raise NotImplementedError
 
     def superseding(self, old: R, new: R, settling: Settling) -> R:
         """Return `new` as it takes the place of `old`."""
-        return self.kept(new, settling)
+        return self.keep_settled(new, settling)
 
-    def checked(self, record: R) -> R:
+    def require_valid(self, record: R) -> R:
         """Return the record. Raises: UsageError if its values are invalid."""
         found = self.problems(record)
         if found:

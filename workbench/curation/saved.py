@@ -189,13 +189,13 @@ def _sections(ledger: Ledger[Any]) -> Iterator[tuple[str, list[bytes | memoryvie
         facts = (change.reason, change.step, change.successor, change.machine)
         rows.append(_ChangeRow(change.at, change.by, change.record_id, before, after, *facts))
     kept = ledger.versions.stored
-    yield "records", [*_stored(kept), *_encoded(records)]
-    yield "changes", [*_stored(changes.stored), *_encoded(rows)]
+    yield "records", [*_stored_lines(kept), *_encode_values(records)]
+    yield "changes", [*_stored_lines(changes.stored), *_encode_values(rows)]
     yield "steps", list(_step_lines(ledger, first))
     for name, kind in _facts(type(ledger)).items():
         value = getattr(ledger, name)
         if get_origin(kind) is LazyList:
-            yield name, [*_stored(value.stored), *_encoded(value.added)]
+            yield name, [*_stored_lines(value.stored), *_encode_values(value.added)]
         else:
             yield name, [encode_lossless(value) + b"\n"]
 
@@ -226,7 +226,7 @@ def _step_lines(ledger: Ledger[Any], first: int) -> Iterator[bytes | memoryview]
             lines = steps.stored.lines
             yield from (lines[steps.place(key) or 0] + b"\n" for key in keys)
         else:
-            yield from _encoded([_step_row(steps[key], numbers) for key in keys])
+            yield from _encode_values([_step_row(steps[key], numbers) for key in keys])
 
 
 def _step_row(step: CurationStep[Any], numbers: Mapping[int, int]) -> _StepRow:
@@ -235,11 +235,11 @@ def _step_row(step: CurationStep[Any], numbers: Mapping[int, int]) -> _StepRow:
     return _StepRow(*facts, step.writes, changes, step.resolved, step.reopened, step.machine)
 
 
-def _stored(values: StoredValues[Any] | None) -> list[bytes | memoryview]:
+def _stored_lines(values: StoredValues[Any] | None) -> list[bytes | memoryview]:
     return [] if values is None or not len(values) else [values.lines.whole()]
 
 
-def _encoded(values: Sequence[object]) -> Iterator[bytes]:
+def _encode_values(values: Sequence[object]) -> Iterator[bytes]:
     encoder = msgspec.json.Encoder()
     for start in range(0, len(values), _AT_ONCE):
         some = values[start : start + _AT_ONCE]

@@ -32,7 +32,7 @@ from workbench.curation.steps import draft_addition, draft_edit, draft_redo, dra
 from workbench.curation.store import CurationStore, preview, record
 from workbench.errors import UsageError
 from workbench.records.dataclass import dataclass
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.redact import redact_values
 
 
@@ -71,7 +71,7 @@ class CurationService(Generic[L, R]):
 
         def make(ledger: L) -> StepDraft[R]:
             check_unchanged(ledger, () if seen is None else (seen,))
-            return self._edited(ledger, identifier, changes, reason)
+            return self._draft_edit(ledger, identifier, changes, reason)
 
         return self.step(make).records[0]
 
@@ -81,8 +81,8 @@ class CurationService(Generic[L, R]):
         """Change several records, each in its own way by id, in one step, or none. Raises: as `edit`."""
 
         def make(ledger: L) -> StepDraft[R]:
-            parts = [self._edited(ledger, found, mine, reason) for found, mine in changes.items()]
-            name = title or f"edit {counted(len(parts), ledger.type.noun)}"
+            parts = [self._draft_edit(ledger, found, mine, reason) for found, mine in changes.items()]
+            name = title or f"edit {plural(len(parts), ledger.type.noun)}"
             return combine(parts, title=redact_values(name), reason=redact_values(reason))
 
         return list(self.step(make).records)
@@ -117,7 +117,7 @@ class CurationService(Generic[L, R]):
         skipped: list[str] = []
         entries: list[EntryDraft] = []
         known = seen or {}
-        step = new_marks(f"settle {counted(len(decisions), 'conflict')}")
+        step = new_marks(f"settle {plural(len(decisions), 'conflict')}")
         with self.store.lock(self.LOCK):
             ledger = self.store.team_reader.ledger()
             checked: list[ConflictDecision] = []
@@ -212,7 +212,9 @@ class CurationService(Generic[L, R]):
         """Return the id that is meant. Raises: UsageError where there is none."""
         return beginning
 
-    def _edited(self, ledger: L, identifier: str, changes: Mapping[str, Any], reason: str) -> StepDraft[R]:
+    def _draft_edit(
+        self, ledger: L, identifier: str, changes: Mapping[str, Any], reason: str
+    ) -> StepDraft[R]:
         identifier = self.identify(ledger, identifier)
         mine = self.prepared_changes(ledger.require(identifier), changes)
         return draft_edit(ledger, identifier, mine, reason=redact_values(reason), now=self.store.moment())

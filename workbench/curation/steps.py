@@ -43,7 +43,7 @@ class BuiltUpon(UsageError):
 def draft_addition(ledger: Ledger[R], record: R, *, reason: str, now: str, title: str = "") -> StepDraft[R]:
     """Draft a new record, whose id is made here. Raises: UsageError if it is invalid."""
     kind = ledger.type
-    made = kind.checked(kind.created(record, now=now, taken=ledger.versions))
+    made = kind.require_valid(kind.create(record, now=now, taken=ledger.versions))
     marks = new_marks(title or f"add {kind.short(made.id)}", reason)
     return StepDraft(marks.title, (kind.put_draft(made, marks),), (made,))
 
@@ -71,7 +71,7 @@ def draft_edit(
     if after == before:
         raise nothing_to_change(kind, identifier)
     marks = new_marks(title or f"edit {kind.short(before.id)}", reason)
-    after = kind.checked(kind.revised(before, after, reason=reason, now=now, taken=ledger.versions))
+    after = kind.require_valid(kind.revise(before, after, reason=reason, now=now, taken=ledger.versions))
     return StepDraft(marks.title, (kind.put_draft(after, marks),), (after,))
 
 
@@ -95,7 +95,7 @@ def draft_same_changes(
         if kind.essence(one) == kind.essence(after):
             raise nothing_to_change(kind, one.id)
     marks = new_marks(f"{verb} {some_names(kind, before)}", reason)
-    afters = [kind.checked(replace(after, **stamps)) for after in afters]  # type: ignore[type-var]
+    afters = [kind.require_valid(replace(after, **stamps)) for after in afters]  # type: ignore[type-var]
     return StepDraft(marks.title, tuple(kind.put_draft(one, marks) for one in afters), tuple(afters))
 
 
@@ -138,7 +138,7 @@ def draft_undo(ledger: Ledger[R], identifier: str = "") -> StepDraft[R]:
     entries = [kind.put_draft(record, marks) for record in restored.values()]
     for before, after in net.values():
         if before is None and after is not None:
-            back = next((old for old in kind.replaced(after) if old in restored), "")
+            back = next((old for old in kind.replaced_ids(after) if old in restored), "")
             entries.append(kind.removed_draft(after, marks, back))
     entries += ledger.undo_facts(step, set(restored) - set(ledger.records), marks)
     entries += [_conflict_draft(ledger, kind.reopened, item, marks) for item in step.resolved]
@@ -157,7 +157,7 @@ def draft_redo(ledger: Ledger[R]) -> StepDraft[R]:
     marks = new_marks(f"redo: {step.title}", redoes=step.id)
     records = tuple(after for _, after in net.values() if after is not None)
     entries = [kind.put_draft(record, marks) for record in records]
-    replaced = {old for record in records for old in kind.replaced(record)}
+    replaced = {old for record in records for old in kind.replaced_ids(record)}
     successors = {change.record_id: change.successor for change in step.changes}
     for identifier, (before, after) in net.items():
         if after is None and before is not None and identifier not in replaced:

@@ -120,7 +120,7 @@ class WaitingConflicts:
 class ConflictStore(Protocol):
     """The conflicts that searches found. Methods raise StoreError and StoreBusy."""
 
-    def listed(self, overlay: ConflictOverlay = NOTHING_DONE) -> ListTable[ConflictRow]:
+    def list_waiting(self, overlay: ConflictOverlay = NOTHING_DONE) -> ListTable[ConflictRow]:
         """Return the list of those that wait, with an overlay."""
         ...
 

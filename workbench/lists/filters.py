@@ -148,7 +148,7 @@ def parse(text: str, fields: Iterable[Field] = ()) -> Filter:
 
 def write(terms: Sequence[Term]) -> str:
     """Return the text that `parse` reads as these terms, if their fields allow the values."""
-    text = " ".join(_written(term) for term in terms)
+    text = " ".join(_format_term(term) for term in terms)
     return f"/{text}" if text.startswith("/") else text
 
 
@@ -156,7 +156,7 @@ def _words(text: str, position: int, *, negated: bool) -> tuple[Words | None, in
     if text[position : position + 1] == '"':
         found = _VALUE.match(text, position)
         assert found is not None, "it starts with a quotation mark"
-        return (Words(value, True, negated) if (value := _unquoted(found[0])) else None), found.end()
+        return (Words(value, True, negated) if (value := _unquote(found[0])) else None), found.end()
     bare = _BARE.match(text, position)
     if bare is None:
         # A sign on its own is text that is being typed.
@@ -171,7 +171,7 @@ def _values(text: str, position: int) -> tuple[list[str], Op, int]:
         op, position = Op(found[0]), found.end()
     values = []
     while (value := _VALUE.match(text, position)) is not None:
-        values.append(_unquoted(value[0]))
+        values.append(_unquote(value[0]))
         position = value.end()
         if text[position : position + 1] != ",":
             break
@@ -236,20 +236,20 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     if not value.startswith('"'):
         return value
     closed = len(value) > 1 and value.endswith('"') and not re.search(r"(?<!\\)(?:\\\\)*\\\"$", value)
     return re.sub(r"\\(.)", r"\1", value[1:-1] if closed else value[1:], flags=re.DOTALL)
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _written(term: Term) -> str:
+def _format_term(term: Term) -> str:
     sign = "-" if term.negated else ""
     if isinstance(term, Words):
-        return f"{sign}{_quoted(term.text) if term.exact else term.text}"
-    values = ",".join(value if _PLAIN.fullmatch(value) else _quoted(value) for value in term.values)
+        return f"{sign}{_quote(term.text) if term.exact else term.text}"
+    values = ",".join(value if _PLAIN.fullmatch(value) else _quote(value) for value in term.values)
     return f"{sign}{term.field}:{term.op.value}{values}"

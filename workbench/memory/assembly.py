@@ -101,7 +101,7 @@ class Gathering:
     def say(self, words: str) -> None:
         """Take the agent's words."""
         if words.strip() and len(self.texts) < MAX_EVENTS:
-            self.texts.append(self._bounded(words))
+            self.texts.append(self._shorten(words))
             self._open = False
 
     def take(self, moment: object) -> None:
@@ -121,7 +121,7 @@ class Gathering:
         identifier = call.id or f"call {len(self.uses)}"
         if identifier in self.uses or len(self.uses) >= MAX_EVENTS:
             return
-        given = {key: self._bounded(one) if isinstance(one, str) else one for key, one in call.input.items()}
+        given = {key: self._shorten(one) if isinstance(one, str) else one for key, one in call.input.items()}
         self.uses[identifier] = ToolUseEvent(call.tool, given, identifier, subagent=call.subagent)
         self._open = True
 
@@ -130,7 +130,7 @@ class Gathering:
         call = self.uses.get(result.id)
         if call is None or call.result is not None:
             return
-        output = self._bounded(result.output)
+        output = self._shorten(result.output)
         self.uses[result.id] = replace(
             call,
             result=output,
@@ -173,7 +173,7 @@ class Gathering:
         self.omitted += len(gone.result or "")
         self.uses[identifier] = replace(gone, result="")
 
-    def _bounded(self, words: str) -> str:
+    def _shorten(self, words: str) -> str:
         if len(words) <= HEAD + TAIL:
             return words
         self.omitted += len(words) - HEAD - TAIL

@@ -77,15 +77,15 @@ def ask(
 
 def quote(data: Mapping[str, Any]) -> str:
     """Return data as JSON whose texts are shown whole and mark nothing in a chat template."""
-    text = json.dumps(_shown(data), ensure_ascii=False)
+    text = json.dumps(_sanitize(data), ensure_ascii=False)
     return _MARKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _shown(value: object) -> object:
+def _sanitize(value: object) -> object:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, Mapping):
-        return {visible(str(name)): _shown(part) for name, part in value.items()}
+        return {visible(str(name)): _sanitize(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_shown(part) for part in value]
+        return [_sanitize(part) for part in value]
     return value

@@ -135,11 +135,11 @@ class Patience:
         self._hung = 0
         self._until = -math.inf
 
-    def paused(self) -> bool:
+    def is_paused(self) -> bool:
         """Whether nothing is asked now."""
         return self.clock() < self._until
 
-    def answered(self, waited: float, failed: bool) -> None:
+    def note_answer(self, waited: float, failed: bool) -> None:
         """Take note of a question that was waited for so many seconds."""
         self._hung = self._hung + 1 if failed and waited >= LONG else 0
         if self._hung >= HANGS:
@@ -214,12 +214,12 @@ def question(task: str, files: Sequence[FileExcerpt]) -> dict[str, Any]:
     masked = redact(task).text[:MAX_TASK]
     most = max((len(one.lines) for one in files), default=0)
     while True:
-        told = {
+        described = {
             f"f{number}": {"path": redact(one.path).text}
             | {name: text[:most] for name, text in (("defines", one.names), ("lines", one.lines)) if text}
             for number, one in enumerate(files, 1)
         }
-        data = {"task": masked, "files": told}
+        data = {"task": masked, "files": described}
         if most <= _LEAST or utf8_bound(quote(data)) <= MAX_QUESTION:
             return data
         most = max(_LEAST, most * 3 // 4)
@@ -255,11 +255,11 @@ def _answer(
     value = kept.get("value")
     if isinstance(value, Mapping) and usable(value):
         return _Answer(value, Cost(model.model, _count(kept.get("prompt")), _count(kept.get("answer"))), True)
-    if source.patience.paused():
+    if source.patience.is_paused():
         return _Answer(None, Cost(model.model, 0, 0, f"{model.model} {_PAUSED}"))
     began = source.patience.clock()
     found = ask(model, system, data, shape, timeout=timeout, max_tokens=max_tokens, count_tokens=count)
-    source.patience.answered(source.patience.clock() - began, found.value is None)
+    source.patience.note_answer(source.patience.clock() - began, found.value is None)
     cost = found.cost
     if found.value is None:
         return _Answer(None, cost)

@@ -27,7 +27,7 @@ from workbench.records.answers.explanation import (
 )
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import RankedFile, Representation
-from workbench.text.counts import counted, shorten_middle
+from workbench.text.counts import plural, shorten_middle
 from workbench.text.sanitize import visible_line
 
 _REASONS: Final = 3
@@ -95,8 +95,8 @@ def explain_file(
         lines="" if offer is None else span_text(offer.view.spans),
         reason=reason,
         candidates=len(places.files),
-        file=None if found is None else _weighed(plan.ranking.model, places, found),
-        last_in=None if last is None else _weighed(plan.ranking.model, places, places.files[last]),
+        file=None if found is None else _weigh(plan.ranking.model, places, found),
+        last_in=None if last is None else _weigh(plan.ranking.model, places, places.files[last]),
         lacking=None if shown else lacking,
         changes=() if shown else changes,
         token_budget=plan.pack.report.token_budget,
@@ -150,7 +150,7 @@ def _places(scores: Mapping[str, float]) -> dict[str, int]:
     return {path: place for place, path in enumerate(order, 1)}
 
 
-def _weighed(model: RankingModel, places: RankedPlaces, found: RankedFile) -> WeighedFile:
+def _weigh(model: RankingModel, places: RankedPlaces, found: RankedFile) -> WeighedFile:
     by_trees = model.trees is not None and places.final[found.path] <= FIRST
     mixture = mixture_parts(found.features)
     names = sorted({*found.contributions, *(name for name in found.features if not name.startswith("f_"))})
@@ -272,7 +272,7 @@ def explanation_lines(made: FileExplanation, width: int = _WIDTH) -> Iterator[st
 def _verdict(made: FileExplanation) -> str:
     if made.state is Inclusion.SHOWN:
         lines = f", lines {made.lines}" if made.lines else ""
-        return f"is in: {made.representation}{lines}, {counted(made.tokens, 'token')}"
+        return f"is in: {made.representation}{lines}, {plural(made.tokens, 'token')}"
     what = "is named only" if made.state is Inclusion.NAMED else "is out"
     return f"{what}: {made.reason}" if made.reason else what
 
@@ -280,7 +280,7 @@ def _verdict(made: FileExplanation) -> str:
 def _standing(file: WeighedFile, candidates: int) -> str:
     chance = "" if file.chance is None else f", {likelihood(file.chance)}"
     return (
-        f"number {file.place:,} of {counted(candidates, 'candidate')}, score {file.score:.2f}{chance}; "
+        f"number {file.place:,} of {plural(candidates, 'candidate')}, score {file.score:.2f}{chance}; "
         f"number {file.linear_place:,} by the weights alone, {file.mixture_place:,} by the hand mixture"
     )
 
@@ -304,7 +304,7 @@ def _table(file: WeighedFile, last: WeighedFile | None, width: int) -> Iterator[
         numbers = [value for column in columns for value in column.get(name, zero)[:2]]
         numbers.append(columns[0].get(name, zero)[2])
         yield f"  {shorten_middle(name, names - 1):<{names}}" + "".join(
-            f"{_signed(value):>9}" for value in numbers
+            f"{_format_signed(value):>9}" for value in numbers
         )
     if len(order) > _ROWS:
         yield f"  and {len(order) - _ROWS:,} more (all of them with --json)"
@@ -325,5 +325,5 @@ def _sums(rows: Iterable[tuple[float, float, float]]) -> list[float]:
     return [sum(column) for column in zip(*rows, strict=True)] or [0.0, 0.0, 0.0]
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return f"{value:+.2f}" if abs(value) >= 0.005 else "·"

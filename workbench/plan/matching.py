@@ -79,7 +79,7 @@ class RuleMatcher:
 def _vectors(
     kind: str, texts: RuleTexts, embedder: TextVectors, progress: Progress | None
 ) -> tuple[RuleVectors | None, str]:
-    index, known = embedder.known(kind, texts.texts)
+    index, known = embedder.known_vectors(kind, texts.texts)
     missing = len(known) - int(known.sum())
     if missing > FEW and progress is None:
         return None, UNPREPARED

@@ -39,7 +39,7 @@ class Overrides:
         more = (name for name in received if name not in self.pinned)
         return replace(self, excluded=tuple(dict.fromkeys((*self.excluded, *more))))
 
-    def ordered(self, files: Sequence[RankedFile]) -> tuple[RankedFile, ...]:
+    def order_files(self, files: Sequence[RankedFile]) -> tuple[RankedFile, ...]:
         """Return the files that may be in a pack: pinned ones first, the others in their order."""
         if not self:
             return tuple(files)

@@ -125,11 +125,11 @@ def _check_trees(params: Mapping[str, Any]) -> None:
 
 def adapter_params(adapter: QueryAdapter) -> dict[str, object]:
     """Return the document of an adapter: its matrices as base64 of float16, row by row."""
-    parts = {name: _packed(matrix) for name, matrix in (("down", adapter.down), ("up", adapter.up))}
+    parts = {name: _encode_matrix(matrix) for name, matrix in (("down", adapter.down), ("up", adapter.up))}
     return {"schema": SCHEMA, "embedding": adapter.embedding, "rank": adapter.down.shape[1], **parts}
 
 
-def _packed(matrix: Float32) -> str:
+def _encode_matrix(matrix: Float32) -> str:
     return base64.b64encode(matrix.astype("<f2").tobytes()).decode("ascii")
 
 
@@ -225,9 +225,9 @@ class OwnModels:
         answers.
         """
         found = self.registry()
-        return self.applied(base, canary=found.canary is not None and is_tried(found.canary, task))
+        return self.apply(base, canary=found.canary is not None and is_tried(found.canary, task))
 
-    def applied(self, base: RankingModel, *, canary: bool) -> tuple[RankingModel, str]:
+    def apply(self, base: RankingModel, *, canary: bool) -> tuple[RankingModel, str]:
         """Return a packaged model as the active models, or those with the canary, change it; and why not."""
         found, key = self.registry(), (base.model_id, canary)
         if key not in self._made:

@@ -191,7 +191,7 @@ class Learned:
     dropped: tuple[tuple[str, str], ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
-    def given(self, passages: Sequence[Passage]) -> dict[str, str]:
+    def learnings_in(self, passages: Sequence[Passage]) -> dict[str, str]:
         """Return {id: text} of the learnings among the passages of a finished pack."""
         return {one.id: self.texts[one.id] for one in passages if one.id in self.texts}
 

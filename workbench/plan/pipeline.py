@@ -131,7 +131,7 @@ def plan(
         left_out = dict.fromkeys(request.received, RECEIVED) | left_out
         ranking = replace(ranking, overrides=ranking.overrides.without(request.received))
     intent, ranked, synced, overrides = ranking.intent, ranking.files, ranking.synced, ranking.overrides
-    ranking = replace(ranking, files=overrides.ordered(ranked))
+    ranking = replace(ranking, files=overrides.order_files(ranked))
     stages["sync"] = round(sum(synced.stages.values()), 3)
     stages["rank"] = round(_ms(clock) - sum(stages.values()), 3)
     clock = time.perf_counter()
@@ -168,7 +168,7 @@ def plan(
             for found in ranking.files[planner.read + planner.named :]
         ),
     ]
-    segments = stashed.given(pack.passages)
+    segments = stashed.segments_in(pack.passages)
     own = own_chances(ranking.model, ranking.files, overrides.pinned)
     packed_chances = [own.get(candidate.path, 0.0) for candidate, _ in pack.files]
     response = plan_response(
@@ -199,7 +199,7 @@ def plan(
         low_confidence=max(packed_chances, default=0.0) < planner.confident,
         confidence=None if baseline else plan_confidence(ranking, pack),
     )
-    given = learned.given(pack.passages)
+    given = learned.learnings_in(pack.passages)
     packed = {passage.id for passage in pack.passages}
     used = tuple(one.rule for one in rules.selected if one.rule.id in packed)
     matches = tuple(matched.matches)

@@ -150,7 +150,7 @@ def rank(
         workspace.view,
         intent,
         model,
-        semantic=lambda: past.compared(vector, model.adapter),
+        semantic=lambda: past.cosines(vector, model.adapter),
         also=overrides.pinned,
     )
     return Ranking(intent, ranked, synced, model, past, vector, overrides, own, note)

@@ -25,7 +25,7 @@ from workbench.plan.workspace import Workspace
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, MlMode, PlanRequest, RankedFile
 from workbench.records.project import Skipped
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.redact import redact
 from workbench.text.sanitize import visible_line
 
@@ -64,7 +64,7 @@ class _Asked:
         self._limited = 0.0 < seconds < wanted
         self._began = time.perf_counter()
 
-    def spent(self) -> float:
+    def milliseconds(self) -> float:
         """Return for how many milliseconds."""
         return round((time.perf_counter() - self._began) * 1000, 3)
 
@@ -93,7 +93,7 @@ def look_again(
 
     stage: SecondStage | None = None
     if request.ml_mode is MlMode.FULL:
-        look, stage = _opened(planner, look)
+        look, stage = _open_stage(planner, look)
     if stage is not None and stage.classify is not None and request.query_type is None:
         look = _with_kind(workspace, stage, waiting, look)
     if planner.search is not None:
@@ -103,7 +103,7 @@ def look_again(
     return look
 
 
-def _opened(planner: Planner, look: SecondLook) -> tuple[SecondLook, SecondStage | None]:
+def _open_stage(planner: Planner, look: SecondLook) -> tuple[SecondLook, SecondStage | None]:
     try:
         stage = None if planner.second_stage is None else planner.second_stage()
     except WorkbenchError as error:
@@ -129,19 +129,19 @@ def _with_hits(
         hits = source.find(redact(ranking.intent.task.text).text, asked.seconds)
     except WorkbenchError as error:
         return _without(look, GREPAI, what, asked.reason(f"{error.message}. {error.hint}"))
-    look = replace(look, stages={**look.stages, GREPAI: asked.spent()})
+    look = replace(look, stages={**look.stages, GREPAI: asked.milliseconds()})
     known = [path for path in hits if path in workspace.index.positions]
     best = sorted(known, key=lambda path: (-hits[path], path))[:MAX_HITS]
     missing = [path for path in best if path not in {one.path for one in ranking.files}]
-    files = (*ranking.files, *_ranked(workspace, ranking, missing))
+    files = (*ranking.files, *_rank_others(workspace, ranking, missing))
     shares = {path: hits[path] / hits[best[0]] for path in best}
     moved = add_hits(files, shares, ranking.model.relevance[0])
     new = f", {len(missing)} of them new candidates" if missing else ""
-    note = f"grepai found {counted(len(best), 'file')}{new}"
+    note = f"grepai found {plural(len(best), 'file')}{new}"
     return replace(look, ranking=replace(ranking, files=moved), notes=(*look.notes, note))
 
 
-def _ranked(workspace: Workspace, ranking: Ranking, paths: Sequence[str]) -> Iterable[RankedFile]:
+def _rank_others(workspace: Workspace, ranking: Ranking, paths: Sequence[str]) -> Iterable[RankedFile]:
     """Return files that were no candidates with the score that they would have as such."""
     if not paths:
         return ()
@@ -152,7 +152,7 @@ def _ranked(workspace: Workspace, ranking: Ranking, paths: Sequence[str]) -> Ite
 def _rank_again(
     workspace: Workspace, ranking: Ranking, intent: Intent, also: Sequence[str]
 ) -> tuple[RankedFile, ...]:
-    semantic = lambda: ranking.past.compared(ranking.vector, ranking.model.adapter)  # noqa: E731
+    semantic = lambda: ranking.past.cosines(ranking.vector, ranking.model.adapter)  # noqa: E731
     return rank_files(workspace.view, intent, ranking.model, semantic=semantic, also=also)
 
 
@@ -172,7 +172,7 @@ def add_hits(
             raised.append(one)
             continue
         gain = round(max(0.0, min(one.score + HIT * share / slope, ceiling) - one.score), 6)
-        raised.append(_moved(one, GREPAI, share, gain, (*one.sources, GREPAI)))
+        raised.append(_shift_score(one, GREPAI, share, gain, (*one.sources, GREPAI)))
     return tuple(sorted(raised, key=_order))
 
 
@@ -186,7 +186,7 @@ def _with_kind(workspace: Workspace, stage: SecondStage, waiting: Waiting, look:
     if not asked.seconds:
         return _without(look, INTENT, what, _NO_TIME)
     answer = stage.classify(intent.task.text, asked.seconds)
-    look = replace(_counted(look, answer.cached), stages={**look.stages, INTENT: asked.spent()})
+    look = replace(_count_lookup(look, answer.cached), stages={**look.stages, INTENT: asked.milliseconds()})
     if answer.kind is None:
         return _without(look, INTENT, what, asked.reason(answer.failed))
     note = f"{visible_line(answer.model)} says what kind of task it is: {answer.kind}"
@@ -215,7 +215,7 @@ def _with_ratings(
     if not asked.seconds:
         return _without(look, RERANKING, _NOT_RERANKED, _NO_TIME)
     given = stage.rate(ranking.intent.task.text, excerpts, asked.seconds)
-    look = replace(_counted(look, given.cached), stages={**look.stages, RERANKING: asked.spent()})
+    look = replace(_count_lookup(look, given.cached), stages={**look.stages, RERANKING: asked.milliseconds()})
     if given.failed:
         return _without(look, RERANKING, _NOT_RERANKED, asked.reason(given.failed))
     ratings = {one.path: value for one, value in zip(excerpts, given.values, strict=True)}
@@ -224,7 +224,7 @@ def _with_ratings(
     after = [one.path for one in files if one.path in ratings]
     moved = sum(old != new for old, new in zip(before, after, strict=True))
     cost = "" if given.cost is None else f"; {given.cost.sentence()}"
-    rated = f"{visible_line(stage.model)} rated the first {counted(len(ratings), 'file')}"
+    rated = f"{visible_line(stage.model)} rated the first {plural(len(ratings), 'file')}"
     note = f"reranked: {rated}, {moved or 'none'} moved{cost}"
     return replace(look, ranking=replace(ranking, files=files), notes=(*look.notes, note))
 
@@ -256,7 +256,7 @@ def blend(
             blended.append(one)
         else:
             gain = round(weight * (rating - mean) / slope, 6)
-            blended.append(_moved(one, RERANKING, rating, gain, one.sources))
+            blended.append(_shift_score(one, RERANKING, rating, gain, one.sources))
     return tuple(sorted(blended, key=_order))
 
 
@@ -313,7 +313,9 @@ def _lines(content: Content, index: int) -> Sequence[str]:
     return content.text.lines[chunk.start - 1 : chunk.end]
 
 
-def _moved(one: RankedFile, name: str, value: float, gain: float, sources: tuple[str, ...]) -> RankedFile:
+def _shift_score(
+    one: RankedFile, name: str, value: float, gain: float, sources: tuple[str, ...]
+) -> RankedFile:
     return replace(
         one,
         score=round(one.score + gain, 6),
@@ -327,7 +329,7 @@ def _order(one: RankedFile) -> tuple[float, str]:
     return -one.score, one.path
 
 
-def _counted(look: SecondLook, cached: bool) -> SecondLook:
+def _count_lookup(look: SecondLook, cached: bool) -> SecondLook:
     hits, misses = look.lookups
     return replace(look, lookups=(hits + cached, misses + (not cached)))
 

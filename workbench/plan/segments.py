@@ -50,7 +50,7 @@ class Stashed:
     notes: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
 
-    def given(self, passages: Sequence[Passage]) -> tuple[ChosenSegment, ...]:
+    def segments_in(self, passages: Sequence[Passage]) -> tuple[ChosenSegment, ...]:
         """Return the segments among the passages of a finished pack, in its order."""
         return tuple(self.chosen[one.id] for one in passages if one.id in self.chosen)
 
@@ -69,12 +69,14 @@ def stashed_passages(
         return NOTHING
     try:
         stash = workspace.adapters.stash()
-        return NOTHING if stash is None else _stashed(stash, workspace, planner, request, ranking, known)
+        return (
+            NOTHING if stash is None else _select_stashed(stash, workspace, planner, request, ranking, known)
+        )
     except WorkbenchError as error:
         return Stashed(True, notes=(f"the stash was not asked: {error.message}",))
 
 
-def _stashed(
+def _select_stashed(
     stash: StashSearch,
     workspace: Workspace,
     planner: Planner,
@@ -87,7 +89,7 @@ def _stashed(
     overrides = ranking.overrides
     now = workspace.adapters.now()
     moment = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
-    asked = [one for one in _found(stash, ranking) if one.segment.id not in overrides.excluded]
+    asked = [one for one in _find_segments(stash, ranking) if one.segment.id not in overrides.excluded]
     found = [one for one in asked if not one.segment.is_expired(moment)]
     over = [one.segment for one in asked if one.segment.is_expired(moment)]
     around = PackSurroundings(
@@ -112,7 +114,7 @@ def _stashed(
     )
 
 
-def _found(stash: StashSearch, ranking: Ranking) -> Sequence[FoundSegment]:
+def _find_segments(stash: StashSearch, ranking: Ranking) -> Sequence[FoundSegment]:
     """Return what the stash has about a task, and the segments that are pinned."""
     from workbench.records.segments import FoundSegment, StashQuery
 

@@ -55,7 +55,7 @@ class KnownPast:
     index: VectorIndex | None
     missing: str = ""
 
-    def compared(self, vector: TaskVector, adapter: QueryAdapter | None = None) -> Float32 | None:
+    def cosines(self, vector: TaskVector, adapter: QueryAdapter | None = None) -> Float32 | None:
         """Return the task's cosines to the past ones, float32 [tasks], 0 where unknown or far; or None."""
         query = vector.get() if self.index is not None else None
         if query is None or self.index is None:
@@ -108,7 +108,7 @@ def known_past(embedder: TextVectors | None, heads: Sequence[str]) -> KnownPast:
     """Look up the vectors of past tasks, newest first as the history has them; nothing is embedded."""
     if embedder is None or not heads:
         return KnownPast(None)
-    index, known = embedder.known(TASKS, head_texts(heads))
+    index, known = embedder.known_vectors(TASKS, head_texts(heads))
     if int(known.sum()) < ENOUGH * len(heads):
         return KnownPast(None, "run `workbench model prepare` to embed them")
     return KnownPast(index)

@@ -114,19 +114,19 @@ class Workspace:
     @property
     def index(self) -> ProjectIndex:
         """The index as of the last sync."""
-        return self._held().index
+        return self._require_index().index
 
     @property
     def snapshot(self) -> Snapshot:
         """What the index was made from."""
-        return self._held().snapshot
+        return self._require_index().snapshot
 
     @property
     def scan_report(self) -> Mapping[str, object]:
         """What was found and left out when the index was built; empty before."""
         return {} if self._indexed.held is None else self._indexed.held.report
 
-    def _held(self) -> HeldIndex:
+    def _require_index(self) -> HeldIndex:
         if self._indexed.held is None:
             raise StoreError("the project has not been indexed", hint="run `workbench index`")
         return self._indexed.held
@@ -272,16 +272,16 @@ class Workspace:
         self._indexed.notes = notes
         report = self._indexed.look(self._head(notes), self._index_limits())
         rules = self._rulebook or stored_rulebook(self.rule_store())
-        return Stored(report, self._past.stored(), rules, tuple(dict.fromkeys(notes)))
+        return Stored(report, self._past.stored_past(), rules, tuple(dict.fromkeys(notes)))
 
     def stored_index(self) -> tuple[ProjectIndex, Snapshot] | None:
         """Return the index as of the last sync of any process and what it was made from, None before."""
-        held = self._indexed.stored(self._index_limits())
+        held = self._indexed.stored_index(self._index_limits())
         return None if held is None else (held.index, held.snapshot)
 
     def stored_past(self) -> Past | None:
         """Return the past as of the last sync of any process, None before."""
-        return self._past.stored()
+        return self._past.stored_past()
 
     def move_past(self, moves: Moves) -> None:
         """Go along with a journal of sessions that was written again; the next `sync` keeps what is known."""

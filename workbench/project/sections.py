@@ -21,7 +21,7 @@ from workbench.project.layers import (
 )
 from workbench.records.plan import Detail, QueryType
 from workbench.records.project import Layer, Role, Symbol
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 
 def _project_map(
@@ -32,7 +32,7 @@ def _project_map(
     languages = Counter(view.languages[position] for position in order if view.languages[position])
     summary = LayerEntry(
         "",
-        f"{counted(len(view.paths), 'file')}: "
+        f"{plural(len(view.paths), 'file')}: "
         + ", ".join(f"{count} {role}" for role, count in _commonest(roles)),
         (", ".join(f"{language} {count}" for language, count in _commonest(languages)[:6]),)
         if languages
@@ -45,7 +45,7 @@ def _project_map(
     entries = [summary]
     entries += [
         LayerEntry(
-            "", f"{folder or '.'}/  {counted(counts.total(), 'file')}, {_commonest(counts)[0][0] or 'other'}"
+            "", f"{folder or '.'}/  {plural(counts.total(), 'file')}, {_commonest(counts)[0][0] or 'other'}"
         )
         for folder, counts in ranked[: limits.modules]
     ]

@@ -111,7 +111,7 @@ def update_index(
     )
     added = sorted(path for path in changed if path not in index.positions)
     kept = sorted(path for path in changed if path in index.positions)
-    grown = _grown(index, added, changed) if added else index
+    grown = _add_columns(index, added, changed) if added else index
     rows = np.asarray([grown.positions[path] for path in (*kept, *added)], dtype=np.int32)
     facts = [changed[path] for path in (*kept, *added)]
     segments = tuple(_without(segment, {*gone, *rows.tolist()}) for segment in index.segments)
@@ -147,7 +147,7 @@ def keeps_relations(index: ProjectIndex, changed: Mapping[str, tuple[FileFacts, 
     )
 
 
-def _grown(
+def _add_columns(
     index: ProjectIndex, added: Sequence[str], changed: Mapping[str, tuple[FileFacts, int]]
 ) -> ProjectIndex:
     """Return the index with columns for new files."""

@@ -161,7 +161,7 @@ class IndexKeeper:
         paths = (report.changed, report.added, report.removed)
         return IndexSync(report.state, CacheStatus.PARTIAL, *paths, report.reason)
 
-    def stored(self, limits: IndexLimits) -> HeldIndex | None:
+    def stored_index(self, limits: IndexLimits) -> HeldIndex | None:
         """Return the index on disk, which the last sync of any process left; None without one."""
         return self._open(limits)
 

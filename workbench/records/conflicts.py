@@ -44,7 +44,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A way out, never taken by itself. `keep` is the id that stays where only one does.
+    """A suggested resolution, never applied by itself. `keep` is the id that stays where only one does.
 
     `text` is the merged wording where the action is merge.
     """

@@ -116,8 +116,8 @@ class FeatureLearning:
         """Return a learning nobody reviewed, as extraction finds it; longer texts are cut (F2)."""
         return cls(
             id="",
-            text=bounded(text, MAX_TEXT),
-            reason=bounded(reason or "found in an iteration's output", MAX_REASON),
+            text=shorten(text, MAX_TEXT),
+            reason=shorten(reason or "found in an iteration's output", MAX_REASON),
             source=LearningSource.AUTO,
             iteration=iteration,
             task_id=None if task_id is None else str(task_id),
@@ -172,7 +172,7 @@ class LearningConflict:
 DeduplicationResult = Unique | LearningDuplicate | LearningConflict
 
 
-def bounded(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Return a text of at most `most` characters, cut at a word with an ellipsis."""
     if len(text) <= most:
         return text

@@ -103,7 +103,7 @@ class Rule:
     prefix `path:`, globs. `priority` is 0 to 100 within its authority. `token_cost` counts tokens of `rule`.
     `cooldown` is in seconds after `last_used`. Times are ISO 8601 in UTC, empty where unknown. `conditions`
     maps a fact's name to the value, or the list of values, under which the rule holds. `examples` are
-    messages the rule answers to; each has its own embedding and the best one counts. `check` is what a breach
+    messages the rule matches; each has its own embedding and the best one counts. `check` is what a breach
     looks like, for rules that can be enforced.
     """
 

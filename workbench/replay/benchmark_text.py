@@ -20,7 +20,7 @@ def benchmark_json(report: BenchmarkReport) -> dict[str, Any]:
 
 def benchmark_text(report: BenchmarkReport) -> str:
     """Return the report as lines of text."""
-    parts = [_head(report), _sweep(report), _chosen(report)]
+    parts = [_head(report), _sweep(report), _chosen_table(report)]
     if report.comparisons:
         parts.append("\n".join(_comparison(one) for one in report.comparisons))
     parts += [_kinds(report), _ranking(report), _latency(report)]
@@ -55,7 +55,7 @@ def _sweep(report: BenchmarkReport) -> str:
     return "By threshold (* best F1)\n" + table(head, rows)
 
 
-def _chosen(report: BenchmarkReport) -> str:
+def _chosen_table(report: BenchmarkReport) -> str:
     rows = []
     for system in report.systems:
         one = system.chosen

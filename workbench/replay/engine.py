@@ -81,7 +81,7 @@ class Vectors:
     matrix: Float32
     model: str = ""
 
-    def compared(
+    def cosines(
         self, heads: Sequence[str], task: TaskText, adapter: QueryAdapter | None = None
     ) -> Float32 | None:
         """Return float32 [heads], cosines of a task to past ones; None if one of them has no vector."""
@@ -168,7 +168,7 @@ class ReplayEngine:
         heads = [known.head for known in moment.past]
         if self.vectors is None:
             return Situation(intent, moment, lambda: self._read_manifests(moment))
-        compared = partial(self.vectors.compared, heads, intent.task)
+        compared = partial(self.vectors.cosines, heads, intent.task)
         return Situation(intent, moment, lambda: self._read_manifests(moment), compared(), compared)
 
     def _answer(
@@ -188,7 +188,7 @@ class ReplayEngine:
 
         budget = round(self.budget * system.share)
         if system.second and self.second is not None:
-            ranking = self._rated(self.second, ranking, situation.intent, read, budget)
+            ranking = self._rate(self.second, ranking, situation.intent, read, budget)
         if not task.packed:
             return ranking, None, ranking.milliseconds
         waited, started = contents.milliseconds, time.perf_counter()
@@ -198,7 +198,7 @@ class ReplayEngine:
         elapsed = (time.perf_counter() - started) * 1000 - (contents.milliseconds - waited)
         return ranking, pack, ranking.milliseconds + elapsed
 
-    def _rated(
+    def _rate(
         self,
         stage: SecondStage,
         ranking: SystemRanking,

@@ -14,7 +14,7 @@ from enum import StrEnum
 from workbench.config import GatesConfig
 from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
 from workbench.replay.run_report import table
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _SHOWN = 3
@@ -161,7 +161,7 @@ def _latency(evidence: GateEvidence, wanted: GatesConfig) -> Gate:
         _judge(took <= wanted.p95_ms),
         took,
         wanted.p95_ms,
-        f"of {counted(len(evidence.requests_ms), 'request')} without a language model",
+        f"of {plural(len(evidence.requests_ms), 'request')} without a language model",
     )
 
 
@@ -180,7 +180,7 @@ def _precision(mine: SystemScore | None, baseline: SystemScore | None, wanted: G
     reason = (
         ""
         if gap is None or shown
-        else f"no difference shown: p = {gap.p:.3f} over {counted(mine.tasks, 'task')}"
+        else f"no difference shown: p = {gap.p:.3f} over {plural(mine.tasks, 'task')}"
     )
     if uplift < wanted.precision:
         reason = f"{mean:.3f} against {base:.3f} of the baseline"

@@ -16,7 +16,7 @@ from workbench.records.replay import LESS_IS_BETTER, ReplayRun, SystemScore, Tas
 from workbench.replay.gates import Gate, GateState
 from workbench.replay.html_tasks import DETAILS, TaskDetail, escape_text, task_body, task_line, value_of
 from workbench.replay.run_report import SIGNIFICANT, counterpart
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 MAX_BYTES: Final = 5_000_000
 """Of a page, whatever is in it."""
@@ -199,7 +199,7 @@ def _tasks(run: ReplayRun, systems: Sequence[str], numbers: Mapping[str, int], r
         "<h2>Tasks</h2>\n"
         f'<p class="soft">nDCG@10 of {sides}, and the difference. Right files are bold; behind a file is '
         f"how it is in the pack, under it what features added to its score. {note}</p>\n{_FORM}"
-        f'<p id="count">{counted(len(lines), "task")}</p>\n<div id="tasks">\n{"".join(lines)}</div>\n'
+        f'<p id="count">{plural(len(lines), "task")}</p>\n<div id="tasks">\n{"".join(lines)}</div>\n'
     )
 
 
@@ -249,7 +249,7 @@ def _largest_losses(
         lines[number] = task_line(rows[number], number, numbers[rows[number].session], systems, body)
     note = "To keep the page small, only the tasks that lost most can be opened"
     if len(lines) < len(rows):
-        note += f"; left out at the end: {counted(len(rows) - len(lines), 'task')}"
+        note += f"; left out at the end: {plural(len(rows) - len(lines), 'task')}"
     return lines, f"{note}; <code>--rows</code> and <code>--json</code> have all."
 
 

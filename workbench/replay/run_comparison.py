@@ -26,7 +26,7 @@ from workbench.records.replay import (
 )
 from workbench.replay.run_report import SIGNIFICANT, table
 from workbench.replay.statistics import clustered_means, clustered_p
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 COMPARED: Final = ("ndcg_at_10", "precision_at_10", "recall_at_10", "mrr", "packed_recall", "context_tokens")
@@ -193,7 +193,7 @@ def _worse(found: RunComparison, one: SessionChange | TaskMeasureChange) -> bool
 
 
 def _head_text(found: RunComparison) -> str:
-    lines = [f"{found.after} against {found.before}: {counted(found.common, 'task')} in both"]
+    lines = [f"{found.after} against {found.before}: {plural(found.common, 'task')} in both"]
     others = [
         f"{count:,} {what}"
         for count, what in (

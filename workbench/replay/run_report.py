@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from workbench.records.replay import Gap, ReplayRun, SystemScore
-from workbench.text.charts import colored, draw_figure, new_figure, number_text, round_ticks
-from workbench.text.counts import counted, shorten_middle
+from workbench.text.charts import color_glyph, draw_figure, new_figure, number_text, round_ticks
+from workbench.text.counts import plural, shorten_middle
 from workbench.text.sanitize import visible_line
 
 SIGNIFICANT: Final = 0.05
@@ -100,11 +100,11 @@ def head_text(run: ReplayRun) -> str:
     measured = [row for row in run.rows if not row.fault]
     names = {"commit": "commit", "session": "prompt", "stash": "question"}
     counts = {source: sum(row.source == source for row in measured) for source in names}
-    counts_of = (counted(count, names[source]) for source, count in counts.items() if count)
+    counts_of = (plural(count, names[source]) for source, count in counts.items() if count)
     tasks = " and ".join(counts_of) or "no task"
     clusters = len({row.session for row in measured})
     lines = [
-        f"{visible_line(run.project)}: {tasks} in {counted(clusters, 'cluster')}, each as of its start"
+        f"{visible_line(run.project)}: {tasks} in {plural(clusters, 'cluster')}, each as of its start"
         + ("" if run.complete else " (interrupted)")
     ]
     faults: dict[str, int] = {}
@@ -124,7 +124,7 @@ def _packs(run: ReplayRun) -> str:
     budget = run.settings.get("budget")
     packed = max((score.packed_tasks for score in run.systems), default=0)
     return (
-        f"packs of {budget:,} tokens ({run.settings.get('tokenizer')}) for {counted(packed, 'task')}"
+        f"packs of {budget:,} tokens ({run.settings.get('tokenizer')}) for {plural(packed, 'task')}"
         if packed and isinstance(budget, int)
         else "no packs"
     )
@@ -185,7 +185,7 @@ def _kind(kind: str, run: ReplayRun) -> str:
         )
     head = ["", *(title for title, *_ in _FOUND), "95 % of R@5", f"- {run.baseline}", "p"]
     tasks = max(score.tasks for score in scores)
-    return f"{visible_line(kind)}: {counted(tasks, 'question')}\n" + table(head, rows)
+    return f"{visible_line(kind)}: {plural(tasks, 'question')}\n" + table(head, rows)
 
 
 def _gaps(score: SystemScore, run: ReplayRun) -> str:
@@ -275,7 +275,7 @@ def _bars(title: str, measure: str, scores: Sequence[SystemScore], own: str, wid
     labels = [f"{name:<{longest}} {value:.3f} " for name, value in zip(names, values, strict=True)]
     figure = new_figure(width, len(scores) + 1, color=color)
     tones = [_OWN if score.system == own else _OTHER for score in scores]
-    blocks = [colored("█", tone) if color else "█" for tone in tones]
+    blocks = [color_glyph("█", tone) if color else "█" for tone in tones]
     figure.draw(figure.bar(labels[::-1], values[::-1], orientation="h", width=0.4, marker=blocks[::-1]))
     figure.axes(False)
     figure.ruler("x").lim(0, 1)
@@ -293,7 +293,7 @@ def _by_age(run: ReplayRun, width: int, color: bool) -> str:
     figure = new_figure(width, _LINE_ROWS, color=color)
     places = list(range(1, len(found) + 1))
     for number, (mark, tone) in enumerate(_MARKS):  # the product's own over the other
-        marker = colored(mark, tone) if color else mark
+        marker = color_glyph(mark, tone) if color else mark
         figure.draw(figure.signal(places, [means[number] for _, means in found], marker=marker))
     pattern = "%Y-%m" if found[-1][0] - found[0][0] > _LONG else "%m-%d"
     figure.ruler("x").ticks(places, [_date(at, pattern) for at, _ in found])
@@ -318,7 +318,7 @@ def age_title(run: ReplayRun, own: str) -> str:
         return "nDCG@10 by age of the tasks"
     better = sum(means[1] > means[0] for _, means in found)
     names = visible_line(own), visible_line(run.baseline)
-    return f"{names[0]} ranks better than {names[1]} in {better} of {counted(len(found), 'period')}"
+    return f"{names[0]} ranks better than {names[1]} in {better} of {plural(len(found), 'period')}"
 
 
 def _scale() -> tuple[list[float], list[str]]:

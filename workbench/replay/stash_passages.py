@@ -91,7 +91,7 @@ class Passages:
                 for shingle in shingles(segment.text):
                     self._holders[shingle].append(row)
 
-    def used(self, known: Int64, uses: Sequence[ContentUse], query: str) -> Mapping[StashKind, set[str]]:
+    def used_ids(self, known: Int64, uses: Sequence[ContentUse], query: str) -> Mapping[StashKind, set[str]]:
         """Return the ids of the segments among the rows `known` that hold what was used, by kind."""
         among = frozenset(known.tolist())
         rows: dict[StashKind, set[int]] = {kind: set() for kind in StashKind}
@@ -107,7 +107,7 @@ class Passages:
         rows[StashKind.ERROR] |= {
             row for row, text in self._errors.items() if row in among and any(one in text for one in errors)
         }
-        for row in self._quoted(among, uses, query):
+        for row in self._quoted_rows(among, uses, query):
             of_decision = self._segments[row].type is SegmentType.DECISION
             rows[StashKind.DECISION if of_decision else StashKind.QUOTE].add(row)
         return {kind: {self._segments[row].segment_id for row in found} for kind, found in rows.items()}
@@ -118,7 +118,7 @@ class Passages:
         own = self._lines[row]
         return bool(own) and len(own & lines) >= min(LEAST_LINES, len(own))
 
-    def _quoted(self, among: frozenset[int], uses: Sequence[ContentUse], query: str) -> Iterator[int]:
+    def _quoted_rows(self, among: frozenset[int], uses: Sequence[ContentUse], query: str) -> Iterator[int]:
         asked = shingles(query)
         said = {shingle for use in uses if not use.path for shingle in shingles(use.text)} - asked
         shared: dict[int, int] = defaultdict(int)
@@ -141,10 +141,10 @@ def shingles(text: str) -> set[int]:
 
 def lines_of(text: str) -> set[str]:
     """Return the lines of a text that say something, without their margins."""
-    return {line for one in text.split("\n") if len(line := _unnumbered(one)) >= _LINE}
+    return {line for one in text.split("\n") if len(line := _strip_number(one)) >= _LINE}
 
 
-def _unnumbered(line: str) -> str:
+def _strip_number(line: str) -> str:
     """Return a line without its number, which agents are shown before it."""
     number, arrow, rest = line.partition("→")
     return (rest if arrow and number.strip().isdecimal() else line).strip()

@@ -120,17 +120,17 @@ def record_session(steps: Iterable[tuple[Moment | None, Iterable[ContextSegment]
                 found.uses.append(ContentUse(place, said))
             case ToolUse():
                 calls[moment.id] = moment
-                found.uses += _written(moment, place, cwd)
+                found.uses += _written_content(moment, place, cwd)
             case ToolResult():
                 call = calls.pop(moment.id, None)
                 if call is not None and moment.outcome is not CallOutcome.REJECTED:
-                    found.uses += _answered(call, moment, place, cwd)
+                    found.uses += _answer_content(call, moment, place, cwd)
         found.segments += segments
     found.session = next((one.session_id for one in found.segments), "")
     return found
 
 
-def _written(use: ToolUse, place: int, cwd: str) -> Iterator[ContentUse]:
+def _written_content(use: ToolUse, place: int, cwd: str) -> Iterator[ContentUse]:
     """Yield what a call says of the files it names; its texts are the agent's words."""
     said = "\n".join(value for value in use.input.values() if isinstance(value, str))
     words = redact(said).text
@@ -139,7 +139,7 @@ def _written(use: ToolUse, place: int, cwd: str) -> Iterator[ContentUse]:
         yield ContentUse(place, words, _inside(touch.path, use.cwd or cwd))
 
 
-def _answered(use: ToolUse, result: ToolResult, place: int, cwd: str) -> Iterator[ContentUse]:
+def _answer_content(use: ToolUse, result: ToolResult, place: int, cwd: str) -> Iterator[ContentUse]:
     failed = result.outcome is CallOutcome.FAILED
     event = ToolUseEvent(use.tool, use.input, use.id, result.output, failed=failed)
     errors = (error_key(redact(one.message).text) for one in errors_of(event, use.cwd or cwd))
@@ -184,7 +184,7 @@ def stash_tasks(recordings: Sequence[Recording]) -> tuple[tuple[ContextSegment, 
 def _tasks_of(
     recording: Recording, number: int, places: SegmentPlaces, passages: Passages
 ) -> Iterator[StashTask]:
-    asked = list(_spaced(recording.asked))
+    asked = list(_space_out(recording.asked))
     ends = [*(one.place for one in asked[1:]), len(recording.segments) + 1]
     goal = ""
     for turn, (one, end) in enumerate(zip(asked, ends, strict=False)):
@@ -195,7 +195,7 @@ def _tasks_of(
             continue
         follows = [use for use in recording.uses if one.place <= use.place < end]
         files = _active(recording, one.place)
-        found = passages.used(known, follows, "\n".join((one.text, goal, *messages)))
+        found = passages.used_ids(known, follows, "\n".join((one.text, goal, *messages)))
         for kind in StashKind:
             if found[kind]:
                 yield StashTask(
@@ -212,7 +212,7 @@ def _tasks_of(
                 )
 
 
-def _spaced(asked: Iterable[Asked]) -> Iterator[Asked]:
+def _space_out(asked: Iterable[Asked]) -> Iterator[Asked]:
     """Yield all prompts, and the steps that are far from the task before them and from the beginning."""
     last = 0
     for one in asked:

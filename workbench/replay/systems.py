@@ -160,12 +160,12 @@ class Models:
     main: str
     plain: str
 
-    def named(self, model_id: str, semantic: Float32 | None) -> RankingModel:
+    def model(self, model_id: str, semantic: Float32 | None) -> RankingModel:
         """Return the model with an id; that of a project is for the ranking with embeddings or without."""
         plain = self.by_id.get(f"{model_id}{PLAIN}") if semantic is None else None
         return plain or self.by_id[model_id]
 
-    def used(self, semantic: Float32 | None) -> RankingModel:
+    def used_model(self, semantic: Float32 | None) -> RankingModel:
         """Return the model a plan would rank with."""
         return self.by_id[self.main if semantic is not None else self.plain]
 
@@ -215,7 +215,7 @@ class OwnRankings:
     active: Mapping[str, RankingModel] = field(default_factory=dict)
     named: Mapping[str, RankingModel] = field(default_factory=dict)
 
-    def used(self, model_id: str) -> str:
+    def used_id(self, model_id: str) -> str:
         """Return the id of what a packaged model is ranked with."""
         return self.active[model_id].model_id if model_id in self.active else model_id
 
@@ -225,7 +225,7 @@ def load_models(main: str, plain: str, systems: Iterable[System], own: OwnRankin
     wanted = {main, plain, *(system.model for system in systems if system.model)}
     by_id = {name: load_model(name) for name in sorted(wanted - own.named.keys())}
     by_id |= {**own.named, **{model.model_id: model for model in own.active.values()}}
-    return Models(by_id, own.used(main), own.used(plain))
+    return Models(by_id, own.used_id(main), own.used_id(plain))
 
 
 def rank(system: System, situation: Situation, models: Models) -> SystemRanking | None:
@@ -260,14 +260,14 @@ def _layers(moment: Moment, manifests: Sequence[Manifest]) -> LayerSource:
 
 
 def _baseline(system: System, situation: Situation, models: Models) -> SystemRanking:
-    model = models.used(situation.semantic)
+    model = models.used_model(situation.semantic)
     paths = baseline_paths(situation.moment, situation.intent, situation.manifests())
     files = score_by_place(paths, model, BASELINE)
     return SystemRanking(files, model, weighed=False, fallback=False, milliseconds=0)
 
 
 def _bm25(system: System, situation: Situation, models: Models) -> SystemRanking:
-    model = models.used(situation.semantic)
+    model = models.used_model(situation.semantic)
     scores = situation.moment.view.index.bm25("body", situation.query.terms, b=0.6)
     files = score_by_place(_order_paths(situation.moment.view, scores), model, BM25)
     return SystemRanking(files, model, weighed=False, fallback=False, milliseconds=0)
@@ -278,7 +278,7 @@ def _vector(system: System, situation: Situation, models: Models) -> SystemRanki
         if situation.moment.past:
             return None
         return SystemRanking((), models.by_id[models.plain], weighed=False, fallback=True, milliseconds=0)
-    model = models.used(situation.semantic)
+    model = models.used_model(situation.semantic)
     scores = situation.signals()["affinity_semantic"]
     files = score_by_place(_order_paths(situation.moment.view, scores), model, VECTOR)
     return SystemRanking(files, model, weighed=False, fallback=False, milliseconds=0)
@@ -286,7 +286,7 @@ def _vector(system: System, situation: Situation, models: Models) -> SystemRanki
 
 def _hybrid(system: System, situation: Situation, models: Models) -> SystemRanking:
     semantic = situation.semantic
-    model = models.named(system.model, semantic) if system.model else models.used(semantic)
+    model = models.model(system.model, semantic) if system.model else models.used_model(semantic)
     waiting = situation.looked  # another system may have made this look already: it counts for all
     view, candidates = situation.moment.view, situation.candidates(model)
     if system.without:

@@ -47,7 +47,7 @@ def _facts(task: ReplayTask) -> tuple[str, str, str, str, str, str, int]:
 
 def backed_files(situation: Situation, models: Models) -> frozenset[str]:
     """Return the files that past tasks suggest, whatever a system makes of that."""
-    candidates = situation.candidates(models.used(situation.semantic))
+    candidates = situation.candidates(models.used_model(situation.semantic))
     columns = [
         number for number, name in enumerate(candidates.names) if name in ("affinity", "affinity_head")
     ]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import to_body
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 _FORBIDDING: Final = (
     r"\W*(?:(?:things|what) (?:to|you must) )?(?:do not|don['’]?ts?|never|not do|avoid|forbidden|prohibited"
@@ -79,7 +79,7 @@ def details(rule: Rule) -> list[tuple[str, str]]:
     lines += [("example", text) for text in rule.examples]
     lines.append(("check", check_text(rule)))
     used = (
-        f"{counted(rule.usage_count, 'time')}, last {rule.last_used or 'never'}"
+        f"{plural(rule.usage_count, 'time')}, last {rule.last_used or 'never'}"
         if rule.usage_count
         else "never"
     )

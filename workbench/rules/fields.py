@@ -40,7 +40,9 @@ class Line:
     file: str = ""
 
 
-def checked(given: Mapping[str, Any], extra_tags: Sequence[str] = ()) -> tuple[dict[str, Any], list[str]]:
+def check_fields(
+    given: Mapping[str, Any], extra_tags: Sequence[str] = ()
+) -> tuple[dict[str, Any], list[str]]:
     """Return fields of a rule with their values, and what is odd about them without being wrong.
 
     `given` maps names of fields, or their short names, to texts, lists of texts, numbers or mappings.
@@ -84,7 +86,7 @@ def _line(place: str, raw: bytes, extra_tags: Sequence[str]) -> Line:
     home, file = value.pop("home", False), value.pop("file", "")
     if not isinstance(home, bool) or not isinstance(file, str):
         raise UsageError("home is true or false, and file a text", hint='Such as: {"file": "CLAUDE.md"}')
-    fields, _ = checked(value, extra_tags)
+    fields, _ = check_fields(value, extra_tags)
     if "rule" not in fields:
         raise UsageError("it has no rule", hint='One object a line: {"rule": "Use tabs."}')
     return Line(place, fields, home, file)
@@ -101,7 +103,7 @@ def new_rule(fields: Mapping[str, Any], project_id: str | None) -> Rule:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise UsageError(f"{name} is a text, not {_spelled(value)}", hint=f'Such as: "{name}": "…"')
+        raise UsageError(f"{name} is a text, not {_format_value(value)}", hint=f'Such as: "{name}": "…"')
     text = value.replace("\r\n", "\n").strip()
     if len(text) > MAX_TEXT:
         raise UsageError(
@@ -110,7 +112,7 @@ def _text(name: str, value: object) -> str:
     return text
 
 
-def _needed(name: str, value: object) -> str:
+def _require_text(name: str, value: object) -> str:
     text = _text(name, value)
     if not text:
         raise UsageError(f"{name} is empty", hint='Say it: workbench rules add "Use tabs."')
@@ -121,7 +123,7 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
         raise UsageError(
-            f"{name} is a list of texts, not {_spelled(value)}", hint=f'Such as: "{name}": ["…"]'
+            f"{name} is a list of texts, not {_format_value(value)}", hint=f'Such as: "{name}": ["…"]'
         )
     found = tuple(dict.fromkeys(item.strip() for item in items))
     if "" in found:
@@ -150,7 +152,7 @@ def _number(most: int) -> Callable[[str, Any], int]:
             found = None
         if found is None or not 0 <= found <= most:
             raise UsageError(
-                f"{name} is a whole number from 0 to {most:,}, not {_spelled(value)}", hint="Correct it."
+                f"{name} is a whole number from 0 to {most:,}, not {_format_value(value)}", hint="Correct it."
             )
         return found
 
@@ -160,7 +162,7 @@ def _number(most: int) -> Callable[[str, Any], int]:
 def _conditions(name: str, value: object) -> dict[str, Any]:
     """Return {fact: value or values} of a mapping, or of texts NAME=VALUE; a name may have several."""
     if isinstance(value, Mapping):
-        pairs = [(str(fact), item) for fact, held in value.items() for item in _held(fact, held)]
+        pairs = [(str(fact), item) for fact, held in value.items() for item in _fact_values(fact, held)]
     else:
         pairs = [_pair(text) for text in _texts(name, value)]
     found: dict[str, list[Any]] = {}
@@ -169,7 +171,7 @@ def _conditions(name: str, value: object) -> dict[str, Any]:
     return {fact: items[0] if len(items) == 1 else items for fact, items in found.items()}
 
 
-def _held(fact: object, value: object) -> list[Any]:
+def _fact_values(fact: object, value: object) -> list[Any]:
     items = value if isinstance(value, list) else [value]
     if not items or not all(isinstance(item, (str, int, bool)) for item in items):
         raise UsageError(
@@ -193,7 +195,7 @@ def _examples(name: str, value: object) -> tuple[str, ...]:
 
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise UsageError(f"{name} is true or false, not {_spelled(value)}", hint="Without quotes.")
+        raise UsageError(f"{name} is true or false, not {_format_value(value)}", hint="Without quotes.")
     return value
 
 
@@ -202,7 +204,7 @@ def _check(name: str, value: object) -> object:
 
     if value is not None and not isinstance(value, (str, Mapping)):
         raise UsageError(
-            f"{name} is an object, not {_spelled(value)}", hint='Such as: {"command": "git push"}'
+            f"{name} is an object, not {_format_value(value)}", hint='Such as: {"command": "git push"}'
         )
     return None if value is None else parse_check(value)
 
@@ -224,12 +226,12 @@ def _choice(kind: Any) -> Callable[[str, Any], Any]:  # noqa: ANN401 - any enume
     return lambda name, value: choose(kind, _text(name, value))
 
 
-def _spelled(value: object) -> str:
+def _format_value(value: object) -> str:
     return visible_line(repr(value))[:60]
 
 
 _FIELDS: Final[dict[str, Callable[[str, Any], Any]]] = {
-    "rule": _needed,
+    "rule": _require_text,
     "name": _text,
     "scope": _scope,
     "category": _choice(Category),

@@ -16,7 +16,14 @@ from workbench.errors import JournalError, ParseError, StoreError
 from workbench.records.conversion import convert
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import AUTOMATIC, SLOT_MARK, USAGE_STREAM, RuleLedger, read_usage, used
+from workbench.rules.curation.ledger import (
+    AUTOMATIC,
+    SLOT_MARK,
+    USAGE_STREAM,
+    RuleLedger,
+    read_usage,
+    with_use,
+)
 from workbench.rules.curation.rulestore import LOCK, OWN, RuleStore
 from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.formats.families import family_of
@@ -344,8 +351,8 @@ def _book(
     changed = None if previous is None else _changed_rules(store, state, ledger, previous)
     if changed is None:
         counts = read_usage(state.origins, ends=until)
-        whole = visible_rules(store, ledger.placed().values())
-        whole = [used(rule, counts) for rule in whole] if counts else whole
+        whole = visible_rules(store, ledger.with_places().values())
+        whole = [with_use(rule, counts) for rule in whole] if counts else whole
         rules = rule_set(whole, None if previous is None else previous.rules, until)
         changed = rules, (_Uses({}, until, counts), _Uses(until, until))
     progress = None
@@ -360,7 +367,7 @@ def _book(
         found.files,
         pending=found.pending,
         conflicts=found.conflicts,
-        settled=_settled(ledger),
+        settled=_settled_ids(ledger),
         used_until=until,
         mark=_mark(store, state, ledger, _lasting(ledger), len(ledger.file_changes)),
         changed=found.changed,
@@ -393,16 +400,18 @@ def _changed_rules(
     ids |= {rule.id for rule in now if rule is not None}
     before = _with_usage(state, before)
     base, rules, uses = before.rules.base, before.rules, before.uses
-    put = {rule.id: rule for rule in visible_rules(store, ledger.placed(sorted(ids)).values())}
+    put = {rule.id: rule for rule in visible_rules(store, ledger.with_places(sorted(ids)).values())}
     if put and before.used_until:
         whole = _count(state, uses[0], {}, base.used_until)
         later = _count(state, uses[1], base.used_until, before.used_until)
-        put, uses = {key: used(rule, whole.counts) for key, rule in put.items()}, (whole, later)
+        put, uses = {key: with_use(rule, whole.counts) for key, rule in put.items()}, (whole, later)
     gone = ids - put.keys()
     put = {key: rule for key, rule in put.items() if rule != rules.plain(key)}
-    rules = rules.changed(put, gone)
+    rules = rules.with_changes(put, gone)
     since = uses[1].counts if put and before.used_until else {}
-    return (rules.counted({key: used(rule, since) for key, rule in put.items()}) if since else rules), uses
+    return (
+        rules.with_counts({key: with_use(rule, since) for key, rule in put.items()}) if since else rules
+    ), uses
 
 
 def _changed_ids(store: RuleStore, state: _State, ledger: RuleLedger, before: Rulebook) -> set[str] | None:
@@ -446,7 +455,7 @@ def _count(state: _State, known: _Uses, since: Mapping[str, int], ends: Mapping[
     return _Uses(since, ends, counts)
 
 
-def _settled(ledger: RuleLedger) -> tuple[str, ...]:
+def _settled_ids(ledger: RuleLedger) -> tuple[str, ...]:
     live = ledger.live
     return tuple(sorted(one.id for one in ledger.settled.values() if one.left in live and one.right in live))
 
@@ -469,8 +478,8 @@ def _with_usage(state: _State, book: Rulebook) -> Rulebook:
         return book
     counts = read_usage(state.origins, book.used_until, ends=until)
     rules = ((key, book.rules.find(key)) for key in book.rules.heirs(counts))
-    found = {key: used(rule, counts) for key, rule in rules if rule is not None}
-    return replace(book, rules=book.rules.counted(found) if found else book.rules, used_until=until)
+    found = {key: with_use(rule, counts) for key, rule in rules if rule is not None}
+    return replace(book, rules=book.rules.with_counts(found) if found else book.rules, used_until=until)
 
 
 def _kept_short(store: RuleStore, book: Rulebook, since: Mapping[str, int]) -> Rulebook:

@@ -129,7 +129,7 @@ class RuleSet(Sequence[Rule]):
         if not self.put and not self.gone and not self.used:
             return replace(base.matching, rules=self)
         places = (bisect_left(self.ids, one) for one in sorted(self.used) if self._is_base(one))
-        return move_match_columns(base.matching, self, self._moved(), self._fresh(), [*places])
+        return move_match_columns(base.matching, self, self._moved_places(), self._fresh(), [*places])
 
     def find(self, identifier: str) -> Rule | None:
         """Return the rule of an id, None if there is none."""
@@ -143,7 +143,7 @@ class RuleSet(Sequence[Rule]):
         place = self.base.place(identifier)
         return None if place is None else self.base.rules[place]
 
-    def changed(self, put: Mapping[str, Rule], gone: Iterable[str]) -> RuleSet:
+    def with_changes(self, put: Mapping[str, Rule], gone: Iterable[str]) -> RuleSet:
         """Return the set with rules put into it and others gone."""
         out = frozenset(gone) - put.keys()
         kept = {key: rule for key, rule in self.put.items() if key not in out}
@@ -151,7 +151,7 @@ class RuleSet(Sequence[Rule]):
         used = {key: rule for key, rule in self.used.items() if key not in out and key not in put}
         return RuleSet(self.base, {**kept, **put}, (self.gone - put.keys()) | left, used)
 
-    def counted(self, used: Mapping[str, Rule]) -> RuleSet:
+    def with_counts(self, used: Mapping[str, Rule]) -> RuleSet:
         """Return the set with other counts of use; what is computed of it stays."""
         return RuleSet(self.base, self.put, self.gone, {**self.used, **used}, self._derived, self._ids)
 
@@ -164,13 +164,13 @@ class RuleSet(Sequence[Rule]):
         found.update(key for key, rule in self.put.items() if not wanted.isdisjoint(past_ids(rule)))
         return sorted(found)
 
-    def checked(self) -> list[Rule]:
+    def checked_rules(self) -> list[Rule]:
         """Return the rules with a check, by id."""
         ids = [one for one in self.base.checked if self._is_base(one)]
         ids += [key for key, rule in self.put.items() if rule.check is not None]
         return [rule for rule in map(self.find, sorted(ids)) if rule is not None]
 
-    def rebased(self, digest: str, used_until: Mapping[str, int]) -> RuleSet:
+    def rebase(self, digest: str, used_until: Mapping[str, int]) -> RuleSet:
         """Return the same rules as a base of their own, which is stored under a signature."""
         made = rule_set(self, used_until=used_until)
         base = made.base
@@ -194,7 +194,9 @@ class RuleSet(Sequence[Rule]):
         if not self.put and not self.gone:
             return base.words
         out = [base.rules[place] for place in self._without()]
-        return move_words(base.words, self._moved(), {at: self[at] for at in self._fresh()}, len(self), out)
+        return move_words(
+            base.words, self._moved_places(), {at: self[at] for at in self._fresh()}, len(self), out
+        )
 
     def _make_columns(self) -> RuleColumns:
         from workbench.rules.fetching.facets import column_rules, with_tail
@@ -217,7 +219,7 @@ class RuleSet(Sequence[Rule]):
     def _fresh(self) -> list[int]:
         return [bisect_left(self.ids, one) for one in sorted(self.put)]
 
-    def _moved(self) -> NDArray[np.int32]:
+    def _moved_places(self) -> NDArray[np.int32]:
         """Return where each rule of the base is now, -1 for those that are not as they are there."""
         import numpy as np
 

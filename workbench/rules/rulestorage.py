@@ -23,7 +23,7 @@ from workbench.curation.lazy import DamagedLines, FileLines, StoredFile, StoredV
 from workbench.errors import StoreError
 from workbench.records.conversion import convert, decode_lossless, encode_lossless
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import RuleLedger, read_usage, used
+from workbench.rules.curation.ledger import RuleLedger, read_usage, with_use
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.ruleset import RuleBase, RuleSet
 
@@ -93,7 +93,7 @@ def keep_rules(store: RuleStore, head: Head, rules: RuleSet, *, whole: bool) -> 
         data = encode_lossless({"head": kept, **patch})
         store.publish(CHANGES, lambda directory: _write_sealed(directory / _PATCH, [data]))
         return rules
-    made = rules.rebased(str(head["signature"]), head["used_until"])
+    made = rules.rebase(str(head["signature"]), head["used_until"])
     store.publish(BASE, lambda directory: _write_base(directory, head, made))
     return made
 
@@ -131,7 +131,7 @@ def _open_words(arrays: Mapping[str, NDArray[Any]], count: int) -> RuleWords | N
     from workbench.rules.matching.lexical import words_from
 
     try:
-        words = words_from(_named(arrays, "words."))
+        words = words_from(_arrays_named(arrays, "words."))
     except (OSError, *DAMAGED):
         return None
     return words if words.count == count else None
@@ -142,12 +142,12 @@ def _open_matching(arrays: Mapping[str, NDArray[Any]], rules: RuleSet) -> MatchC
     from workbench.rules.matching.filters import match_columns_from
 
     try:
-        return match_columns_from(_named(arrays, "matching."), rules)
+        return match_columns_from(_arrays_named(arrays, "matching."), rules)
     except (OSError, *DAMAGED):
         return None
 
 
-def _named(arrays: Mapping[str, NDArray[Any]], begin: str) -> dict[str, NDArray[Any]]:
+def _arrays_named(arrays: Mapping[str, NDArray[Any]], begin: str) -> dict[str, NDArray[Any]]:
     return {name.removeprefix(begin): held for name, held in arrays.items() if name.startswith(begin)}
 
 
@@ -155,7 +155,7 @@ def _open_changes(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[
     directory = store.latest(CHANGES)
     if directory is None:
         return None
-    kept = decode_lossless(bytes(_sealed((directory / _PATCH).read_bytes())), dict[str, Any])
+    kept = decode_lossless(bytes(_read_sealed((directory / _PATCH).read_bytes())), dict[str, Any])
     head = kept["head"]
     if not is_wanted(head):
         return None
@@ -167,7 +167,7 @@ def _open_changes(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[
     if found is None:
         return None
     put = {rule.id: rule for rule in convert(kept["put"], list[Rule])}
-    return head, found[1].changed(put, convert(kept["gone"], list[str]))
+    return head, found[1].with_changes(put, convert(kept["gone"], list[str]))
 
 
 def _open_base(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:
@@ -211,8 +211,8 @@ class _Healing:
             uses = read_usage(self._store.usage_origins, ends=self._until)
             self._read = self._store.ledger(), uses
         ledger, counts = self._read
-        for rule in ledger.placed([self._ids[place]]).values():
-            return used(rule, counts)
+        for rule in ledger.with_places([self._ids[place]]).values():
+            return with_use(rule, counts)
         raise StoreError(
             f"the index of rules is damaged: {self._ids[place]} cannot be read",
             hint="Run the command again: the rules are read from the journals then.",
@@ -251,7 +251,7 @@ def _write_sealed(path: Path, parts: list[bytes]) -> None:
         file.writelines([b"%08x\n" % crc, *parts])
 
 
-def _sealed(data: bytes) -> memoryview:
+def _read_sealed(data: bytes) -> memoryview:
     """Return what is behind the first line. Raises: ValueError if it is not what was written."""
     content = memoryview(data)[_CRC:]
     if zlib.crc32(content) != int(data[:_CRC], 16):

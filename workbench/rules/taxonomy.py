@@ -127,7 +127,7 @@ def check_tag(tag: str, known: Known) -> TagProblem | None:
         return _unknown_category(tag, category, value, known)
     if value in known[category]:
         return None
-    meant = _meant(category, value, known[category])
+    meant = _known_value(category, value, known[category])
     suggestion = f"{category}:{meant}" if meant else ""
     if category in CLOSED:
         choices = ", ".join(PREDEFINED[category])
@@ -204,9 +204,9 @@ def _bare(tag: str, known: Known) -> TagProblem:
     value = _normal(tag)
     homes = [category for category in PREDEFINED if value in PREDEFINED[category]]
     homes += [category for category in known if value in known[category]]
-    homes += [category for category in known if _meant(category, value, known[category])]
+    homes += [category for category in known if _known_value(category, value, known[category])]
     if homes:
-        found = value if value in known[homes[0]] else _meant(homes[0], value, known[homes[0]])
+        found = value if value in known[homes[0]] else _known_value(homes[0], value, known[homes[0]])
         suggestion = f"{homes[0]}:{found}"
     else:
         suggestion = f"{CUSTOM}:{value}"[:MAX_TAG] if value else ""
@@ -222,11 +222,11 @@ def _unknown_category(tag: str, category: str, value: str, known: Known) -> TagP
     if not right:
         exact = next((one for one in known if normal in known[one]), CUSTOM)
         return TagProblem(tag, message, f"{exact}:{normal}"[:MAX_TAG], True)
-    meant = normal if normal in known[right] else _meant(right, normal, known[right]) or normal
+    meant = normal if normal in known[right] else _known_value(right, normal, known[right]) or normal
     return TagProblem(tag, message, f"{right}:{meant}"[:MAX_TAG], True)
 
 
-def _meant(category: str, value: str, values: frozenset[str]) -> str:
+def _known_value(category: str, value: str, values: frozenset[str]) -> str:
     """Return the known value that another one stands for: the same in lower case, an alias, a slip."""
     normal = _normal(value)
     if normal in values:

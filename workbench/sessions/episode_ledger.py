@@ -257,7 +257,7 @@ class Moves(Protocol):
         ...
 
 
-def moved(ledger: EpisodeLedger, moves: Moves) -> bool:
+def follow_moves(ledger: EpisodeLedger, moves: Moves) -> bool:
     """Bring a ledger along when its journal was written again; False if only a fold from the start can.
 
     `events` goes on counting. What is among the newest episodes has to be so still.

@@ -25,7 +25,7 @@ from workbench.sessions.episode_ledger import (
     EpisodeLedger,
     Moves,
     fold,
-    moved,
+    follow_moves,
     pack_ledger,
     recall,
     recall_templates,
@@ -34,7 +34,7 @@ from workbench.sessions.episode_ledger import (
 from workbench.sessions.episodes_fold import ENDED, FORGOTTEN, HOUR, STREAM, TIMEOUT, overdue, timed_out
 from workbench.sessions.history import History, Trust, empty_history, load_history, save_history
 from workbench.sessions.importers.git import KIND, SOURCE, commit_episodes, commit_session, session_commit
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 Progress = Callable[[str, int, int], None]
 
@@ -162,19 +162,19 @@ class PastKeeper:
         past = self._close_overdue(self._remember(limit, mark, notes), notes)
         if past.malformed:
             notes.append(
-                f"malformed and left out: {counted(past.malformed, 'entry', 'entries')} of the sessions "
+                f"malformed and left out: {plural(past.malformed, 'entry', 'entries')} of the sessions "
                 "journal; see `workbench doctor`"
             )
         return PastSync(past, imported, forgotten, tuple(notes))
 
-    def stored(self) -> Past | None:
+    def stored_past(self) -> Past | None:
         """Return the past as of the last sync, of whichever process, and change nothing."""
         return self.past or self._open([])
 
     def move(self, moves: Moves) -> None:
         """Go along with a journal that was written again; what cannot is read from it by the next sync."""
-        past, ledger = self.stored(), self._ledger or self._open_ledger()
-        if past is not None and ledger is not None and moved(ledger, moves):
+        past, ledger = self.stored_past(), self._ledger or self._open_ledger()
+        if past is not None and ledger is not None and follow_moves(ledger, moves):
             self.past, self._ledger = replace(past, offset=-1, events=-1), ledger
         else:
             self.past = self._ledger = None

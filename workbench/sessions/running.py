@@ -259,9 +259,9 @@ class TranscriptTail:
             kind = record.value.get("type") if isinstance(record, TranscriptRecord) else None
             if isinstance(record, TranscriptRecord) and kind in _SETTINGS:
                 self._settings[str(kind)] = record
-        self._fold.take(self._watched(found.moments([*head, *records])))
+        self._fold.take(self._watch(found.moments([*head, *records])))
 
-    def _watched(self, moments: Iterator[Moment]) -> Iterator[Moment]:
+    def _watch(self, moments: Iterator[Moment]) -> Iterator[Moment]:
         for moment in moments:
             if isinstance(moment, ToolUse):
                 self.last_call = self._waiting[moment.id] = moment

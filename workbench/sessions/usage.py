@@ -17,7 +17,7 @@ from workbench.records.answers.usage import DoorUse, RuleUse, SessionUse
 from workbench.records.dataclass import dataclass
 from workbench.records.usage import FileTouch, Handover, UsageRecords
 from workbench.sessions.episodes_fold import EVENT, FORGOTTEN, IMPORTED, MALFORMED
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,10 @@ def door_uses(records: UsageRecords) -> tuple[DoorUse, ...]:
 def session_uses(records: UsageRecords, rules: KnownRules) -> tuple[SessionUse, ...]:
     """Return what each session was given and did with it, newest first."""
     found = []
-    broken = _broken(records)
+    broken = _broken_rules(records)
     for session, given in _by_session(records.handovers).items():
         later = _look(given, records, session, _given_files(given).get(session, {}))
-        had = _delivered(records, session, given, rules)
+        had = _delivered_rules(records, session, given, rules)
         found.append(
             SessionUse(
                 session_id=session,
@@ -117,13 +117,13 @@ def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
     """Return what became of each rule, by the variant of the matching, the most given first."""
     columns = ("matched", "given", "loaded", "obeyed", "broken", "success", "failed")
     counts: dict[tuple[str, str], dict[str, int]] = {}
-    broken = _broken(records)
+    broken = _broken_rules(records)
     for session, given in _by_session(records.handovers).items():
         if not session:
             continue
         variant = next((one.variant for one in given if one.variant), "")
         handed = {one for each in given for one in each.passages} & rules.ids
-        loaded = _loaded(records, session, rules)
+        loaded = _loaded_rules(records, session, rules)
         matched = {one for each in given for one in each.matched} & rules.ids
         had = handed | loaded
         outcome = session_outcome(records.outcomes.get(session, ()))
@@ -159,13 +159,13 @@ def session_measures(
     `sessions` are those of `session_uses`.
     """
     found: dict[str, list[Mapping[str, float]]] = {}
-    broken, uses = _broken(records), {one.session_id: one for one in sessions}
+    broken, uses = _broken_rules(records), {one.session_id: one for one in sessions}
     for session, given in _by_session(records.handovers).items():
         use = uses[session]
         if not use.variant or not session:
             continue
         handed = {one for each in given for one in each.passages} & rules.ids
-        judged = (handed | _loaded(records, session, rules)) & rules.checkable
+        judged = (handed | _loaded_rules(records, session, rules)) & rules.checkable
         measures = {"rules given": float(len(handed))}
         if judged:
             obeyed = judged - broken.get(session, frozenset())
@@ -188,7 +188,7 @@ def session_outcome(outcomes: Collection[str]) -> str:
 
 def receipt(use: SessionUse) -> str:
     """Return in a line what a session was given and what it did with it."""
-    text = f"{counted(use.files, 'file')} given, {use.opened} opened, {len(use.changed)} edited"
+    text = f"{plural(use.files, 'file')} given, {use.opened} opened, {len(use.changed)} edited"
     if use.missed:
         more = f" and {len(use.missed) - _NAMED} more" if len(use.missed) > _NAMED else ""
         text += f"; edited and not given: {', '.join(use.missed[:_NAMED])}{more}"
@@ -312,16 +312,18 @@ def _by_session(handovers: Iterable[Handover]) -> dict[str, list[Handover]]:
     return found
 
 
-def _loaded(records: UsageRecords, session: str, rules: KnownRules) -> set[str]:
+def _loaded_rules(records: UsageRecords, session: str, rules: KnownRules) -> set[str]:
     files = records.loaded.get(session, ())
     return {rule for rule, file in rules.files.items() if file in files} if files else set()
 
 
-def _delivered(records: UsageRecords, session: str, given: Iterable[Handover], rules: KnownRules) -> set[str]:
-    return {one for each in given for one in each.passages} | _loaded(records, session, rules)
+def _delivered_rules(
+    records: UsageRecords, session: str, given: Iterable[Handover], rules: KnownRules
+) -> set[str]:
+    return {one for each in given for one in each.passages} | _loaded_rules(records, session, rules)
 
 
-def _broken(records: UsageRecords) -> dict[str, frozenset[str]]:
+def _broken_rules(records: UsageRecords) -> dict[str, frozenset[str]]:
     """Return by session the rules it broke after it was first given something that had them."""
     first: dict[tuple[str, str], float] = {}
     for one in records.handovers:

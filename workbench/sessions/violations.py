@@ -84,14 +84,14 @@ def count_breaches(
             began = began or event.cwd
             home = home or ((match := _HOME.match(event.cwd)) and match[0]) or ""
             below = root and (event.cwd == root or event.cwd.startswith(root.rstrip("/") + "/"))
-            found = _broken(enforced, event, file, root if below else began, home)
+            found = _find_violations(enforced, event, file, root if below else began, home)
             if found:
                 first = len(count.violations)
                 count.violations.extend(found)
                 waiting[event.id] = list(range(first, first + len(found)))
 
 
-def _broken(rules: Sequence[Rule], use: ToolUse, file: str, root: str, home: str) -> list[Violation]:
+def _find_violations(rules: Sequence[Rule], use: ToolUse, file: str, root: str, home: str) -> list[Violation]:
     call = ToolCall(use.tool, use.input, use.cwd or root, root, home, use.agent)
     return [
         Violation(

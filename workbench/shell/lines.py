@@ -115,7 +115,7 @@ class _Reader(WordReader):
                     return printed if ended == 1 else None
                 self.state.fail("a ) closes nothing")
             elif char == "(":
-                self.nested(directory)
+                self.read_nested(directory)
             elif char == "|" and not text.startswith("|", self.at):
                 self.at += text.startswith("&", self.at)
                 pending.given = printed
@@ -209,7 +209,7 @@ class _Reader(WordReader):
             self.at = assigned.end()
             if self.text.startswith("(", self.at):
                 self.at += 1
-                values = self.listed(")")
+                values = self.read_words(")")
             else:
                 values = tuple(self.word()[0])
             pending.before.setdefault(assigned[1], self.state.variables.get(assigned[1]))
@@ -259,7 +259,7 @@ class _Reader(WordReader):
         self.skip_lines()
         if re.compile(r"in(?=[\s;])").match(self.text, self.at):
             self.at += 2
-            self._assign(name, self.listed("\n;"))
+            self._assign(name, self.read_words("\n;"))
 
     def _condition(self) -> None:
         """Read a `[[ … ]]` for the commands inside."""
@@ -326,7 +326,7 @@ class _Reader(WordReader):
             lines.append(line)
         self.resume = at
         body = "\n".join(lines)
-        return self.inside(body).quoted("") if plain else body
+        return self.inside(body).read_quoted("") if plain else body
 
 
 def _output_of(name: str, words: Sequence[str], given: str | None) -> str | None:

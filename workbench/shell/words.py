@@ -96,13 +96,13 @@ class WordReader(ABC):
                 continue
             if char in "<>" and text.startswith("(", self.at + 1):
                 self.at += 2
-                self.nested(self.directory)
+                self.read_nested(self.directory)
                 parts.append(UNKNOWN)
                 plain = False
                 continue
             if char == "(" and parts and parts[-1][-1:] in tuple("?*+@!"):
                 self.at += 1
-                parts.append("{" + ",".join(self.listed(")")) + "}")
+                parts.append("{" + ",".join(self.read_words(")")) + "}")
                 continue
             if char in " \t\n;&|()<>":
                 break
@@ -122,7 +122,7 @@ class WordReader(ABC):
         if char == "'":
             return self._upto("'")
         if char == '"':
-            return self.quoted('"')
+            return self.read_quoted('"')
         if char == "$" and self.text.startswith(("'", '"'), self.at):
             return self._dollar(quoted=False)
         value = self._backticks() if char == "`" else self._dollar(quoted=False)
@@ -136,7 +136,7 @@ class WordReader(ABC):
         found, self.at = self.text[self.at : end], end + 1
         return found
 
-    def quoted(self, end: str) -> str:
+    def read_quoted(self, end: str) -> str:
         """Read up to a double quote, or all with `end` empty, expanding what is expanded between quotes."""
         text, parts = self.text, list[str]()
         while self.at < len(text):
@@ -181,7 +181,7 @@ class WordReader(ABC):
             if text.startswith("((", self.at) and self.arithmetic(self.at + 2):
                 return UNKNOWN
             self.at += 1
-            printed = self.nested(self.directory)
+            printed = self.read_nested(self.directory)
             return UNKNOWN if printed is None else printed
         if char == "{":
             return self._parameter()
@@ -189,7 +189,7 @@ class WordReader(ABC):
             return self._ansi()
         if char == '"' and not quoted:
             self.at += 1
-            return self.quoted('"')
+            return self.read_quoted('"')
         if name := _NAME.match(text, self.at):
             self.at = name.end()
             return self._value(name[0])
@@ -217,7 +217,7 @@ class WordReader(ABC):
             self.state.fail("a ${ is not closed")
         inside, self.at = self.text[self.at + 1 : at - 1], at
         found = _PARAMETER.fullmatch(inside)
-        other = self.inside(found[3] if found and found[2] else inside).quoted("")
+        other = self.inside(found[3] if found and found[2] else inside).read_quoted("")
         if found is None:
             return UNKNOWN
         value = self._value(found[1])
@@ -236,7 +236,7 @@ class WordReader(ABC):
         raw, self.at = self.text[self.at + 1 : at], at + 1
         return _ANSI.sub(_ansi_escape, raw)
 
-    def nested(self, directory: str) -> str | None:
+    def read_nested(self, directory: str) -> str | None:
         """Read what follows an opening parenthesis, up to its closing one."""
         before, self.depth = self.directory, self.depth + 1
         if self.depth > MAX_DEPTH:
@@ -255,12 +255,12 @@ class WordReader(ABC):
             if depth == 1 and not self.text.startswith(")", at):
                 return False
             if depth == 0:
-                self.inside(self.text[start : at - 2]).quoted("")
+                self.inside(self.text[start : at - 2]).read_quoted("")
                 self.at = at
                 return True
         return False
 
-    def listed(self, until: str) -> tuple[str, ...]:
+    def read_words(self, until: str) -> tuple[str, ...]:
         """Read words up to one of the characters given, which is left unread unless it is a parenthesis."""
         found: list[str] = []
         while self.at < len(self.text):

@@ -48,12 +48,12 @@ class AnswerSegmenter:
             SegmentDraft(SegmentType.DECISION, words, references=(reference,), facts=facts)
         )
 
-    def chosen(self, answer: str, call: AnsweredCall) -> Iterator[ContextSegment]:
+    def segment_choices(self, answer: str, call: AnsweredCall) -> Iterator[ContextSegment]:
         """Yield what the user chose when the agent asked."""
         for question, chosen in FORMS["answer"].findall(answer):
             yield from self.decision(f"{question}\n{chosen}", call.turn, role=USER, question=question[:300])
 
-    def failed(self, out: ToolOutput, call: AnsweredCall) -> Iterator[ContextSegment]:
+    def segment_failure(self, out: ToolOutput, call: AnsweredCall) -> Iterator[ContextSegment]:
         """Yield the output of a call that failed, unless the call was a mistake."""
         found = list(errors_of(self._event(out, call, failed=True), self.make.here.cwd))
         purpose = purpose_of(call.use)
@@ -65,7 +65,7 @@ class AnswerSegmenter:
         else:
             yield from self._output(out, call)
 
-    def printed(self, out: ToolOutput, call: AnsweredCall) -> Iterator[ContextSegment]:
+    def segment_output(self, out: ToolOutput, call: AnsweredCall) -> Iterator[ContextSegment]:
         """Yield the output of a program: as an error if it reports one, else as it is."""
         found = list(errors_of(self._event(out, call, failed=False), self.make.here.cwd))
         if found:
@@ -89,9 +89,9 @@ class AnswerSegmenter:
             draft = SegmentDraft(SegmentType.ERROR_LOG, words, call.use.id, "", references, facts)
             yield from self.make.one(draft, key=out.text)
             return
-        told = list(self._output(out, call))
-        yield from told
-        more = (told[0].segment_id,) if told else references
+        parts = list(self._output(out, call))
+        yield from parts
+        more = (parts[0].segment_id,) if parts else references
         yield from self.error_blocks(out.text, found, facts, more, head)
 
     def error_blocks(

@@ -178,7 +178,7 @@ def stated_decisions(text: str, *, by_user: bool = False) -> Iterator[StatedDeci
             yield StatedDecision(f"{sentence} {following}", following)
         else:
             yield StatedDecision(sentence, entry.rationale or "")
-    for item in _listed(text):
+    for item in _decision_items(text):
         if item not in seen:
             seen.add(item)
             yield StatedDecision(item, with_reason(item).rationale or "")
@@ -192,7 +192,7 @@ def _decides(sentence: str, by_user: bool) -> bool:
     return by_user and _DECISIONS["asked"].search(sentence) is not None
 
 
-def _listed(text: str) -> Iterator[str]:
+def _decision_items(text: str) -> Iterator[str]:
     """Yield the items of lists under a heading that calls them decisions."""
     inside = False
     for line in text.split("\n"):

@@ -138,7 +138,7 @@ def written_code(use: ToolUse) -> Iterator[WrittenCode]:
             changes = (_change(part) for part in parts)
             yield WrittenCode(path, "\n".join(change for change in changes if change), whole=False)
         case Purpose.PATCH:
-            yield from _patched(text(given.get("input")) or text(given.get("patch")), use.cwd)
+            yield from _patched_code(text(given.get("input")) or text(given.get("patch")), use.cwd)
 
 
 def _change(part: Mapping[str, Any]) -> str:
@@ -152,7 +152,7 @@ def _change(part: Mapping[str, Any]) -> str:
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
-def _patched(patch: str, cwd: str) -> Iterator[WrittenCode]:
+def _patched_code(patch: str, cwd: str) -> Iterator[WrittenCode]:
     for part in re.split(r"(?m)^(?=\*\*\* (?:Add|Update|Delete) File: )", patch)[1:]:
         touch = next(patch_touches(part, cwd), None)
         body = part.partition("\n")[2].partition("*** End Patch")[0].rstrip("\n")

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from workbench.records.segments import ContextSegment, SegmentType
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import defuse, escape_marks, visible_line
 
 _VERBS: Final = {
@@ -61,7 +61,7 @@ def when(segment: ContextSegment, now: float) -> str:
     days = age_days(segment, now)
     if days is None:
         return verb
-    return f"{verb} today" if days < 1 else f"{verb} {counted(int(days), 'day')} ago"
+    return f"{verb} today" if days < 1 else f"{verb} {plural(int(days), 'day')} ago"
 
 
 def age_days(segment: ContextSegment, now: float) -> float | None:

@@ -17,7 +17,7 @@ from typing import Final
 from workbench.records.dataclass import dataclass
 from workbench.records.segments import ContextSegment
 from workbench.stash.stashstore import StashLedger
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 MEANINGFUL: Final = 12
 """Tokens from which a text that is there twice says the same: a "Yes!" is the answer to its own question."""
@@ -73,11 +73,11 @@ def plan_collection(ledger: StashLedger, policy: RetentionPolicy, now: float) ->
     at = datetime.fromtimestamp(now, UTC)
     moment = at.isoformat(timespec="seconds")
     left = dict(ledger.records.items())
-    needed = {one.id: min(_needed(one, ledger), moment)[:_SECOND] for one in left.values()}
+    needed = {one.id: min(_last_needed(one, ledger), moment)[:_SECOND] for one in left.values()}
     disposals: list[Disposal] = []
     for found in (
-        _expired(left, moment),
-        _unused(left, needed, policy.keep_days, at),
+        _find_expired(left, moment),
+        _find_unused(left, needed, policy.keep_days, at),
         _duplicates(left, ledger, needed),
         _beyond(left, needed, policy),
     ):
@@ -92,17 +92,17 @@ def plan_collection(ledger: StashLedger, policy: RetentionPolicy, now: float) ->
     )
 
 
-def _needed(one: ContextSegment, ledger: StashLedger) -> str:
+def _last_needed(one: ContextSegment, ledger: StashLedger) -> str:
     return max(one.timestamp, one.stashed_at, ledger.merged_at.get(one.id, ""))
 
 
-def _expired(left: dict[str, ContextSegment], moment: str) -> Iterator[Disposal]:
+def _find_expired(left: dict[str, ContextSegment], moment: str) -> Iterator[Disposal]:
     for one in left.values():
         if one.is_expired(moment):
             yield Disposal(one, Retention.EXPIRED, f"it expired on {(one.expires_at or '')[:10]}")
 
 
-def _unused(
+def _find_unused(
     left: dict[str, ContextSegment], needed: dict[str, str], days: float, at: datetime
 ) -> Iterator[Disposal]:
     if not days:
@@ -145,6 +145,6 @@ def _beyond(
         if not many and not (policy.max_tokens and tokens > policy.max_tokens):
             return
         if not one.protected:
-            most = counted(policy.max_segments, "segment") if many else counted(policy.max_tokens, "token")
+            most = plural(policy.max_segments, "segment") if many else plural(policy.max_tokens, "token")
             yield Disposal(one, Retention.LIMIT, f"the stash keeps {most}, and it was needed least recently")
             segments, tokens = segments - 1, tokens - one.tokens

@@ -76,7 +76,7 @@ def _without_repetitions(
     kept: list[ContextSegment] = []
     left_out: list[tuple[str, str]] = []
     for one in reversed(ordered):
-        reason = next(filter(None, (_replaced(one, later) for later in kept)), "")
+        reason = next(filter(None, (_replaced_by(one, later) for later in kept)), "")
         if reason:
             left_out.append((one.id, reason))
         else:
@@ -84,7 +84,7 @@ def _without_repetitions(
     return kept[::-1], left_out[::-1]
 
 
-def _replaced(one: ContextSegment, later: ContextSegment) -> str:
+def _replaced_by(one: ContextSegment, later: ContextSegment) -> str:
     """Return why a segment is not merged beside a later one, or ''."""
     if one.digest and one.digest == later.digest:
         return f"the same text as {later.id}"

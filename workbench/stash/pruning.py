@@ -189,8 +189,8 @@ def propose_pruning(
     dense = [0.0] * len(pieces) if similarities is None else [max(0.0, min(1.0, one)) for one in similarities]
     share = 0.0 if similarities is None else 0.6
     near = [(1 - share) * word + share * vector for word, vector in zip(words, dense, strict=True)]
-    superseded = _superseded(pieces)
-    needed = _needed(pieces, latest, superseded, budget // _SHARE)
+    superseded = _find_superseded(pieces)
+    needed = _find_needed(pieces, latest, superseded, budget // _SHARE)
     last = max((one.turn for one in pieces), default=0)
     ranked: list[tuple[float, int]] = []
     parts: list[dict[str, float]] = []
@@ -239,7 +239,7 @@ def _least_needed(
     return set(aside)
 
 
-def _superseded(pieces: Sequence[ContextPiece]) -> dict[int, str]:
+def _find_superseded(pieces: Sequence[ContextPiece]) -> dict[int, str]:
     """Return {place: why} of what a later piece replaces: a file read again, the same command run again."""
     found: dict[int, str] = {}
     later: dict[tuple[str, str], list[ContextSegment]] = {}
@@ -286,7 +286,7 @@ def place_of(one: ContextSegment) -> str:
     return "#" + one.metadata.get("place", one.source).rpartition("#")[2]
 
 
-def _needed(
+def _find_needed(
     pieces: Sequence[ContextPiece], latest: int, superseded: Mapping[int, str], most: int
 ) -> dict[int, str]:
     """Return {place: why} of what cannot go; an output of more than `most` tokens can, however new it is."""
@@ -311,13 +311,13 @@ def _needed(
             found[place] = "it is the plan as it is now"
         elif recent and place >= len(pieces) - _PIECES * latest and one.tokens <= most:
             found[place] = "it is of the latest turns"
-    for place, why in _referred(pieces, latest, most).items():
+    for place, why in _find_referred(pieces, latest, most).items():
         if place not in superseded:
             found.setdefault(place, why)
     return found
 
 
-def _referred(pieces: Sequence[ContextPiece], latest: int, most: int) -> dict[int, str]:
+def _find_referred(pieces: Sequence[ContextPiece], latest: int, most: int) -> dict[int, str]:
     """Return {place: why} of what the latest turns refer to: by id, or files by their names."""
     last = max((one.turn for one in pieces), default=0)
     recent = [one for one in pieces[-_PIECES * latest :] if one.turn > last - latest]

@@ -34,7 +34,7 @@ from workbench.stash.scoring import (
     temporal_score,
 )
 from workbench.stash.segmentindex import SegmentIndex
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.fusion import score_excess
 from workbench.text.terms import count_terms
 
@@ -117,10 +117,10 @@ def retrieve(
     kept = np.flatnonzero(allowed[weighed.rows] & (weighed.similarity >= max(query.min_similarity, 1e-9)))
     order = kept[np.lexsort((weighed.rows[kept], -weighed.similarity[kept]))]
     chosen = _distinct(index, weighed.rows, order.tolist(), query.top_k, per_session)
-    found = [(_found(index, weighed, at, now, weights), int(weighed.rows[at])) for at in chosen]
+    found = [(_found_segment(index, weighed, at, now, weights), int(weighed.rows[at])) for at in chosen]
     found.sort(key=lambda one: (-one[0].score, -one[0].similarity, one[0].segment.segment_id))
     best = found[: query.top_k]
-    return tuple(_explained(index, searches, row, one, rank) for rank, (one, row) in enumerate(best, 1))
+    return tuple(_explain(index, searches, row, one, rank) for rank, (one, row) in enumerate(best, 1))
 
 
 def _query_vectors(index: SegmentIndex, asked: Sequence[QueryPart], embed: EmbedQuery) -> Float32:
@@ -190,7 +190,7 @@ def _weigh(
         relevance += share * evidence.relevance()
         dense += share * meaning / MOST
         lexical += share * WORDS * shares / MOST
-    dated = _dated(searches, columns.times[rows], now) * np.float32(NAMED_TIME / MOST)
+    dated = _date_matches(searches, columns.times[rows], now) * np.float32(NAMED_TIME / MOST)
     context = relevance - dense - lexical
     relevance = np.minimum(relevance + dated, 1)
     similarity = calibrate(relevance)
@@ -259,7 +259,7 @@ def _ascending(rows: Int64) -> Int64:
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
-def _dated(searches: Sequence[_Search], times: Int64, now: float) -> Float32:
+def _date_matches(searches: Sequence[_Search], times: Int64, now: float) -> Float32:
     """Return 1 for the segments that are of a time the query names, 0 for the others."""
     found = np.zeros(len(times), np.float32)
     for search in searches[:1]:
@@ -298,7 +298,7 @@ def _distinct(
     return chosen
 
 
-def _found(
+def _found_segment(
     index: SegmentIndex, weighed: _Weighed, at: int, now: float, weights: OrderWeights
 ) -> FoundSegment:
     """Return a segment with its scores; what explains them is left to those that come back."""
@@ -320,7 +320,7 @@ def _found(
     )
 
 
-def _explained(
+def _explain(
     index: SegmentIndex, searches: Sequence[_Search], row: int, one: FoundSegment, rank: int
 ) -> FoundSegment:
     passage = _passage(index, searches, row, one.segment.text)
@@ -353,9 +353,9 @@ def _reason(searches: Sequence[_Search], text: str, parts: Mapping[str, float], 
         "context": "what is around it in its session is about this",
         "date": "it is of the time that is named",
     }
-    told = sorted((name for name in said if parts.get(name, 0) > 0), key=lambda name: -parts[name])[:2]
-    reason = " and ".join(said[name] for name in told) or "nothing else is nearer"
-    age = "today" if days < 1 else f"{counted(int(days), 'day')} old"
+    named = sorted((name for name in said if parts.get(name, 0) > 0), key=lambda name: -parts[name])[:2]
+    reason = " and ".join(said[name] for name in named) or "nothing else is nearer"
+    age = "today" if days < 1 else f"{plural(int(days), 'day')} old"
     return f"{reason[0].upper()}{reason[1:]}; {age}."
 
 

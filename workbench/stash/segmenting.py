@@ -91,25 +91,25 @@ class Segmenter:
             case Prompt(channel="screen") | Prompt(guessed=True):
                 return
             case Prompt():
-                yield from self._said(moment.text, USER)
+                yield from self._segment_words(moment.text, USER)
             case Aside(what=what, text=words) if words and what in (AGENT_TEXT, AGENT_MESSAGE):
                 if self._is_provider_error(words, record):
                     self._left_out["errors of the provider"] += 1
                 elif self.make.here.agent.startswith("acompact"):
                     self._left_out["work of a compaction"] += 1
                 else:
-                    yield from self._said(words, AGENT)
+                    yield from self._segment_words(words, AGENT)
             case Aside(what=what, text=words) if words and what == SUMMARY:
                 yield from self._state(words, self.make.here.anchor, kind="summary")
             case Aside(what=what, text=words) if words and what == SUBAGENT_TASK:
                 if record.get("type") != "event_msg" and not self.make.here.agent.startswith("acompact"):
-                    yield from self._said(words, TASK)
+                    yield from self._segment_words(words, TASK)
             case Aside(what=what):
                 self._pass_over(what)
             case ToolUse():
-                yield from self._called(moment)
+                yield from self._segment_call(moment)
             case ToolResult():
-                yield from self._answered(moment)
+                yield from self._segment_answer(moment)
             case Unreadable() | Unknown():
                 self._left_out["lines that are not understood"] += 1
 
@@ -154,7 +154,7 @@ class Segmenter:
         synthetic = mapping(record.get("message")).get("model") == "<synthetic>"
         return synthetic or record.get("isApiErrorMessage") is True or words.startswith(_PROVIDER)
 
-    def _said(self, words: str, role: str) -> Iterator[ContextSegment]:
+    def _segment_words(self, words: str, role: str) -> Iterator[ContextSegment]:
         """Yield a turn behind its code, and what it decides."""
         words = FORMS["reminder"].sub("\n", words).strip()
         short = len(words) <= _SHORT_TURN and "\n\n" not in words
@@ -176,11 +176,11 @@ class Segmenter:
                 code.append(one.segment_id)
                 yield one
         turn = SegmentDraft(SegmentType.MESSAGE, folded, references=tuple(code), facts={"role": role})
-        told = list(self.make.parts(turn))
-        yield from told
-        if not told:
+        parts = list(self.make.parts(turn))
+        yield from parts
+        if not parts:
             return
-        self._turn = told[0].segment_id
+        self._turn = parts[0].segment_id
         if role == USER:
             yield from self._pasted_errors(words)
         for decision in decisions:
@@ -195,41 +195,41 @@ class Segmenter:
     def _state(self, words: str, anchor: str, **facts: str) -> Iterator[ContextSegment]:
         """Yield a plan or the summary of a compaction, and the decisions that it lists."""
         draft = SegmentDraft(SegmentType.TASK_STATE, words.strip(), anchor=anchor, facts=facts)
-        told = list(self.make.parts(draft))
-        yield from told
-        if not told:
+        parts = list(self.make.parts(draft))
+        yield from parts
+        if not parts:
             return
         if facts["kind"] == "summary":
-            self._turn = told[0].segment_id
+            self._turn = parts[0].segment_id
         for decision in stated_decisions(words):
             yield from self.answers.decision(
-                decision.text, told[0].segment_id, role=AGENT, reason=decision.reason
+                decision.text, parts[0].segment_id, role=AGENT, reason=decision.reason
             )
 
-    def _called(self, use: ToolUse) -> Iterator[ContextSegment]:
+    def _segment_call(self, use: ToolUse) -> Iterator[ContextSegment]:
         """Yield what a call writes, plans or asks of a sub-agent; remember it until its answer comes."""
         written: list[str] = []
         purpose = purpose_of(use)
         if use.id in self._calls:
             return
         if purpose in (Purpose.WRITE, Purpose.EDIT, Purpose.PATCH):
-            for one in self._written(use):
+            for one in self._segment_code(use):
                 written.append(one.segment_id)
                 yield one
         elif purpose is Purpose.TASKS:
-            yield from self._listed(use)
+            yield from self._segment_todos(use)
         elif purpose is Purpose.PLAN and text(use.input.get("plan")):
             yield from self._state(text(use.input["plan"]), use.id, kind="plan")
         elif purpose is Purpose.HELPER and text(use.input.get("prompt")):
             turn = self._turn
-            yield from self._said(text(use.input["prompt"]), TASK)
+            yield from self._segment_words(text(use.input["prompt"]), TASK)
             self._turn = turn or self._turn
         while len(self._calls) >= _WAITING:
             del self._calls[next(iter(self._calls))]
             self._left_out["calls without an answer"] += 1
         self._calls[use.id] = AnsweredCall(use, self._turn, tuple(written))
 
-    def _written(self, use: ToolUse) -> Iterator[ContextSegment]:
+    def _segment_code(self, use: ToolUse) -> Iterator[ContextSegment]:
         for code in written_code(use):
             path = self.make.relative(code.path)
             if not code.text.strip() or outputs.is_binary(code.text):
@@ -242,7 +242,7 @@ class Segmenter:
                 words = outputs.clean_lines(code.text)
                 yield from self.make.parts(SegmentDraft(kind, words, use.id, path, (self._turn,), facts))
 
-    def _listed(self, use: ToolUse) -> Iterator[ContextSegment]:
+    def _segment_todos(self, use: ToolUse) -> Iterator[ContextSegment]:
         """Note the state of a list of tasks; the one before is complete when the list changes."""
         items = todo_items(use)
         if not items:
@@ -260,7 +260,7 @@ class Segmenter:
             draft = SegmentDraft(SegmentType.TASK_STATE, tasks.text, tasks.anchor, facts=facts, at=tasks.at)
             yield from self.make.one(draft)
 
-    def _answered(self, result: ToolResult) -> Iterator[ContextSegment]:
+    def _segment_answer(self, result: ToolResult) -> Iterator[ContextSegment]:
         """Yield what an answer is worth."""
         call = self._calls.pop(result.id, None)
         if call is None:  # it is recorded twice, or its call was before the beginning
@@ -271,17 +271,17 @@ class Segmenter:
         elif (begun := text(call.use.input.get("task_id")) or text(call.use.input.get("bash_id"))) != "":
             call = replace(call, use=self._background.get(begun, call.use))
         if result.outcome is CallOutcome.REJECTED:
-            yield from self._rejected(result)
+            yield from self._segment_rejection(result)
             return
         out = outputs.read_output(result.output)
         if purpose is Purpose.QUESTION:
-            yield from self.answers.chosen(result.output, call)
+            yield from self.answers.segment_choices(result.output, call)
         elif purpose is Purpose.PLAN and (plan := FORMS["plan"].search(result.output)) is not None:
             yield from self._state(plan[1], call.use.id, kind="plan")
         elif out.reason:
             self._left_out[out.reason] += 1
         elif result.outcome is CallOutcome.FAILED:
-            yield from self.answers.failed(out, call)
+            yield from self.answers.segment_failure(out, call)
         elif purpose in _CONFIRMED or FORMS["confirmation"].match(out.text):
             self._left_out[outputs.CONFIRMATION] += 1
         elif path := read_path(call.use):
@@ -289,14 +289,14 @@ class Segmenter:
         elif purpose in (Purpose.RESEARCH, Purpose.HELPER):
             yield from self.answers.research(out, call)
         else:
-            yield from self.answers.printed(out, call)
+            yield from self.answers.segment_output(out, call)
 
-    def _rejected(self, result: ToolResult) -> Iterator[ContextSegment]:
+    def _segment_rejection(self, result: ToolResult) -> Iterator[ContextSegment]:
         feedback = FORMS["feedback"].search(result.output)
         if feedback is None:
             self._left_out["rejected calls"] += 1
             return
-        yield from self._said(feedback[1], USER)
+        yield from self._segment_words(feedback[1], USER)
 
 
 _CONFIRMED: Final = frozenset(

@@ -82,7 +82,7 @@ class SegmentRecordType(RecordType[ContextSegment]):
         one = RecordType.from_body(self, {"id": body.get("segment_id"), "text": "", **body})
         return replace(one, text="", digest=text_digest(text)) if text else one
 
-    def named(self, record: ContextSegment, identifier: str, words: str = "") -> ContextSegment:
+    def rename(self, record: ContextSegment, identifier: str, words: str = "") -> ContextSegment:
         """Return a version of a segment under another id, and with other words if any are given."""
         return replace(record, segment_id=identifier, text=words or record.text)
 
@@ -90,7 +90,7 @@ class SegmentRecordType(RecordType[ContextSegment]):
         """Whether an entry says in a team what its writer had seen: one that puts a text has seen nothing."""
         return RecordType.is_marked(self, draft) and "text" not in draft.body
 
-    def decided(self, record: ContextSegment) -> object:
+    def decisions_of(self, record: ContextSegment) -> object:
         """Return what people decide of a segment, by field; a time of creation that nobody gave is none."""
         values = {name: getattr(record, name) for name in sorted(self.editable)}
         if record.timestamp == record.stashed_at:

@@ -36,7 +36,7 @@ from workbench.stash.segmenttype import (
 )
 from workbench.stash.stashstore import LOCK, StashLedger, StashStore
 from workbench.stash.times import require_time
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.redact import redact_values
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         then nothing is kept; StoreError.
         """
         now = self.store.moment()
-        given = [self._prepared(one, now) for one in segments]
+        given = [self._prepare(one, now) for one in segments]
         why, name = redact_values(reason), redact_values(title)
         known: dict[str, ContextSegment] = {}
 
@@ -145,7 +145,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         why = redact_values(reason)
 
         def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
-            found = self._found(ledger, identifiers)
+            found = self._find_segments(ledger, identifiers)
             for one in found:
                 if one.protected:
                     raise UsageError(
@@ -169,7 +169,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
             plan = plan_collection(ledger, policy, now)
             done.append(plan)
-            marks = new_marks(f"{COLLECTING}{counted(len(plan.disposals), 'segment')}")
+            marks = new_marks(f"{COLLECTING}{plural(len(plan.disposals), 'segment')}")
             removals = (
                 SEGMENTS.removed_draft(one.segment, replace(marks, reason=one.why), one.successor)
                 for one in plan.disposals
@@ -220,7 +220,9 @@ class StashService(CurationService[StashLedger, ContextSegment]):
 
     def find_all(self, identifiers: Sequence[str]) -> tuple[ContextSegment, ...]:
         """Return segments with their texts, in the order given. Raises: UsageError, StoreError."""
-        return self.with_texts(self.store.reader.read(lambda ledger: self._found(ledger, identifiers)))
+        return self.with_texts(
+            self.store.reader.read(lambda ledger: self._find_segments(ledger, identifiers))
+        )
 
     def with_texts(self, segments: Sequence[ContextSegment]) -> tuple[ContextSegment, ...]:
         """Return segments with their texts. Raises: StoreError."""
@@ -252,11 +254,11 @@ class StashService(CurationService[StashLedger, ContextSegment]):
 
         def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
             check_unchanged(ledger, seen)
-            return self.store.team_reader.read(lambda team: self._chosen(team, decision))
+            return self.store.team_reader.read(lambda team: self._draft_choice(team, decision))
 
         return self.step(make).records
 
-    def _chosen(self, team: StashLedger, decision: ConflictDecision) -> StepDraft[ContextSegment]:
+    def _draft_choice(self, team: StashLedger, decision: ConflictDecision) -> StepDraft[ContextSegment]:
         check_open(team, decision.conflict)
         return self._settlement(team, decision)
 
@@ -304,7 +306,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
                 mine[name] = require_time(mine[name])
         return mine
 
-    def _prepared(self, one: ContextSegment, now: str) -> ContextSegment:
+    def _prepare(self, one: ContextSegment, now: str) -> ContextSegment:
         """Return a new segment as it is kept. Raises: UsageError."""
         if not one.text.strip():
             raise UsageError("an empty text is no segment", hint="Give the text that is to be put aside.")
@@ -325,9 +327,9 @@ class StashService(CurationService[StashLedger, ContextSegment]):
             project_id=self.store.project_id,
             digest=text_digest(one.text),
         )
-        return SEGMENTS.checked(segment)
+        return SEGMENTS.require_valid(segment)
 
-    def _found(self, ledger: StashLedger, identifiers: Sequence[str]) -> list[ContextSegment]:
+    def _find_segments(self, ledger: StashLedger, identifiers: Sequence[str]) -> list[ContextSegment]:
         if not identifiers:
             raise UsageError("no segment is named", hint="Name one or more by their ids.")
         found = (self.identify(ledger, one) for one in dict.fromkeys(identifiers))
@@ -340,7 +342,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         why = redact_values(reason)
 
         def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
-            found = self._found(ledger, identifiers)
+            found = self._find_segments(ledger, identifiers)
             ids = [one.id for one in found if any(getattr(one, key) != new for key, new in changes.items())]
             if not ids:
                 raise nothing_to_change(SEGMENTS, found[0].id)

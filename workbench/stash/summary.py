@@ -18,7 +18,7 @@ from workbench.records.answers.stash import StashSummary, SummarySentence
 from workbench.records.segments import ContextSegment
 from workbench.stash.citation import file_of
 from workbench.stash.citation import quote as quote_text
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import CLOSING, OPENING, QUOTED, cut, visible_line
 from workbench.text.tokens import utf8_bound
 
@@ -107,7 +107,7 @@ def condense(
     if not sentences:
         cached = False
         if tell is not None:
-            tell(f"asking {visible_line(model.model)} about {counted(len(given), 'segment')}")
+            tell(f"asking {visible_line(model.model)} about {plural(len(given), 'segment')}")
         answer = ask(
             model,
             SYSTEM,
@@ -125,7 +125,7 @@ def condense(
             return without_summary(reason, model.model, cost.prompt_tokens, cost.answer_tokens)
         cache.put(names, found)
     return StashSummary(
-        text=_framed(sentences, model.model, len(given)),
+        text=_frame_summary(sentences, model.model, len(given)),
         sentences=sentences,
         model=model.model,
         prompt_tokens=_number(found.get("prompt")),
@@ -160,8 +160,8 @@ def question(query: str, segments: Sequence[ContextSegment]) -> SummaryQuestion:
 
     Each text is cut to a bounded length; a segment with which the question would be too long is left out.
     """
-    told: dict[str, dict[str, str]] = {}
-    data: dict[str, Any] = {"segments": told}
+    entries: dict[str, dict[str, str]] = {}
+    data: dict[str, Any] = {"segments": entries}
     if query.strip():
         data["query"] = cut(query.strip(), MAX_QUERY)
     given: dict[str, str] = {}
@@ -180,7 +180,7 @@ def question(query: str, segments: Sequence[ContextSegment]) -> SummaryQuestion:
             left_out.append(segment.id)
             continue
         size += more
-        told[name] = entry
+        entries[name] = entry
         given[name] = segment.id
         if len(segment.text) > MAX_TEXT:
             shortened.append(segment.id)
@@ -211,11 +211,13 @@ def _sentences(
             kept.append(SummarySentence(text=sentence, segment_ids=ids))
     notes = []
     if unknown:
-        notes.append(f"ids that were not given are dropped: {_listed([cut(name, 40) for name in unknown])}")
+        notes.append(
+            f"ids that were not given are dropped: {_list_names([cut(name, 40) for name in unknown])}"
+        )
     if without:
-        notes.append(f"{counted(without, 'sentence')} dropped that rested on no segment given")
+        notes.append(f"{plural(without, 'sentence')} dropped that rested on no segment given")
     if over:
-        notes.append(f"{counted(over, 'sentence')} dropped after the first {MAX_SENTENCES}")
+        notes.append(f"{plural(over, 'sentence')} dropped after the first {MAX_SENTENCES}")
     return tuple(kept), tuple(notes)
 
 
@@ -223,22 +225,22 @@ def _notes(sentences: Sequence[SummarySentence], asked: SummaryQuestion) -> list
     """Say what of the segments is not in the summary."""
     notes = []
     if asked.left_out:
-        notes.append(f"not condensed, as the question would be too long: {_listed(asked.left_out)}")
+        notes.append(f"not condensed, as the question would be too long: {_list_names(asked.left_out)}")
     if asked.cut:
-        notes.append(f"condensed without what is after {MAX_TEXT:,} characters: {_listed(asked.cut)}")
+        notes.append(f"condensed without what is after {MAX_TEXT:,} characters: {_list_names(asked.cut)}")
     used = {name for one in sentences for name in one.segment_ids}
     if silent := [name for name in dict.fromkeys(asked.given.values()) if name not in used]:
-        notes.append(f"in no sentence of the summary: {_listed(silent)}")
+        notes.append(f"in no sentence of the summary: {_list_names(silent)}")
     return notes
 
 
-def _framed(sentences: Sequence[SummarySentence], model: str, count: int) -> str:
-    head = f"Condensed by {visible_line(model)} from {counted(count, 'segment')}, named in brackets:"
+def _frame_summary(sentences: Sequence[SummarySentence], model: str, count: int) -> str:
+    head = f"Condensed by {visible_line(model)} from {plural(count, 'segment')}, named in brackets:"
     lines = (f"- {one.text} [{', '.join(map(visible_line, one.segment_ids))}]" for one in sentences)
     return "\n".join((OPENING, QUOTED, head, *lines, CLOSING)) + "\n"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NOTED} more" if len(names) > _NOTED else ""
     return ", ".join(map(visible_line, names[:_NOTED])) + more
 

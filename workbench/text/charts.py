@@ -42,7 +42,7 @@ def draw_figure(figure: Any, *, color: bool) -> str:  # noqa: ANN401 - plotext h
     return "\n".join(line.rstrip() for line in lines.rstrip("\n").splitlines())
 
 
-def colored(glyph: str, color: str) -> Any:  # noqa: ANN401 - plotext has no types
+def color_glyph(glyph: str, color: str) -> Any:  # noqa: ANN401 - plotext has no types
     """Return what a series or a bar is drawn with where there are colours."""
     import plotext
 

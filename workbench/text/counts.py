@@ -5,7 +5,7 @@ from __future__ import annotations
 _THOUSAND = 10_000
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
+def plural(count: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun, in the plural unless it is one; `plural` is for those that take no s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 

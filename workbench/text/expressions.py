@@ -35,7 +35,7 @@ class LazyPattern:
 @cache
 def read_sources(package: str, name: str) -> Mapping[str, str]:
     """Return {name: source} of the expressions of a data file in a package, parts filled in, in its order."""
-    held = _held(package, name)
+    held = _read_expressions(package, name)
     return {key: _fill(held, value) for key, value in held["expressions"].items()}
 
 
@@ -48,17 +48,20 @@ def read_expressions(package: str, name: str) -> Mapping[str, re.Pattern[str]]:
 @cache
 def read_words(package: str, name: str) -> Mapping[str, frozenset[str]]:
     """Return {name: words} of a data file in a package."""
-    return {key: frozenset(_text(value, " ").split()) for key, value in _held(package, name)["words"].items()}
+    return {
+        key: frozenset(_text(value, " ").split())
+        for key, value in _read_expressions(package, name)["words"].items()
+    }
 
 
 def read_rows(package: str, name: str, table: str) -> list[list[str]]:
     """Return a list of lists of texts in a data file of a package, parts filled in."""
-    held = _held(package, name)
+    held = _read_expressions(package, name)
     return [[_fill(held, cell) for cell in row] for row in held[table]]
 
 
 @cache
-def _held(package: str, name: str) -> dict[str, Any]:
+def _read_expressions(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads(data_file(package, name).read_text(encoding="utf-8"))
 
 

@@ -41,7 +41,7 @@ def test_a_terminal_gets_escapes_shown_and_a_pipe_gets_bytes(
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
     Output(color=True).data("a\x1b[2Jb")
-    Output(color=True).painted(Output(color=True).style("x\x1b", "1"))
+    Output(color=True).paint(Output(color=True).style("x\x1b", "1"))
     assert terminal.getvalue() == "a\\x1b[2Jb\n\x1b[1mx\\x1b\x1b[0m\n"
 
 

@@ -23,7 +23,7 @@ from workbench.entry.services.retention import (
 )
 from workbench.errors import UsageError
 from workbench.sessions import past
-from workbench.sessions.episode_ledger import EpisodeLedger, Moves, moved
+from workbench.sessions.episode_ledger import EpisodeLedger, Moves, follow_moves
 from workbench.sessions.episodes_fold import ENDED, EVENT, STARTED
 
 NOW = 1_800_000_000.0
@@ -104,10 +104,10 @@ def test_a_process_that_stays_open_notices(project: OpenedProject, monkeypatch: 
     along: list[bool] = []
 
     def moved_along(ledger: EpisodeLedger, moves: Moves) -> bool:
-        along.append(moved(ledger, moves))
+        along.append(follow_moves(ledger, moves))
         return along[-1]
 
-    monkeypatch.setattr(past, "moved", moved_along)
+    monkeypatch.setattr(past, "follow_moves", moved_along)
     purge_due(project, dry=False)
     assert along == [True]
     recorder = episode_service(project.root, project.config, "cli", project.environment)

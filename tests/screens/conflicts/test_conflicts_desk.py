@@ -12,11 +12,11 @@ from screens.conflicts.pair import (
     PairChoice,
     PairType,
     RecordPair,
-    advised,
     command_of,
     command_of_all,
     decision_of,
     in_words,
+    suggested_choice,
 )
 from screens.conflicts.pair_panel import empty_queue, pair_evidence, pair_headline
 from screens.conflicts.pair_source import walkable_at
@@ -61,7 +61,7 @@ def test_progress_counts_what_was_settled_here() -> None:
     queue.begin([AB.id])
     assert (queue.progress, queue.waiting) == ((1, 2), 1)
     queue.restore([AB.id], "locked")
-    assert (queue.progress, queue.queued(row(AB), AB).reason) == ((0, 2), "locked")
+    assert (queue.progress, queue.to_queued(row(AB), AB).reason) == ((0, 2), "locked")
     queue.begin([AB.id])
     queue.finish([AB])
     assert (queue.progress, queue.away) == ((1, 2), {AB.id})
@@ -107,9 +107,9 @@ def test_what_others_did_is_shown() -> None:
     assert queue.overlay.later == (row_number(CD.id),)
     assert queue.drafts == {reworded.id: "mine"}
     shown = [
-        queue.queued(row(AB, state="elsewhere", settled="cli: keep both"), AB),
-        queue.queued(row(AB, state="gone"), AB),
-        queue.queued(row(BC, state="changed"), BC),
+        queue.to_queued(row(AB, state="elsewhere", settled="cli: keep both"), AB),
+        queue.to_queued(row(AB, state="gone"), AB),
+        queue.to_queued(row(BC, state="changed"), BC),
     ]
     assert [item.waits for item in shown] == [False, False, True]
     assert shown[0].reason == "Settled meanwhile by cli: keep both."
@@ -189,8 +189,8 @@ def test_a_suggestion_that_needs_a_scope_is_no_choice_yet() -> None:
     """Narrowing is asked for; everything else is taken as it is suggested."""
     narrowing = replace(AB, suggestion=Suggestion(Action.NARROW_SCOPE, "why"))
     merging = replace(AB, of=PairType.LEARNING, suggestion=Suggestion(Action.MERGE, "why", text="T"))
-    assert advised(narrowing) is None
-    choice = advised(merging)
+    assert suggested_choice(narrowing) is None
+    choice = suggested_choice(merging)
     assert choice is not None
     assert (choice.text, command_of(choice)) == ("T", ["memory", "resolve", AB.id[:17], "--suggested"])
     assert command_of_all(PairType.RULE, (AB, CD))[3:] == [AB.id[:17], CD.id[:17], "--suggested"]

@@ -22,6 +22,7 @@ from screens.learnings.learning_form import (
     add_command,
     edit_command,
     edit_fields,
+    format_value,
     new_fields,
     problems,
     promote_command,
@@ -29,7 +30,6 @@ from screens.learnings.learning_form import (
     promote_values,
     prompt_command,
     record_values,
-    written,
 )
 from screens.learnings.learning_service import LearningCounts, LearningStory, documents
 from screens.learnings.learning_view import (
@@ -156,7 +156,7 @@ def test_forms_give_back_what_they_were_given() -> None:
     """Fields that nobody changed make the record's own values; lines become entries."""
     values = record_values({field.name: parse_value(field, raw_of(field)) for field in edit_fields(ONE)})
     assert values == {name: getattr(ONE, name) for name in values}
-    assert written("scope", ONE.scope) == "src/**"
+    assert format_value("scope", ONE.scope) == "src/**"
     assert record_values({"scope": " a \n\nb\na", "task_id": " "}) == {"scope": ("a", "b"), "task_id": None}
 
 

@@ -374,7 +374,7 @@ async def test_without_learnings_it_teaches(opened: Open, roastery: Path) -> Non
         await desk.press("X")
         assert desk.dialog(AuditView).audit.total == 0
         await desk.press("escape")
-        desk.screen._arrived(LearningCounts())
+        desk.screen._take_counts(LearningCounts())
         await desk.settle()
         assert "comparing" not in screen_text(desk.app)
         await desk.press("L")

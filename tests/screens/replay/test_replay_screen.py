@@ -356,7 +356,7 @@ async def test_a_replay_runs_shows_what_it_reached_and_opens_its_run(roastery: P
     app = make(roastery)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        screen._requested(
+        screen._start_replay(
             ReplayRequest(COMMITS, tasks=12, systems=("baseline", "bm25", "hybrid"), packs=False)
         )
         assert screen.query_one(LivePanel).has_class("-running")
@@ -385,7 +385,7 @@ async def test_a_cancelled_replay_says_so_and_the_app_goes_on(roastery: Path) ->
     app = make(roastery)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        screen._requested(ReplayRequest(COMMITS, tasks=150))
+        screen._start_replay(ReplayRequest(COMMITS, tasks=150))
         await pilot.press("ctrl+c")
         await settle(pilot)
         assert not screen.query_one(LivePanel).has_class("-running")
@@ -424,7 +424,7 @@ async def test_a_replay_that_fails_is_told(roastery: Path, tmp_path: Path) -> No
     app = make(roastery)
     async with app.run_test(notifications=True) as pilot:
         screen = await opened(pilot)
-        screen._requested(ReplayRequest(path=str(tmp_path)))
+        screen._start_replay(ReplayRequest(path=str(tmp_path)))
         await settle(pilot)
         assert any("ended with" in note.message for note in app._notifications)
         assert app.log_of_actions.actions[-1].failed
@@ -440,7 +440,7 @@ async def test_a_replay_of_another_place_is_kept_beside_the_runs(roastery: Path,
     app = make(roastery)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        screen._requested(
+        screen._start_replay(
             ReplayRequest(COMMITS, str(other), tasks=4, systems=("baseline", "bm25"), packs=False)
         )
         await settle(pilot)
@@ -457,7 +457,7 @@ async def test_a_rules_benchmark_is_shown_as_text(roastery: Path) -> None:
     data = Path("sample_data/rules_benchmark").resolve()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        screen._requested(ReplayRequest(path=str(data), dataset=True))
+        screen._start_replay(ReplayRequest(path=str(data), dataset=True))
         await settle(pilot)
         assert isinstance(app.screen, Details)
         assert "macro F1" in screen_text(app)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from textual.content import Content
 
 from screens.curation.facets import FacetCount, facet_counts, facets_of
-from screens.curation.overtaken import FieldMerge, field_merges, merged_changes, undecided
+from screens.curation.overtaken import FieldMerge, count_undecided, field_merges, merged_changes
 from screens.rules.rule_form import (
     add_command,
     bulk_problems,
@@ -145,7 +145,7 @@ def test_many_rules_change_each_in_its_way() -> None:
 
 def rule_merges(seen: Rule, now: Rule, changes: dict[str, Any]) -> tuple[FieldMerge, ...]:
     """Return the fields that an edit of a rule and somebody else's differ in."""
-    return field_merges(rule_fields().merged(changes), seen, now, changes)
+    return field_merges(rule_fields().mergeable_fields(changes), seen, now, changes)
 
 
 def test_what_one_side_alone_changed_is_chosen_already() -> None:
@@ -158,7 +158,7 @@ def test_what_one_side_alone_changed_is_chosen_already() -> None:
         "enabled": "theirs",
         "tags": "mine",
     }
-    assert undecided(tuple(merges.values())) == 1
+    assert count_undecided(tuple(merges.values())) == 1
     assert merged_changes(tuple(merges.values())) == {"tags": ()}
     mine = replace(merges["priority"], choice="mine")
     assert merged_changes((mine, merges["tags"], merges["enabled"])) == {"priority": 70, "tags": ()}
@@ -176,7 +176,7 @@ def test_a_field_is_contested_only_if_both_changed_it(before: int, theirs: int, 
     seen = made(priority=before)
     merges = rule_merges(seen, replace(seen, priority=theirs), {"priority": mine})
     contested = theirs != before and mine not in (before, theirs)
-    assert undecided(merges) == int(contested)
+    assert count_undecided(merges) == int(contested)
     if not contested:
         holds = mine if mine != before else theirs
         assert merged_changes(merges).get("priority", theirs) == holds

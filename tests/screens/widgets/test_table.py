@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.table import Column, ListRows, VirtualTable
 from tests.screens.golden import SIZES, check_golden, screen_text
 
@@ -37,7 +37,7 @@ class Counted:
     def cells(self, index: int) -> Sequence[Content | str]:
         """Return four cells."""
         self.asked.append(index)
-        return (f"r{index}", shown(self.text, "$text-error"), str(index % 101), "language:python")
+        return (f"r{index}", safe(self.text, "$text-error"), str(index % 101), "language:python")
 
     def key(self, index: int) -> str:
         """Return the key."""
@@ -293,7 +293,7 @@ async def test_being_busy_and_being_empty_show() -> None:
         assert screen_text(app).splitlines()[0].endswith("… Loading [/] rules")
         app.table.busy = ""
         app.table.set_rows(Counted(0))
-        app.table.set_empty(shown("Nothing matches."))
+        app.table.set_empty(safe("Nothing matches."))
         await pilot.pause()
         assert screen_text(app).splitlines()[2] == "  Nothing matches."
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from textual.content import Content
 from textual.style import Style
 
-from screens.safe_text import shown
+from screens.safe_text import safe
 from screens.widgets.table_rows import (
     GAP,
     Column,
@@ -75,7 +75,7 @@ def test_a_click_finds_its_column() -> None:
 @given(text=WIDE, width=st.integers(1, 20), right=st.booleans(), pan=st.integers(0, 40))
 def test_a_cell_has_exactly_its_width(text: str, width: int, right: bool, pan: int) -> None:
     """However wide its characters are, a cell fills its cells and no more."""
-    assert fit(shown(text), width, right=right, pan=pan).cell_length == width
+    assert fit(safe(text), width, right=right, pan=pan).cell_length == width
 
 
 def test_cut_text_ends_and_begins_with_an_ellipsis() -> None:

@@ -177,7 +177,7 @@ POINTS = [
     (replica_files, "write_lines"),
     (replica_files, "sync_data"),
     (replica_files, "sync_dir"),
-    (replica_files, "_kept"),
+    (replica_files, "_stat_replica"),
     (record, "write_atomic"),
     (outbox, "put_file"),
     (outbox, "extend_file"),

@@ -23,7 +23,7 @@ from workbench.entry.cli.output import Output, shorten
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.dataclass import dataclass
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 STEP = click.argument("step", metavar="[STEP]", required=False, default="")
@@ -85,16 +85,16 @@ def show_steps(
         mark = out.style("  undone", "33") if step.id in undone else ""
         title = out.style(visible_line(step.title) or "recorded without a title", "1")
         by = visible_line(writer(step.by, step.machine, names))
-        out.painted(f"{at_text(step.at)}  {by:<17}  {title}{mark}  {_summary(rows, step)}")
+        out.paint(f"{at_text(step.at)}  {by:<17}  {title}{mark}  {_summary(rows, step)}")
         for row in rows[:_SHOWN_CHANGES]:
             identifier, text = out.style(row.identifier, "2"), out.style(shorten(row.text), "0")
-            out.painted(f"    {row.what:<9} {identifier}  {text}")
+            out.paint(f"    {row.what:<9} {identifier}  {text}")
         if len(rows) > _SHOWN_CHANGES:
             out.data(f"    and {len(rows) - _SHOWN_CHANGES:,} more")
     if not steps:
         out.say(f"no {ledger.type.noun} was changed yet")
     elif len(steps) > limit:
-        out.say(f"the newest {limit:,} of {counted(len(steps), 'step')}")
+        out.say(f"the newest {limit:,} of {plural(len(steps), 'step')}")
 
 
 def show_stacks(here: Invocation, ledger: Ledger[Any]) -> None:
@@ -126,7 +126,7 @@ def show_walked(
     out.data(visible_line(title))
     for entry in entries[:_SHOWN_WALKED]:
         for line in view.lines(out, entry):
-            out.painted(line)
+            out.paint(line)
     if len(entries) > _SHOWN_WALKED:
         out.data(f"    and {len(entries) - _SHOWN_WALKED:,} more")
     return entries

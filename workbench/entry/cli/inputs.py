@@ -17,7 +17,7 @@ from workbench.entry.cli.frame import Function, Invocation, with_options
 from workbench.errors import UsageError
 from workbench.lists.tables import ListType
 from workbench.records.dataclass import dataclass
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 _LISTED = 20  # malformed lines that are named
 
@@ -122,7 +122,7 @@ class LineCount:
         if not self.malformed:
             return exits.OK
         self.here.out.fail(
-            f"{self.malformed:,} of {counted(self.total, 'line')} could not be read",
+            f"{self.malformed:,} of {plural(self.total, 'line')} could not be read",
             f"Each line is a JSON object such as {self.example}; the others were answered.",
         )
         return exits.ERROR

@@ -33,9 +33,9 @@ class Output:
 
     def data(self, text: str) -> None:
         """Write text to stdout, with a newline at its end; on a terminal its control characters are shown."""
-        self.painted(visible(text) if sys.stdout.isatty() else text)
+        self.paint(visible(text) if sys.stdout.isatty() else text)
 
-    def painted(self, text: str) -> None:
+    def paint(self, text: str) -> None:
         """Write text that was put together with `style` to stdout; the styles reach the terminal."""
         _write(sys.stdout, text if text.endswith("\n") else text + "\n")
 

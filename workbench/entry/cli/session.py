@@ -42,7 +42,7 @@ class Session:
 
 
 @contextmanager
-def _measured(here: Invocation, opened: OpenedProject, operation: str) -> Iterator[Measured]:
+def _measure(here: Invocation, opened: OpenedProject, operation: str) -> Iterator[Measured]:
     """Measure and record what is done in a project, and warn where it could not be recorded; close it."""
     with closing(opened), measure(opened, operation) as measurement:
         yield measurement
@@ -58,7 +58,7 @@ def session(operation: str, **flags: object) -> Iterator[Session]:
     """
     here = current()
     opened = open_project(here.project, here.settings(**flags).config)
-    with _measured(here, opened, operation) as measurement, here.out.progress("Working") as line:
+    with _measure(here, opened, operation) as measurement, here.out.progress("Working") as line:
         yield Session(
             here, opened, measurement, lambda stage, done, total: line(done, total, stage.capitalize())
         )
@@ -99,7 +99,7 @@ def rule_session(operation: str, **flags: object) -> Iterator[RuleSession]:
     here = current()
     config = here.settings(**flags).config
     opened = open_workspace(here.project, config)
-    with _measured(here, opened, operation) as measurement:
+    with _measure(here, opened, operation) as measurement:
         book, notes = opened.workspace.sync_rules()
         measurement.candidates = len(book.rules)
         yield RuleSession(here, config, opened, measurement, opened.workspace.rule_store(), book)
@@ -113,18 +113,18 @@ def past_session(until: str) -> Iterator[RuleSession]:
 
     The journals alone say so: rule files are not looked at. Raises: WorkbenchError.
     """
-    from workbench.rules.curation.ledger import used
+    from workbench.rules.curation.ledger import with_use
     from workbench.rules.rulebook import Rulebook, visible_rules
     from workbench.rules.ruleset import rule_set
 
     here = current()
     config = here.settings().config
     opened = open_workspace(here.project, config)
-    with _measured(here, opened, "rules") as measurement:
+    with _measure(here, opened, "rules") as measurement:
         store = opened.workspace.rule_store()
         counts = store.usage(until)
-        found = visible_rules(store, store.ledger(until).placed().values())
-        rules = tuple(used(rule, counts) for rule in found)
+        found = visible_rules(store, store.ledger(until).with_places().values())
+        rules = tuple(with_use(rule, counts) for rule in found)
         measurement.candidates = len(rules)
         yield RuleSession(here, config, opened, measurement, store, Rulebook(rule_set(rules), until))
 
@@ -156,7 +156,7 @@ def learning_session(operation: str) -> Iterator[LearningSession]:
 
     here = current()
     opened = open_workspace(here.project, here.settings().config)
-    with _measured(here, opened, operation) as measurement:
+    with _measure(here, opened, operation) as measurement:
         store = store_of(opened.workspace.rule_store())
         yield LearningSession(here, opened, measurement, store, LearningService(store, "cli"))
 
@@ -178,5 +178,5 @@ def stash_session(operation: str) -> Iterator[StashSession]:
 
     here = current()
     opened = open_workspace(here.project, here.settings().config)
-    with _measured(here, opened, operation) as measurement:
+    with _measure(here, opened, operation) as measurement:
         yield StashSession(here, opened, measurement, stash_service(opened, "cli"))

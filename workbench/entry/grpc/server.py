@@ -59,7 +59,7 @@ class RuleService:
 
     def handlers(self) -> Any:  # noqa: ANN401 - without types
         """Return the handlers of its methods, as a server takes them."""
-        named = {name: METHODS[name].handler(_guarded(answer)) for name, answer in self._answers.items()}
+        named = {name: METHODS[name].handler(_guard(answer)) for name, answer in self._answers.items()}
         return grpc.method_handlers_generic_handler(SERVICE, named)
 
     def _page(self, request: Any) -> Any:  # noqa: ANN401 - generated
@@ -93,7 +93,7 @@ class RuleService:
         return messages.UpdateRuleUsageResponse(updated_count=count, success=everyone)
 
 
-def _guarded(answer: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+def _guard(answer: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     def guarded(request: Any, context: Any) -> Any:  # noqa: ANN401 - generated
         try:
             return answer(request)
@@ -144,19 +144,19 @@ def start_server(host: ProjectHost, place: ListeningPlace) -> tuple[Any, str]:
     server.add_generic_rpc_handlers((RuleService(host).handlers(),))
     if place.socket is None:
         address = f"[{place.host}]" if ":" in place.host else place.host
-        port = _bound(server, f"{address}:{place.port}")
+        port = _bind(server, f"{address}:{place.port}")
         server.start()
         return server, f"{address}:{port}"
     mask = os.umask(0o177)  # only its owner may connect, from the first moment on
     try:
-        _bound(server, f"unix:{place.socket}")
+        _bind(server, f"unix:{place.socket}")
         server.start()
     finally:
         os.umask(mask)
     return server, f"unix:{place.socket}"
 
 
-def _bound(server: Any, address: str) -> int:  # noqa: ANN401 - without types
+def _bind(server: Any, address: str) -> int:  # noqa: ANN401 - without types
     try:
         return int(server.add_insecure_port(address))
     except RuntimeError as error:

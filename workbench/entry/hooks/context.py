@@ -81,8 +81,8 @@ def prompt_context(
     if not said.text.strip() or is_bare(said.text.strip()) or call.prompt.lstrip().startswith("/"):
         return _nothing(call, BARE)
     held = session_context(project, call.session)
-    known = _received(project, held, call, state)
-    found = _planned(project, config, call, said.text, known, config.hooks.prompt_chars, measurement)
+    known = _received_by_session(project, held, call, state)
+    found = _plan_context(project, config, call, said.text, known, config.hooks.prompt_chars, measurement)
     if found.text or found.handover.why != NOTHING or held.informed:
         return found
     return _inform(project, found, config.hooks.prompt_chars, measurement)
@@ -101,9 +101,9 @@ def subagent_context(
     project: OpenedProject, config: Config, call: HookCall, measurement: Measured
 ) -> HookContext:
     """Return what goes before the prompt of a sub-agent, which has nothing yet. Raises: WorkbenchError."""
-    known = _instructed(project, SessionContext(), call)
+    known = _loaded_instructions(project, SessionContext(), call)
     task, most = str(call.given["prompt"]), config.hooks.task_chars
-    return _planned(project, config, call, task, known, most, measurement, subagent=True)
+    return _plan_context(project, config, call, task, known, most, measurement, subagent=True)
 
 
 def session_start_context(
@@ -116,8 +116,8 @@ def session_start_context(
     most = config.hooks.session_chars
     state = session_state(project, call.session)
     if call.source == "compact" and state.task and most:
-        known = _instructed(project, session_context(project, call.session), call)
-        return _planned(project, config, call, state.task, known, most, measurement)
+        known = _loaded_instructions(project, session_context(project, call.session), call)
+        return _plan_context(project, config, call, state.task, known, most, measurement)
     if call.source == "resume":
         return _nothing(call, "the session goes on with the context it has")
     last = last_session_line(project, call.session)
@@ -173,7 +173,7 @@ def _order(rule: Rule) -> tuple[int, str, int, str]:
     return (-rule.priority, "" if place is None else place.file, 0 if place is None else place.line, rule.id)
 
 
-def _planned(
+def _plan_context(
     project: OpenedProject,
     config: Config,
     call: HookCall,
@@ -259,15 +259,15 @@ def _text(made: Plan, *, subagent: bool) -> str:
     return f"{HEAD}{text}\nWhy:\n{reasons}\n"
 
 
-def _received(
+def _received_by_session(
     project: OpenedProject, held: SessionContext, call: HookCall, state: SessionState
 ) -> frozenset[str]:
     """Return what a session has: what it was given, read and edited, and what it loads by itself."""
     touched = (path for path, at in state.touched if at >= held.lost_at)
-    return held.received.union(touched, _instructed(project, held, call))
+    return held.received.union(touched, _loaded_instructions(project, held, call))
 
 
-def _instructed(project: OpenedProject, held: SessionContext, call: HookCall) -> frozenset[str]:
+def _loaded_instructions(project: OpenedProject, held: SessionContext, call: HookCall) -> frozenset[str]:
     """Return the files that the agent loads itself, the ids of their rules, and files of rules it has."""
     from workbench.rules.rulebook import stored_rulebook
 

@@ -152,7 +152,7 @@ def _on_tool(project: OpenedProject, config: Config, call: HookCall) -> HookRepl
     if not call.tool:
         return HookReply()
     rules, _ = current_rules(project.root, config)
-    checked = rules.checked()
+    checked = rules.checked_rules()
     if checked:
         verdict = check_tool_call(
             project.root, checked, call.tool, call.given, ToolCallContext(cwd=call.cwd, agent=call.agent)

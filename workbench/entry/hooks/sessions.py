@@ -75,13 +75,13 @@ def recorder(project: OpenedProject, config: Config) -> EpisodeService:
 
 def start_prompt(project: OpenedProject, config: Config, call: HookCall, state: SessionState) -> None:
     """Record that a prompt begins an episode, and that the one before is over. Raises: WorkbenchError."""
-    desk = recorder(project, config)
+    episodes = recorder(project, config)
     if state.episode and not state.ended:
         if state.idle and state.task == call.prompt.strip():
             return  # the same hook is installed twice
-        desk.end(state.episode)
+        episodes.end(state.episode)
     number = state.prompts + 1
-    desk.start(
+    episodes.start(
         call.prompt,
         session_id=f"{call.session}/{number}",
         parent_session=call.session,
@@ -103,10 +103,10 @@ def record_touches(project: OpenedProject, config: Config, call: HookCall) -> No
     state = session_state(project, call.session)
     if not state.episode:
         return
-    desk = recorder(project, config)
+    episodes = recorder(project, config)
     for number, touch in enumerate(found):
         with suppress(UsageError):
-            desk.event(
+            episodes.event(
                 state.episode,
                 "read" if touch.kind is None else "edit",
                 files=[touch.path],

@@ -113,7 +113,7 @@ class Service:
     def _route(self, method: str, path: str, answer: Endpoint) -> None:
         async def endpoint(request: Request) -> Response:
             request.scope[PATH] = path
-            return await answered(answer, request)
+            return await answer_request(answer, request)
 
         deep = path.replace("/sessions/{id}", "/sessions/{id:path}")  # prompts are `session/1`
         self.application.add_api_route(deep, endpoint, methods=[method], response_model=None)
@@ -156,7 +156,7 @@ class Service:
     async def _metrics(self, request: Request) -> Response:
         projects: dict[Path, dict[str, float]] = {}
         usual = () if self.projects.usual is None else (self.projects.find(""),)
-        for one in dict.fromkeys((*usual, *self.projects.opened())):
+        for one in dict.fromkeys((*usual, *self.projects.opened_projects())):
             try:
                 projects[one.root] = await self.workers.run(partial(_figures, one), project=one)
             except WorkbenchError as error:
@@ -263,7 +263,7 @@ async def hang_up(request: Request) -> None:
         pass
 
 
-async def answered(answer: Endpoint, request: Request) -> Response:
+async def answer_request(answer: Endpoint, request: Request) -> Response:
     """Return the answer to a request; every failure becomes an answer, too."""
     try:
         return await answer(request)

@@ -68,7 +68,7 @@ def _plan_request(project: OpenedProject, given: messages.PlanContextRequest) ->
         ml_mode=given.ml_mode or "",
         detail=given.detail,
         latency_budget_ms=given.latency_budget_ms,
-        **known(given),
+        **known_settings(given),
     )
 
 
@@ -252,7 +252,7 @@ def _state(found: Episode) -> answers.EpisodeState:
     )
 
 
-def known(given: Any) -> Any:  # noqa: ANN401 - the fields of `WorkContext` that a request has
+def known_settings(given: Any) -> Any:  # noqa: ANN401 - the fields of `WorkContext` that a request has
     """Return what a request says of the work; what it leaves out is as the settings say."""
     found = {name: getattr(given, name, None) for name in ("agent", "contexts", "facts")}
     return {name: value for name, value in found.items() if value}

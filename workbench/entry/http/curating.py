@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from workbench.entry.http import answers, messages
-from workbench.entry.http.calls import known, values_of
+from workbench.entry.http.calls import known_settings, values_of
 from workbench.entry.services.learnings import curate_learnings
 from workbench.entry.services.opening import ProjectHost
 from workbench.entry.services.rules import curate_rules
@@ -41,7 +41,7 @@ def match_rules(host: ProjectHost, given: messages.MatchRequest) -> MatchRespons
     from workbench.entry.services.requests import plan_request
 
     with host.operation("rules") as work:
-        request = plan_request(work.project, given.task, session=given.session_id, **known(given))
+        request = plan_request(work.project, given.task, session=given.session_id, **known_settings(given))
         found = match_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
         return match_response(found)
 
@@ -53,7 +53,7 @@ def check_call(host: ProjectHost, given: messages.CheckRequest) -> CheckResponse
 
     with host.turn() as project:
         rules, _ = current_rules(project.root, project.config)
-        work = work_context(project, given.cwd or str(project.root), **known(given))
+        work = work_context(project, given.cwd or str(project.root), **known_settings(given))
         return check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), work))
 
 

@@ -36,7 +36,7 @@ def document() -> dict[str, Any]:
     _, parts = msgspec.json.schema_components(ordered, ref_template=f"{_PARTS}{{name}}")
     paths: dict[str, dict[str, Any]] = {}
     for one in OPERATIONS:
-        paths.setdefault(one.path, {})[one.method.lower()] = _described(one, parts)
+        paths.setdefault(one.path, {})[one.method.lower()] = _describe(one, parts)
     paths.update(_OWN)
     found: dict[str, Any] = {
         "openapi": "3.1.0",
@@ -70,7 +70,7 @@ def document_text() -> str:
     return json.dumps(document(), ensure_ascii=False, indent=2) + "\n"
 
 
-def _described(one: HttpOperation, parts: dict[str, Any]) -> dict[str, Any]:
+def _describe(one: HttpOperation, parts: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"operationId": one.id, "summary": one.title, "tags": [one.path.split("/")[2]]}
     fields = dict(parts[one.takes.__name__]["properties"])
     placed = [(name, "path") for name in one.in_path]
@@ -116,7 +116,7 @@ def _failure(text: str) -> dict[str, Any]:
     return {"description": text, "content": {"application/json": {"schema": schema}}}
 
 
-def _shown(text: str, media: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _response_content(text: str, media: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"200": {"description": text, "content": {media: {"schema": schema}}}}
 
 
@@ -126,21 +126,23 @@ _OWN: Final[dict[str, dict[str, Any]]] = {
         "get": {
             "operationId": "health",
             "summary": "Say that the server answers; it waits for nothing.",
-            "responses": _shown("It does.", "application/json", {"$ref": f"{_PARTS}Health"}) | _REFUSED,
+            "responses": _response_content("It does.", "application/json", {"$ref": f"{_PARTS}Health"})
+            | _REFUSED,
         }
     },
     "/v1/metrics": {
         "get": {
             "operationId": "metrics",
             "summary": "Show what was measured, as Prometheus reads it.",
-            "responses": _shown("Metrics.", "text/plain", {"type": "string"}) | _REFUSED,
+            "responses": _response_content("Metrics.", "text/plain", {"type": "string"}) | _REFUSED,
         }
     },
     "/v1/openapi.json": {
         "get": {
             "operationId": "openapi",
             "summary": "Show this document.",
-            "responses": _shown("This document.", "application/json", {"type": "object"}) | _REFUSED,
+            "responses": _response_content("This document.", "application/json", {"type": "object"})
+            | _REFUSED,
         }
     },
     "/v1/hooks/{event}": {
@@ -155,7 +157,9 @@ _OWN: Final[dict[str, dict[str, Any]]] = {
                 "required": True,
                 "content": {"application/json": {"schema": {"type": "object"}}},
             },
-            "responses": _shown("Empty where there is nothing to say.", "application/octet-stream", {})
+            "responses": _response_content(
+                "Empty where there is nothing to say.", "application/octet-stream", {}
+            )
             | _REFUSED,
         }
     },

@@ -71,7 +71,7 @@ def _types(call: Any) -> dict[str, Any]:  # noqa: ANN401 - a function, or a part
     return get_type_hints(getattr(call, "func", call))
 
 
-def _judged(verb: str, summary: str) -> HttpOperation:
+def _judging_operation(verb: str, summary: str) -> HttpOperation:
     call = partial(curating.judge_learning, verb)
     return HttpOperation("POST", f"/v1/learnings/{{id}}/{verb}", call, f"{verb}_learning", summary)
 
@@ -114,10 +114,10 @@ OPERATIONS: Final = (
     HttpOperation("POST", "/v1/learnings/recall", curating.recall),
     *_steps("learnings", curate_learnings, "memory-edit"),
     HttpOperation("GET", "/v1/learnings/{id}", curating.show_learning),
-    _judged("accept", "Mark a learning as reviewed, not as true."),
-    _judged("reject", "Take out what is wrong or worthless; the same is not learned again."),
-    _judged("retire", "Take out what was right once."),
-    _judged("restore", "Bring back what was taken out, as it was."),
+    _judging_operation("accept", "Mark a learning as reviewed, not as true."),
+    _judging_operation("reject", "Take out what is wrong or worthless; the same is not learned again."),
+    _judging_operation("retire", "Take out what was right once."),
+    _judging_operation("restore", "Bring back what was taken out, as it was."),
     HttpOperation("GET", "/v1/stash", curating.list_segments),
     HttpOperation("POST", "/v1/stash", curating.stash, status=201),
     HttpOperation("POST", "/v1/stash/search", curating.search_stash),

@@ -141,7 +141,7 @@ class ServedProjects:
         """How many projects are open."""
         return sum(one.is_open for one in self._open.values())
 
-    def opened(self) -> tuple[OpenProject, ...]:
+    def opened_projects(self) -> tuple[OpenProject, ...]:
         """Return the projects that were asked about."""
         return tuple(one for one in self._open.values() if one.is_open)
 

@@ -82,12 +82,12 @@ def plan_install(
     try:
         if _holds_all(file, text):
             return SettingsChange(file, before, before, known)
-        clean = _uninstalled(file, text, known)
+        clean = _uninstall(file, text, known)
         record = Installed(
             str(file.path), file.agent, file.kind, created=before is None or _is_created(known)
         )
         start = file.base if clean is None else clean
-        after, record = _installed(file, start, record)
+        after, record = _install(file, start, record)
         if not _holds_all(file, after) or not _same_besides(file, start, after):
             return _refuse(file, before, "what it holds cannot be added to", "Add it by hand.")
     except ParseError as error:
@@ -109,7 +109,7 @@ def plan_uninstall(
     if before is None:
         return SettingsChange(file, None, None)
     try:
-        after = _uninstalled(file, text, known)
+        after = _uninstall(file, text, known)
     except ParseError as error:
         return _unreadable(file, before, error)
     return SettingsChange(file, before, None if after is None else after.encode("utf-8"))
@@ -219,10 +219,10 @@ def _same_besides(file: SettingsFile, before: str, after: str) -> bool:
     """Whether a text says the same as before apart from what is ours: proven before anything is written."""
     if file.section:
         return _SECTION.sub("", before).rstrip("\r\n") == _SECTION.sub("", after).rstrip("\r\n")
-    return bool(_stripped(file, _values(file, after)) == _stripped(file, _values(file, before)))
+    return bool(_strip_ours(file, _values(file, after)) == _strip_ours(file, _values(file, before)))
 
 
-def _stripped(file: SettingsFile, value: Any) -> Any:  # noqa: ANN401 - what the file holds
+def _strip_ours(file: SettingsFile, value: Any) -> Any:  # noqa: ANN401 - what the file holds
     """Return what a file holds without what is ours and without what is empty on the way there."""
     value = json.loads(json.dumps(value, default=str))
     for entry in file.entries:
@@ -239,7 +239,7 @@ def _stripped(file: SettingsFile, value: Any) -> Any:  # noqa: ANN401 - what the
     return value
 
 
-def _installed(file: SettingsFile, text: str, record: Installed) -> tuple[str, Installed]:
+def _install(file: SettingsFile, text: str, record: Installed) -> tuple[str, Installed]:
     pieces: list[str] = []
     made: list[tuple[str, ...]] = []
     if file.toml or file.section:
@@ -273,7 +273,7 @@ def _toml_lines(entry: SettingsEntry) -> list[str]:
     ]
 
 
-def _uninstalled(file: SettingsFile, text: str, known: Installed | None) -> str | None:
+def _uninstall(file: SettingsFile, text: str, known: Installed | None) -> str | None:
     """Return a text without what is ours, None for a file that is to go."""
     after = _by_pieces(file, text, known)
     if after is None:

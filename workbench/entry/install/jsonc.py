@@ -54,11 +54,11 @@ def parse_jsonc(text: str) -> JsonNode:
     node = _value(text, at, 0)
     end = _skip(text, node.end)
     if end != len(text):
-        raise _malformed(text, end, "something follows the value")
+        raise _parse_error(text, end, "something follows the value")
     return node
 
 
-def _malformed(text: str, at: int, what: str) -> ParseError:
+def _parse_error(text: str, at: int, what: str) -> ParseError:
     return ParseError(what, line=text.count("\n", 0, at) + 1)
 
 
@@ -74,7 +74,7 @@ def _skip(text: str, at: int) -> int:
 
 def _value(text: str, at: int, depth: int) -> JsonNode:
     if depth > MAX_DEPTH:
-        raise _malformed(text, at, f"it is nested more than {MAX_DEPTH} deep")
+        raise _parse_error(text, at, f"it is nested more than {MAX_DEPTH} deep")
     opening = text[at : at + 1]
     if opening == '"':
         value, end = _string(text, at)
@@ -83,7 +83,7 @@ def _value(text: str, at: int, depth: int) -> JsonNode:
         return _container(text, at, depth, "}" if opening == "{" else "]")
     scalar = _SCALAR.match(text, at)
     if scalar is None:
-        raise _malformed(text, at, "a value is missing or is none")
+        raise _parse_error(text, at, "a value is missing or is none")
     return JsonNode(at, scalar.end(), json.loads(scalar[0]))
 
 
@@ -92,7 +92,7 @@ def _string(text: str, at: int) -> tuple[str, int]:
     if found is not None:
         with suppress(ValueError):
             return str(json.loads(found[0])), found.end()
-    raise _malformed(text, at, "a text is malformed")
+    raise _parse_error(text, at, "a text is malformed")
 
 
 def _container(text: str, start: int, depth: int, closing: str) -> JsonNode:
@@ -103,11 +103,11 @@ def _container(text: str, start: int, depth: int, closing: str) -> JsonNode:
         key, begins = "", at
         if is_object:
             if text[at : at + 1] != '"':
-                raise _malformed(text, at, "a key is missing or is no text")
+                raise _parse_error(text, at, "a key is missing or is no text")
             key, at = _string(text, at)
             at = _skip(text, at)
             if text[at : at + 1] != ":":
-                raise _malformed(text, at, "a colon is missing")
+                raise _parse_error(text, at, "a colon is missing")
             at = _skip(text, at + 1)
         node = _value(text, at, depth + 1)
         members.append((key, begins, node))
@@ -115,7 +115,7 @@ def _container(text: str, start: int, depth: int, closing: str) -> JsonNode:
         if text[at : at + 1] == ",":
             at = _skip(text, at + 1)
         elif text[at : at + 1] != closing:
-            raise _malformed(text, at, "a comma or the end is missing")
+            raise _parse_error(text, at, "a comma or the end is missing")
     value: Any = (
         {key: node.value for key, _, node in members} if is_object else [node.value for *_, node in members]
     )
@@ -144,18 +144,18 @@ def insert(text: str, path: Sequence[str], value: object) -> Insertion:
         if found is None:
             for outer in reversed(path[depth + 1 :]):
                 value = {outer: value}
-            return _added(text, node, value, key)
+            return _insert_first(text, node, value, key)
         node = found[1]
     if not isinstance(node.value, list):
         raise ParseError(f"{'.'.join(path)} is no list", line=_line(text, node))
-    return _added(text, node, value, None)
+    return _insert_first(text, node, value, None)
 
 
 def _line(text: str, node: JsonNode) -> int:
     return text.count("\n", 0, node.start) + 1
 
 
-def _added(text: str, node: JsonNode, value: object, key: str | None) -> Insertion:
+def _insert_first(text: str, node: JsonNode, value: object, key: str | None) -> Insertion:
     """Insert a member, or an element without a key, as the first of a container."""
     unit, newline = style_of(text)
     inside = node.start + 1
@@ -166,22 +166,24 @@ def _added(text: str, node: JsonNode, value: object, key: str | None) -> Inserti
     broken = _BREAK.search(gap)
     if not node.members and not broken:
         outer = indent_at(text, node.start)
-        piece = f"{newline}{outer}{unit}{_written(value, key, outer + unit, unit, newline)}{newline}{outer}"
+        piece = (
+            f"{newline}{outer}{unit}{_format_member(value, key, outer + unit, unit, newline)}{newline}{outer}"
+        )
         at = inside
     elif broken:
         own = indent_at(text, first) if node.members else indent_at(text, node.start) + unit
         comma = "," if node.members else ""
-        piece = f"{newline}{own}{_written(value, key, own, unit, newline)}{comma}"
+        piece = f"{newline}{own}{_format_member(value, key, own, unit, newline)}{comma}"
         at = after
     else:
         space = _SPACE.match(text, inside)
         lead = space[0] if space else ""
-        piece = f"{lead}{_written(value, key, None, unit, newline)},{'' if lead else ' '}"
+        piece = f"{lead}{_format_member(value, key, None, unit, newline)},{'' if lead else ' '}"
         at = inside
     return Insertion(text[:at] + piece + text[at:], piece)
 
 
-def _written(value: object, key: str | None, indent: str | None, unit: str, newline: str) -> str:
+def _format_member(value: object, key: str | None, indent: str | None, unit: str, newline: str) -> str:
     """Return a member or an element as text, over several lines unless `indent` is None."""
     if indent is None:
         body = json.dumps(value, ensure_ascii=False)

@@ -57,7 +57,7 @@ def _plan(served: ServedProject, given: messages.PlanArguments, agent: str) -> m
             session=given.session_id or served.session,
             pinned=given.pinned,
             excluded=given.excluded,
-            **_known(agent),
+            **_known_agent(agent),
         )
         style = pack_style(work.project, "")
         made = plan_for(
@@ -127,10 +127,10 @@ def _rules(served: ServedProject, given: messages.RulesArguments, agent: str) ->
         raise UsageError(
             "rules_for takes a task or a tool", hint='{"task": "…"} or {"tool": "Bash", "input": {…}}'
         )
-    return _checked(served, given, agent) if given.tool else _matched(served, given, agent)
+    return _check_call(served, given, agent) if given.tool else _match_rules(served, given, agent)
 
 
-def _matched(served: ServedProject, given: messages.RulesArguments, agent: str) -> messages.RulesResult:
+def _match_rules(served: ServedProject, given: messages.RulesArguments, agent: str) -> messages.RulesResult:
     from workbench.entry.services.plan import match_for, match_response
     from workbench.entry.services.requests import plan_request
 
@@ -139,7 +139,7 @@ def _matched(served: ServedProject, given: messages.RulesArguments, agent: str) 
     end = start + _FEW
     with host.operation("rules") as work:
         require_index(work.project)
-        request = plan_request(work.project, given.task, session=served.session, **_known(agent))
+        request = plan_request(work.project, given.task, session=served.session, **_known_agent(agent))
         report = match_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
         found = match_response(report)
     rules = tuple(
@@ -150,13 +150,13 @@ def _matched(served: ServedProject, given: messages.RulesArguments, agent: str) 
     )
 
 
-def _checked(served: ServedProject, given: messages.RulesArguments, agent: str) -> messages.RulesResult:
+def _check_call(served: ServedProject, given: messages.RulesArguments, agent: str) -> messages.RulesResult:
     from workbench.entry.services.requests import work_context
     from workbench.entry.services.rule_checks import check_response, check_tool_call, current_rules
 
     with served.host().turn() as project:
         rules, notes = current_rules(project.root, project.config)
-        context = work_context(project, str(project.root), **_known(agent))
+        context = work_context(project, str(project.root), **_known_agent(agent))
         found = check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), context))
     return messages.RulesResult(
         tuple(
@@ -300,7 +300,7 @@ def _or_none(value: Any) -> Any:  # noqa: ANN401 - whatever was given
     return None if isinstance(value, UnsetType) else value
 
 
-def _known(agent: str) -> Any:  # noqa: ANN401 - the fields of `WorkContext`
+def _known_agent(agent: str) -> Any:  # noqa: ANN401 - the fields of `WorkContext`
     return {"agent": agent} if agent else {}
 
 

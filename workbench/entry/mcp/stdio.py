@@ -48,7 +48,7 @@ class Handshake:
         if not isinstance(params, dict):
             return None
         if "id" not in message:
-            return self._notified(message, line)
+            return self._answer_notification(message, line)
         number = message["id"]
         if isinstance(number, bool) or not isinstance(number, str | int):
             return None
@@ -64,7 +64,7 @@ class Handshake:
             self.opening.append(line)
         return encode({"jsonrpc": "2.0", "id": number, "result": result})
 
-    def _notified(self, message: dict[str, Any], line: bytes) -> bytes | None:
+    def _answer_notification(self, message: dict[str, Any], line: bytes) -> bytes | None:
         if self.version in HANDSHAKES and message.get("method") == "notifications/initialized":
             self.opening.append(line)
             return b""
@@ -88,7 +88,7 @@ class Handshake:
         if self.version == MODERN:
             if not is_modern(params) or params.keys() != {"_meta"}:
                 return None
-            found = _DISCOVERED if method == "server/discover" else _listed(method)
+            found = _DISCOVERED if method == "server/discover" else _static_listing(method)
             return None if found is None else {**_MODERN_RESULT, **found}
         if method == "initialize" and first:
             return {
@@ -99,10 +99,10 @@ class Handshake:
             }
         if params.keys() - {"_meta"} or is_enveloped(params):
             return None
-        return {} if method == "ping" else _listed(method)
+        return {} if method == "ping" else _static_listing(method)
 
 
-def _listed(method: object) -> dict[str, Any] | None:
+def _static_listing(method: object) -> dict[str, Any] | None:
     """Return what a method lists, None for one that lists nothing that is always the same."""
     if method == "tools/list":
         return {"tools": listed_tools()}

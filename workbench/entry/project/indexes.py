@@ -75,9 +75,11 @@ class ProjectJournals(ProjectState):
         """Return where the project's rules come from and go to, without opening a workspace."""
         from workbench.rules.curation.rulestore import RuleStore
 
-        return self.curated(RuleStore, root=self.root, home=self.rules_home, replace_file=self.replace_file)
+        return self.curated_store(
+            RuleStore, root=self.root, home=self.rules_home, replace_file=self.replace_file
+        )
 
-    def curated(self, store: Callable[..., S], **own: Any) -> S:
+    def curated_store(self, store: Callable[..., S], **own: Any) -> S:
         """Return a store of curated records over these journals, with what is its own."""
         team = {"peers": lambda: self.team_journals, "names": lambda: self.machine_names}
         return store(
@@ -252,11 +254,15 @@ class ProjectIndexes(ProjectTables):
 
     def vectors_by(self, embedder: Embedder, setting: str, note: str = "") -> VectorStore:
         """Return what knows the vectors of texts here by a model, which was opened by a setting."""
-        from store.embedding_cache import cached
+        from store.embedding_cache import cache_embeddings
         from store.vector_store import VectorStore
 
         return VectorStore(
-            cached(embedder, self.home / "embeddings"), self.latest, self.publish, setting=setting, note=note
+            cache_embeddings(embedder, self.home / "embeddings"),
+            self.latest,
+            self.publish,
+            setting=setting,
+            note=note,
         )
 
     @property
@@ -288,7 +294,7 @@ class ProjectIndexes(ProjectTables):
         """Where the segments of the project come from and go to; what was folded once stays folded."""
         from workbench.stash.stashstore import StashStore
 
-        return self.curated(
+        return self.curated_store(
             StashStore,
             texts=self.segment_texts,
             referring=self.referring_segments,

@@ -44,11 +44,11 @@ def ready_embedder(config: Config) -> tuple[Embedder | None, str]:
 
 def cached_embedder(config: Config, home: Path | None = None) -> tuple[CachedEmbedder | None, str]:
     """Return the embedder with the cache of vectors in the user's home, as `ready_embedder` otherwise."""
-    from store.embedding_cache import cached
+    from store.embedding_cache import cache_embeddings
 
     embedder, unprepared = ready_embedder(config)
     directory = (user_home(os.environ) if home is None else home) / "embeddings"
-    return (None if embedder is None else cached(embedder, directory)), unprepared
+    return (None if embedder is None else cache_embeddings(embedder, directory)), unprepared
 
 
 def embedding_options(config: Config) -> tuple[ModelOption, ...]:

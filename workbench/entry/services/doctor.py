@@ -21,10 +21,16 @@ from workbench.entry.project import (
     grepai_program,
     language_state,
 )
-from workbench.entry.services.project_health import broken, failed, note, ok, project_questions
+from workbench.entry.services.project_health import (
+    broken_finding,
+    failed_finding,
+    note,
+    ok,
+    project_questions,
+)
 from workbench.errors import ConfigError, WorkbenchError
 from workbench.records.answers.project import DoctorFinding, DoctorReport, State
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -55,16 +61,16 @@ def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[
     ]
     if isinstance(opened, WorkbenchError):
         refused = opened
-        questions.append(("project", lambda: iter([failed("project", refused)])))
+        questions.append(("project", lambda: iter([failed_finding("project", refused)])))
     else:
         questions += project_questions(opened)
     for name, question in questions:
         try:
             yield from question()
         except WorkbenchError as error:
-            yield failed(name, error)
+            yield failed_finding(name, error)
         except OSError as error:
-            yield broken(name, str(error), "Check the disk and its permissions.")
+            yield broken_finding(name, str(error), "Check the disk and its permissions.")
 
 
 def doctor_report(findings: Sequence[DoctorFinding]) -> DoctorReport:
@@ -85,7 +91,7 @@ def _hooks() -> Iterator[DoctorFinding]:
         yield ok("hooks", "none failed in the last 7 days")
         return
     last = found[-1]
-    text = f"{counted(len(found), 'failure')} in the last 7 days, the last: {last.agent} {last.event}"
+    text = f"{plural(len(found), 'failure')} in the last 7 days, the last: {last.agent} {last.event}"
     step = "The agents went on without an answer. hooks.deadline says how long they wait."
     yield note("hooks", visible_line(f"{text}: {last.reason}"), step)
 

@@ -89,7 +89,7 @@ def stale_files(workspace: Workspace) -> tuple[list[str], int]:
     What changes while it is read is looked at once more.
     """
     workspace.sync()
-    wanted = [path for path, digest in zip(*_indexed(workspace), strict=True) if digest]
+    wanted = [path for path, digest in zip(*_indexed_files(workspace), strict=True) if digest]
     found = _differing(workspace, wanted)
     if found:
         workspace.sync()
@@ -97,12 +97,12 @@ def stale_files(workspace: Workspace) -> tuple[list[str], int]:
     return found, len(wanted)
 
 
-def _indexed(workspace: Workspace) -> tuple[Sequence[str], Sequence[str]]:
+def _indexed_files(workspace: Workspace) -> tuple[Sequence[str], Sequence[str]]:
     return workspace.snapshot.paths, workspace.snapshot.hashes
 
 
 def _differing(workspace: Workspace, paths: Sequence[str]) -> list[str]:
-    digests = dict(zip(*_indexed(workspace), strict=True))
+    digests = dict(zip(*_indexed_files(workspace), strict=True))
     found = []
     for path in paths:
         data = read_bytes(workspace.adapters.root, path, max(workspace.limits.max_bytes, _MOST_BYTES))
@@ -199,7 +199,7 @@ def _agent(root: Path, rounds: int, number: int) -> Agent:
         for turn in range(1, rounds + 1):
             data = _write(root, number, turn)
             project.workspace.sync()
-            digests = dict(zip(*_indexed(project.workspace), strict=True))
+            digests = dict(zip(*_indexed_files(project.workspace), strict=True))
             if digests.get(_name(number)) != content_hash(data):
                 stale.append(f"{_name(number)} in round {turn}")
             project.journal.append(_STREAM, "stress.turn", [{"agent": number, "round": turn}], by="gates")

@@ -197,7 +197,7 @@ def refresh_index(
     """
     started = time.perf_counter()
     synced = project.workspace.sync(progress=progress, settle=True)
-    measurement.synced(synced)
+    measurement.note_sync(synced)
     synced = replace(synced, notes=(*synced.notes, *project_tables(project)))
     return synced, time.perf_counter() - started
 
@@ -233,7 +233,7 @@ def explore_project(
 
     notes: list[str] = []
     synced = project.workspace.sync(progress=progress)
-    measurement.synced(synced)
+    measurement.note_sync(synced)
     view = explore(layer_view(project.workspace, notes=notes), query_type, detail)
     measurement.candidates = len(view.paths)
     return view, (*synced.notes, *notes)

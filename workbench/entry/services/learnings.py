@@ -100,14 +100,14 @@ def learning_past(project: OpenedProject, identifier: str) -> LearningPast:
 
     The tables say which these are: of the others nothing is read. Raises: StoreError.
     """
-    from workbench.curation.concurrency import signed
+    from workbench.curation.concurrency import sign_changes
     from workbench.lists.filters import Facet, Filter
     from workbench.lists.tables import ListQuery
     from workbench.memory.learnings.ledger import LearningLedger
     from workbench.memory.learnings.review import conflicts_among, edits_of, queue_of
 
     pairs = ListQuery(Filter((Facet("of", ("learning",)), Facet("side", (identifier,)))))
-    rows = project.conflicts.listed().page(pairs).rows
+    rows = project.conflicts.list_waiting().page(pairs).rows
     older = [row.left.id for row in rows if row.right.id == identifier]
     ledger = LearningLedger()
     for entry, home in project.learning_entries({identifier, *older}):
@@ -125,5 +125,5 @@ def learning_past(project: OpenedProject, identifier: str) -> LearningPast:
         next((item for item in queue if item.learning.id == identifier), None),
         ledger.hits.get(identifier, ()),
         ledger.contradictions.get(identifier, ()),
-        signed((one for one in ledger.changes if one.record_id == identifier), project.machine_names),
+        sign_changes((one for one in ledger.changes if one.record_id == identifier), project.machine_names),
     )

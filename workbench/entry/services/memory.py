@@ -169,11 +169,11 @@ def digest_of(project: OpenedProject, raw: RawIterationOutput) -> DigestedOutput
     if raw.cwd.count("/") > 2 or raw.cwd.count("\\") > 2:
         roots.append(raw.cwd)
     roots = list(dict.fromkeys(roots))
-    return digest_output(raw, roots, excluded=_excluded(project.root, tuple(roots)))
+    return digest_output(raw, roots, excluded=_exclusion_filter(project.root, tuple(roots)))
 
 
 @lru_cache(maxsize=64)
-def _excluded(project: Path, roots: tuple[str, ...]) -> Excluded:
+def _exclusion_filter(project: Path, roots: tuple[str, ...]) -> Excluded:
     """Return what recognises the paths that the settings of a project exclude. Raises: ConfigError."""
     return path_filter(load(project=project).config.privacy.exclude, roots)
 
@@ -308,4 +308,4 @@ def learning_store(project: OpenedProject) -> LearningStore:
     """Return where the learnings of a project are; a rule store is opened when it is asked for."""
     from workbench.memory.learnings.learningstore import LearningStore
 
-    return project.curated(LearningStore, rules=project.rule_store)
+    return project.curated_store(LearningStore, rules=project.rule_store)

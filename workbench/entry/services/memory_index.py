@@ -110,7 +110,7 @@ def search(
 def _search(collection: Collection, query: str, asked: Float32 | None) -> list[Hit]:
     index = collection.index
     words = index.words.scores(query)
-    bound = index.words.bound(query)
+    bound = index.words.upper_bound(query)
     cosines = np.full(len(collection.points), np.nan, np.float32)
     if asked is None or index.meanings is None:
         scores = fuse_lexical(words, bound)

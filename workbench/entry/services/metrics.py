@@ -35,7 +35,7 @@ class Measured:
     degraded: tuple[str, ...] = ()
     note: str = ""
 
-    def synced(self, found: Synced) -> None:
+    def note_sync(self, found: Synced) -> None:
         """Add what a sync did; a generation that had to be updated or built counts as a miss."""
         self.stages.update(found.stages)
         self.cache["index"] = (1, 0) if found.cache is CacheStatus.HIT else (0, 1)

@@ -33,7 +33,7 @@ from workbench.replay.metrics import ndcg
 from workbench.replay.statistics import paired_permutation
 from workbench.sessions.episodes_fold import EVENT, IMPORTED, MALFORMED, imported_episode, read_event
 from workbench.sessions.episodes_fold import STREAM as SESSIONS
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
@@ -73,12 +73,12 @@ def record_served(project: OpenedProject, made: Ranking, session: str, *, by: st
         base = planner.plain_ranking()
     orders = {}
     for name, canary in (("canary", True), ("active", False)):
-        model, _ = project.own_models.applied(base, canary=canary)
+        model, _ = project.own_models.apply(base, canary=canary)
         files = rank_files(
             view,
             made.intent,
             model,
-            semantic=partial(made.past.compared, made.vector, model.adapter),
+            semantic=partial(made.past.cosines, made.vector, model.adapter),
             limit=FIRST,
         )
         orders[name] = [one.path for one in files]
@@ -108,7 +108,7 @@ def review_canary(project: OpenedProject) -> tuple[CanaryState | None, list[str]
         verdict = _fault(found) or canary_verdict(scores)
         if not verdict:
             return canary_state(found.canary, scores), []
-        reason = f"nDCG@10 {scores.gain:+.3f} in {counted(len(scores.canary), 'session')}"
+        reason = f"nDCG@10 {scores.gain:+.3f} in {plural(len(scores.canary), 'session')}"
         body = {"model_id": canary.model_id, "verdict": verdict, "reason": reason}
         drafts: list[tuple[str, Mapping[str, object]]] = [(SETTLED, body)]
         if verdict == "promoted":

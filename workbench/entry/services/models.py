@@ -186,7 +186,7 @@ def model_status(project: OpenedProject) -> ModelStatus:
     found = project.own_models.registry()
     base = load_model(packaged_ranking(project))
     applied = {
-        name: project.own_models.applied(load_model(name), canary=False)
+        name: project.own_models.apply(load_model(name), canary=False)
         for name in dict.fromkeys((base.model_id, LEXICAL_MODEL))
     }
     faults = dict.fromkeys(fault for _, fault in applied.values() if fault)

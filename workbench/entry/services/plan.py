@@ -56,7 +56,7 @@ def preview_for(
     if not search and planner.search is not None:
         planner = replace(planner, search=None)
     made = make_plan(project.workspace, planner, request, style=style, baseline=baseline, progress=progress)
-    measurement.synced(made.synced)
+    measurement.note_sync(made.synced)
     measurement.stages.update(made.stages)
     measurement.level("contents", planner.contents.hits, planner.contents.misses)
     measurement.level("answers", *made.answers)
@@ -149,7 +149,7 @@ def rank_for(
     if request.ml_mode is MlMode.OFF:
         planner = without_models(planner)
     made, look = rank_request(workspace, planner, request, progress=progress)
-    measurement.synced(made.synced)
+    measurement.note_sync(made.synced)
     measurement.candidates = len(made.files)
     measurement.degraded = missing_parts(workspace, planner)
     if look is None:
@@ -180,7 +180,7 @@ def match_for(
     """Match the rules in force with a task, measure it and record their use. Raises: StoreError."""
     workspace, planner = project.workspace, _planner_of(project, request)
     ranking = rank_files(workspace, planner, request.task, progress=progress)
-    measurement.synced(ranking.synced)
+    measurement.note_sync(ranking.synced)
     _, report = match_task(workspace, planner, request, ranking, progress=progress)
     measurement.note = record_given(project, request, [one.rule for one in report.matches], by=by)
     measurement.candidates = len(workspace.rulebook.rules)
@@ -190,13 +190,13 @@ def match_for(
 def match_response(report: MatchReport) -> MatchResponse:
     """Return the matches of a task as they are published."""
     return MatchResponse(
-        matches=tuple(map(_matched, report.matches)),
+        matches=tuple(map(_matched_rule, report.matches)),
         rejected=tuple(RejectedRule(identifier, reason) for identifier, reason in report.rejected),
         notes=report.notes,
     )
 
 
-def _matched(found: RuleMatch) -> MatchedRule:
+def _matched_rule(found: RuleMatch) -> MatchedRule:
     rule = found.rule
     return MatchedRule.of(found, id=rule.id, origin=origin(rule), rule=instruction(rule))
 
@@ -233,7 +233,7 @@ def record_given(
     return ""
 
 
-def record_pack(desk: EpisodeService, request: PlanRequest, response: PlanResponse) -> str:
+def record_pack(episodes: EpisodeService, request: PlanRequest, response: PlanResponse) -> str:
     """Record in the request's session which pack it was given; return the session's id.
 
     A session that is new is started, with an id of its own if the request has none; one that has another task
@@ -241,9 +241,9 @@ def record_pack(desk: EpisodeService, request: PlanRequest, response: PlanRespon
 
     Raises: UsageError for a session that takes no events; StoreError.
     """
-    known = _task_of(desk, request.session_id) if request.session_id else None
+    known = _task_of(episodes, request.session_id) if request.session_id else None
     if known is None:
-        session = desk.start(
+        session = episodes.start(
             request.task,
             session_id=request.session_id or "",
             query_type=str(request.query_type or ""),
@@ -261,12 +261,12 @@ def record_pack(desk: EpisodeService, request: PlanRequest, response: PlanRespon
             "excluded": list(request.excluded),
         },
     }
-    desk.event(session, "decision", payload=payload)
+    episodes.event(session, "decision", payload=payload)
     return session
 
 
-def _task_of(desk: EpisodeService, session: str) -> str | None:
+def _task_of(episodes: EpisodeService, session: str) -> str | None:
     try:
-        return desk.trace(session).episode.task_text
+        return episodes.trace(session).episode.task_text
     except UsageError:  # nobody started it
         return None

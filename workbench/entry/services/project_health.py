@@ -19,7 +19,7 @@ from workbench.records.answers.project import DoctorFinding, State
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.versions import replacement_cycles
 from workbench.rules.files.drift import SyncOutcome, find_drift
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def note(name: str, text: str, step: str) -> DoctorFinding:
     return DoctorFinding(name, State.NOTE, text, step)
 
 
-def broken(name: str, text: str, step: str) -> DoctorFinding:
+def broken_finding(name: str, text: str, step: str) -> DoctorFinding:
     """Return that a thing is broken, and what to do about it."""
     return DoctorFinding(name, State.BROKEN, text, step)
 
 
-def failed(name: str, error: WorkbenchError) -> DoctorFinding:
+def failed_finding(name: str, error: WorkbenchError) -> DoctorFinding:
     """Return an error as a finding."""
-    return broken(name, error.message, error.hint)
+    return broken_finding(name, error.message, error.hint)
 
 
 def _project(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -64,7 +64,7 @@ def _project(project: OpenedProject) -> Iterator[DoctorFinding]:
         yield ok("state", str(place.root))
     if not os.access(place.root, os.W_OK | os.X_OK):
         step = "Make it writable, or set WORKBENCH_HOME to a directory you can write."
-        yield broken("state", f"{place.root} cannot be written: nothing is kept", step)
+        yield broken_finding("state", f"{place.root} cannot be written: nothing is kept", step)
     for text in project.workspace.look().notes:
         yield note("state", text, "The next plan mends it.")
 
@@ -73,7 +73,7 @@ def _disk(project: OpenedProject) -> Iterator[DoctorFinding]:
     free = shutil.disk_usage(project.location.root).free
     text = f"{free / 1e9:,.1f} GB free"
     if free < NO_DISK:
-        yield broken("disk", text, "Free some space: nothing can be recorded.")
+        yield broken_finding("disk", text, "Free some space: nothing can be recorded.")
     elif free < LOW_DISK:
         yield note("disk", text, "Free some space before it runs out.")
     else:
@@ -91,12 +91,12 @@ def _journals(project: OpenedProject) -> Iterator[DoctorFinding]:
                 yield note(name, f"{fault.stream}, line {fault.line}: {fault.reason}", step)
             elif fault.line:
                 step = f"Nothing reads line {fault.line} of {place}: mend it or delete it."
-                yield broken(name, f"{fault.stream}, line {fault.line}: {fault.reason}", step)
+                yield broken_finding(name, f"{fault.stream}, line {fault.line}: {fault.reason}", step)
             else:
                 step = "The next writer ends it; a writer was killed there."
                 yield note(name, f"{fault.stream}: {fault.reason}", step)
         if len(faults) > _SHOWN:
-            yield broken(name, f"and {counted(len(faults) - _SHOWN, 'more line')}", "See `--json`.")
+            yield broken_finding(name, f"and {plural(len(faults) - _SHOWN, 'more line')}", "See `--json`.")
         if not faults:
             yield ok(name, f"every line can be read ({_streams(root)})")
 
@@ -105,7 +105,7 @@ def _journal_copies(project: OpenedProject) -> Iterator[DoctorFinding]:
     found = project.journal_damages()
     for one in found:
         step = "`workbench doctor --repair` brings it back; `--accept` if you changed it yourself."
-        yield broken("journals", visible_line(_damage_sentence(one)), step)
+        yield broken_finding("journals", visible_line(_damage_sentence(one)), step)
     if not found:
         yield ok("journals", "every line is as it was written")
 
@@ -116,7 +116,7 @@ def _damage_sentence(found: JournalDamage) -> str:
         (found.altered, "entry was altered", "entries were altered"),
         (found.unreadable, "line cannot be read", "lines cannot be read"),
     )
-    said = ", ".join(counted(*one) for one in lost if one[0]) or "it was put together otherwise"
+    said = ", ".join(plural(*one) for one in lost if one[0]) or "it was put together otherwise"
     journal = found.root / "journal" / f"{found.stream}.jsonl"
     return f"{journal} differs from its copy from byte {found.offset:,} on: {said}"
 
@@ -154,13 +154,13 @@ def _memory(project: OpenedProject) -> Iterator[DoctorFinding]:
         aside += found.set_aside
     for one in aside[:_SHOWN]:
         step = f"It is left out: mend or delete the line {one.id} of journal/{one.stream}.jsonl."
-        yield broken("memory", visible_line(f"{one.stream}: {one.reason}"), step)
+        yield broken_finding("memory", visible_line(f"{one.stream}: {one.reason}"), step)
     if len(aside) > _SHOWN:
-        yield broken(
-            "memory", f"and {counted(len(aside) - _SHOWN, 'more entry', 'more entries')}", "See `--json`."
+        yield broken_finding(
+            "memory", f"and {plural(len(aside) - _SHOWN, 'more entry', 'more entries')}", "See `--json`."
         )
     if iterations and not aside:
-        yield ok("memory", f"{counted(iterations, 'iteration')} can be read")
+        yield ok("memory", f"{plural(iterations, 'iteration')} can be read")
 
 
 def _stash(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -172,7 +172,7 @@ def _stash(project: OpenedProject) -> Iterator[DoctorFinding]:
 
 def _streams(root: Path) -> str:
     count = len(list((root / "journal").glob("**/*.jsonl")))
-    return counted(count, "stream")
+    return plural(count, "stream")
 
 
 def index_sentence(state: IndexState, now: float) -> str:
@@ -188,7 +188,7 @@ def index_sentence(state: IndexState, now: float) -> str:
 def _age(seconds: float) -> str:
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
-            return f"{counted(int(seconds // length), unit)} old"
+            return f"{plural(int(seconds // length), unit)} old"
     return "new"
 
 
@@ -198,7 +198,7 @@ def _indexes(project: OpenedProject) -> Iterator[DoctorFinding]:
     for state in states:
         name = f"{state.kind}-{state.number}"
         if state.faults:
-            yield broken("indexes", f"{name}: {state.faults[0]}", "Run `workbench rebuild`.")
+            yield broken_finding("indexes", f"{name}: {state.faults[0]}", "Run `workbench rebuild`.")
         else:
             text = f"{name} is as it was written: {index_sentence(state, now)}"
             yield ok("indexes", text)
@@ -222,7 +222,7 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
         if tables.file() is None and not tables.degraded:
             return iter([ok("tables", "none yet: `workbench stats` makes them")])
         report = tables.catch_up()
-        count, first = tables.rejected()
+        count, first = tables.rejected_entries()
         found = tables.report()
         file = project.table_file()
     finally:
@@ -238,11 +238,11 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
         text = f"they are in a file, as the server of the team does not have them: {tables.degraded}"
         findings.append(note("tables", text, "Lists are as they would be there."))
     size = "" if tables.on_server else f"{(file.bytes if file else 0) / 1e6:,.1f} MB, "
-    were = f", {counted(report.entries, 'entry', 'entries')} behind until now" if report.entries else ""
-    known = f"{counted(found.entries, 'entry', 'entries')} of {counted(found.streams, 'stream')}"
+    were = f", {plural(report.entries, 'entry', 'entries')} behind until now" if report.entries else ""
+    known = f"{plural(found.entries, 'entry', 'entries')} of {plural(found.streams, 'stream')}"
     findings.append(ok("tables", f"{tables.place}: {size}{known}{were}"))
     if found.unknown:
-        text = f"{counted(found.unknown, 'entry', 'entries')} of kinds that this program does not know"
+        text = f"{plural(found.unknown, 'entry', 'entries')} of kinds that this program does not know"
         step = "Update this program, which leaves them alone: a later version recorded them."
         findings.append(note("tables", text, step))
     rows = sorted(((count, name) for name, count in found.rows.items() if count), reverse=True)
@@ -325,7 +325,7 @@ def _team(project: OpenedProject) -> Iterator[DoctorFinding]:
     from workbench.entry.services.team import local_status  # where a team is used
 
     found = local_status(project)
-    text = f"{found.project} at {found.server}, {counted(found.unsent, 'record')} to send"
+    text = f"{found.project} at {found.server}, {plural(found.unsent, 'record')} to send"
     if found.fault:
         yield note("team", f"{text}: {found.fault}", found.hint)
     else:

@@ -97,7 +97,7 @@ def purge_session(project: OpenedProject, identifier: str, *, dry: bool) -> Purg
     notes = ("the agent's own transcript is not touched; imports skip it as long as nothing is added to it",)
     what = f"session {parent}"
     purge = _of_sessions(project, frozenset(names), what, learnings=True, before="")
-    return _run(project, replace(purge, notes=notes, needles=tuple(_encoded(parent))), dry=dry)
+    return _run(project, replace(purge, notes=notes, needles=tuple(_encodings_of(parent))), dry=dry)
 
 
 def purge_before(project: OpenedProject, moment: datetime, *, dry: bool) -> PurgeReport:
@@ -119,7 +119,7 @@ def purge_text(project: OpenedProject, text: str, *, dry: bool) -> PurgeReport:
         raise UsageError(
             f"a text of fewer than {SHORTEST} characters is in everything", hint="Give all of the secret."
         )
-    forms = tuple(dict.fromkeys(_encoded(text)))
+    forms = tuple(dict.fromkeys(_encodings_of(text)))
 
     def entry(stream: str, found: Entry) -> Entry | None:
         del stream
@@ -244,7 +244,7 @@ def _of_sessions(
             return entry
         return replace(entry, body={**body, "ids": kept}) if kept else None
 
-    spelled = tuple(form for name in names for form in _encoded(name))
+    spelled = tuple(form for name in names for form in _encodings_of(name))
 
     def other(content: bytes) -> bytes | None:
         return None if any(form in content for form in spelled) else content
@@ -310,7 +310,7 @@ def _without(value: Any, text: str) -> Any:  # noqa: ANN401 - any JSON value
     return [_without(one, text) for one in value] if isinstance(value, Sequence) else value
 
 
-def _encoded(text: str) -> Iterator[bytes]:
+def _encodings_of(text: str) -> Iterator[bytes]:
     """Yield a text as files hold it: as it is, and as JSON writes it."""
     for form in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
         yield form.encode("utf-8", "surrogatepass")

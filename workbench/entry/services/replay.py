@@ -289,7 +289,7 @@ def own_rankings(project: PastProject, main: str, systems: Sequence[System]) -> 
     from workbench.plan.own_models import apply_models
 
     own, bases = project.place.own_models, [load_model(name) for name in dict.fromkeys((main, LEXICAL_MODEL))]
-    active = {base.model_id: own.applied(base, canary=False)[0] for base in bases}
+    active = {base.model_id: own.apply(base, canary=False)[0] for base in bases}
     named = {}
     for name in wanted:
         model = find_model(own.registry(), name)
@@ -378,8 +378,8 @@ def _settings(
         "systems": [system.name for system in systems],
         "budget": wanted.budget,
         "tokenizer": config.plan.tokenizer,
-        "ranking": own.used(config.models.ranking or DEFAULT_MODEL),
-        **({"plain": plain} if (plain := own.used(LEXICAL_MODEL)) != LEXICAL_MODEL else {}),
+        "ranking": own.used_id(config.models.ranking or DEFAULT_MODEL),
+        **({"plain": plain} if (plain := own.used_id(LEXICAL_MODEL)) != LEXICAL_MODEL else {}),
         "embedding": model,
         "history": history,
         "trust": repr(trust(config.sessions)),

@@ -39,7 +39,7 @@ from workbench.records.answers.project import DoctorFinding, State
 from workbench.records.dataclass import dataclass
 from workbench.sessions.episodes_fold import FORGOTTEN, STREAM
 from workbench.sessions.retention import SessionAges, past_task, read_head
-from workbench.text.counts import counted, shown_bytes
+from workbench.text.counts import plural, shown_bytes
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
@@ -142,12 +142,12 @@ def retention_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
     if not days:
         yield DoctorFinding("retention", State.OK, "everything is kept (store.keep_days is 0)")
     elif lines:
-        text = f"{counted(lines, 'record')} are older than {counted(days, 'day')}"
+        text = f"{plural(lines, 'record')} are older than {plural(days, 'day')}"
         yield DoctorFinding("retention", State.NOTE, text, "`workbench purge --due` takes them out.")
     else:
         day = datetime.fromtimestamp(state.took, UTC).date()
         took = f", last taken out on {day}: {shown_bytes(state.freed)}" if state.took else ""
-        yield DoctorFinding("retention", State.OK, f"{counted(days, 'day')}{took}")
+        yield DoctorFinding("retention", State.OK, f"{plural(days, 'day')}{took}")
 
 
 def _note(project: OpenedProject, report: PurgeReport, *, took: float) -> None:

@@ -12,7 +12,7 @@ from workbench.errors import UsageError
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.rules.curation.curator import standing_in
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.fields import Line, checked, file_of, new_rule
+from workbench.rules.fields import Line, check_fields, file_of, new_rule
 from workbench.rules.formats.families import FAMILIES, family_of
 from workbench.rules.globs import escape
 from workbench.text.sanitize import visible_line
@@ -27,7 +27,7 @@ def add_rule(
     Raises: UsageError, with what was probably meant; StoreError.
     """
     with curate_rules(host, "rules-edit") as curator:
-        found = _checked(host, fields)
+        found = _check_fields(host, fields)
         return curator.add(whole_rule(curator.store, Line("", found, home, file)), reason=reason)
 
 
@@ -44,11 +44,11 @@ def edit_rule(
     `seen` is the rule as it was when that was decided. Raises: as `add_rule`; RecordChanged.
     """
     with curate_rules(host, "rules-edit") as curator:
-        return curator.edit(identifier, reason=reason, seen=seen, **_checked(host, fields))
+        return curator.edit(identifier, reason=reason, seen=seen, **_check_fields(host, fields))
 
 
-def _checked(host: ProjectHost, fields: Mapping[str, Any]) -> dict[str, Any]:
-    found, notes = checked(fields, host.project.config.rules.tags)
+def _check_fields(host: ProjectHost, fields: Mapping[str, Any]) -> dict[str, Any]:
+    found, notes = check_fields(fields, host.project.config.rules.tags)
     for note in notes:
         report(note)
     return found
@@ -60,13 +60,13 @@ def whole_rule(store: RuleStore, line: Line) -> Rule:
     if not line.file:
         return rule
     try:
-        return _placed(store, rule, line.file)
+        return _place_rule(store, rule, line.file)
     except UsageError as error:
         place = f"{line.place}: " if line.place else ""
         raise UsageError(f"{place}{error.message}", hint=error.hint) from error
 
 
-def _placed(store: RuleStore, rule: Rule, given: str) -> Rule:
+def _place_rule(store: RuleStore, rule: Rule, given: str) -> Rule:
     own = rule.project_id is None
     file = file_of(given, store.root, store.home, own=own)
     family = family_of(file.removeprefix("~/"))

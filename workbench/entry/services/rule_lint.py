@@ -70,7 +70,7 @@ def lint_project(project: OpenedProject, book: Rulebook, conflicts: Sequence[Con
         exists=lambda path: _exists(store.root, path),
         count_tokens=project.counter.count,
         above=above,
-        ignored=_ignored(paths, text),
+        ignored=_ignore_filter(paths, text),
     )
 
 
@@ -109,7 +109,7 @@ def _exists(root: Path, path: str) -> bool:
     return True
 
 
-def _ignored(paths: Sequence[str], text: Callable[[str], str | None]) -> Callable[[str], bool]:
+def _ignore_filter(paths: Sequence[str], text: Callable[[str], str | None]) -> Callable[[str], bool]:
     """Return what says whether a `.gitignore` of the project keeps a path, or a directory over it, out."""
     places = {posixpath.dirname(path): path for path in paths if posixpath.basename(path) == ".gitignore"}
 

@@ -185,7 +185,7 @@ def effective_response(
         tokens_at_start=sum(one.tokens for one in files if one.when is Activation.ALWAYS),
         tokens=sum(one.tokens for one in files if one.when in UNASKED),
         sessions=reports.sessions,
-        unpredicted=reports.unpredicted(order),
+        unpredicted=reports.unpredicted_files(order),
         notes=(*notes, *PRECEDENCE[agent].notes),
     )
 

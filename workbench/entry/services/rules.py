@@ -130,7 +130,7 @@ def measured_fetcher(project: OpenedProject, measurement: Measured) -> Iterator[
     """
     fetcher = rule_fetcher(project.workspace, project.config, project.clock)
     yield fetcher
-    measurement.cache.update(fetcher.measured())
+    measurement.cache.update(fetcher.lookups_since())
 
 
 def redis_fault(config: Config, clock: Clock, *, wait: float = 1.0) -> str:
@@ -238,7 +238,7 @@ class RuleReads:
         """Return a page of the rules that filters let through. Raises: UsageError, StoreError."""
         from workbench.lists.tables import Page
 
-        with self._asked() as (_, fetcher):
+        with self._open_fetcher() as (_, fetcher):
             page = fetcher.get_rules(limit=limit, cursor=cursor, bypass_cache=bypass_cache, **asked)
         return Page(page.rules, page.total_count, page.next_cursor)
 
@@ -249,7 +249,7 @@ class RuleReads:
         """
         from workbench.rules.fetching.queries import rule_filter
 
-        with self._asked() as (project, fetcher):
+        with self._open_fetcher() as (project, fetcher):
             least = project.config.rules.threshold if threshold is None else threshold
             selected = rule_filter(**asked)
             search = self._search(project)
@@ -265,12 +265,12 @@ class RuleReads:
         """
         from workbench.rules.fetching.queries import rule_filter
 
-        with self._asked() as (project, _):
+        with self._open_fetcher() as (project, _):
             return self._search(project, mode)(query, rule_filter(**asked), limit, least)
 
     def rule(self, identifier: str) -> Rule:
         """Return a rule in force. Raises: UnknownRecord, StoreError."""
-        with self._asked() as (_, fetcher):
+        with self._open_fetcher() as (_, fetcher):
             found = fetcher.get_rule(identifier)
         if found is None:
             raise UnknownRecord(f"there is no rule {identifier}", hint="`workbench rules list` shows all.")
@@ -285,23 +285,23 @@ class RuleReads:
 
     def warm_up(self, agent: str) -> None:
         """Fetch what a session of an agent begins with, '' for any, after a look at rule files."""
-        with self._asked() as (project, fetcher):
+        with self._open_fetcher() as (project, fetcher):
             fetcher.warm_up(project.project_id, agent)
 
     def invalidate(self) -> None:
         """Forget what is cached, for all processes."""
-        with self._asked() as (_, fetcher):
+        with self._open_fetcher() as (_, fetcher):
             fetcher.invalidate()
 
     @contextmanager
-    def _asked(self) -> Iterator[tuple[OpenedProject, RuleFetcher]]:
+    def _open_fetcher(self) -> Iterator[tuple[OpenedProject, RuleFetcher]]:
         with self._host.operation("rules") as work:
             project = work.project
             if self._fetcher is None:
                 self._fetcher = rule_fetcher(project.workspace, project.config, project.clock)
             before = self._fetcher.figures()
             yield project, self._fetcher
-            work.measurement.cache.update(self._fetcher.measured(before))
+            work.measurement.cache.update(self._fetcher.lookups_since(before))
             work.measurement.degraded = self._fetcher.degraded
         for note in self._fetcher.notes():
             report(note)

@@ -59,7 +59,7 @@ class RunningSessions:
 
     def traces(self) -> str:
         """Return a text that differs when a transcript was written to. Files are looked at, not opened."""
-        return repr([(str(path), size, changed) for path, size, changed in self._written()])
+        return repr([(str(path), size, changed) for path, size, changed in self._written_lately()])
 
     def look(self) -> tuple[RunningSession, ...]:
         """Return the running sessions, the last one heard of first. Raises: StoreError."""
@@ -100,7 +100,7 @@ class RunningSessions:
     def _places(self) -> ProjectPlaces:
         return project_places(self._project.root, self._project.repository)
 
-    def _written(self) -> Iterator[tuple[Path, int, int]]:
+    def _written_lately(self) -> Iterator[tuple[Path, int, int]]:
         """Yield (path, size, time in ns) of the transcripts that were written to a moment ago."""
         now = self._project.clock.now()
         home = Path(self._environment.get("HOME") or Path.home())
@@ -115,7 +115,7 @@ class RunningSessions:
                         yield Path(one.path), status.st_size, status.st_mtime_ns
 
     def _read_tails(self) -> list[TranscriptTail]:
-        written = [path for path, _, _ in self._written()]
+        written = [path for path, _, _ in self._written_lately()]
         self._tails = {path: self._tails.get(path) or TranscriptTail(path) for path in written}
         for path in written:
             try:

@@ -46,7 +46,7 @@ from workbench.sessions.importers.places import (
     same_address,
     transcript,
 )
-from workbench.text.counts import counted, shown_bytes
+from workbench.text.counts import plural, shown_bytes
 
 if TYPE_CHECKING:
     from workbench.entry.project import Archive, FileHistory, SessionList
@@ -90,7 +90,7 @@ def import_sessions(
             for copy in archive.copies()
         ]
     else:
-        files = list(_found(paths, places, environment, missing))
+        files = list(_find_transcripts(paths, places, environment, missing))
     keeps = sessions.archive and not archived and not wanted.dry_run
     adapters = project.workspace.adapters
     store = ImportStore(
@@ -145,11 +145,11 @@ def transcript_past(
         root.mkdir()
         if repository is not None and not repository.bare:
             share_history(repository, root)
-        found = _taken(root, given, config, ours, progress)
+        found = _import_held(root, given, config, ours, progress)
         if found.new:
             yield TranscriptPast(
                 root,
-                f"{counted(found.new, 'prompt')} of {counted(found.sessions, 'session')} of this project",
+                f"{plural(found.new, 'prompt')} of {plural(found.sessions, 'session')} of this project",
             )
             return
         if not found.elsewhere:
@@ -159,18 +159,20 @@ def transcript_past(
             )
         root = Path(scratch) / "elsewhere"
         root.mkdir()
-        tried = {name: _taken(root, given, config, name, progress, dry_run=True) for name in found.elsewhere}
+        tried = {
+            name: _import_held(root, given, config, name, progress, dry_run=True) for name in found.elsewhere
+        }
         theirs = max(tried, key=lambda name: (min(tried[name].new, tried[name].edits), name))
         root = root / (Path(theirs).name or "project")
         root.mkdir()
-        done = _taken(root, given, config, theirs, progress)
+        done = _import_held(root, given, config, theirs, progress)
         left = f"; {len(tried) - 1} other projects are left out" if len(tried) > 1 else ""
         yield TranscriptPast(
-            root, f"{counted(done.new, 'prompt')} of {counted(done.sessions, 'session')} of {theirs}{left}"
+            root, f"{plural(done.new, 'prompt')} of {plural(done.sessions, 'session')} of {theirs}{left}"
         )
 
 
-def _taken(
+def _import_held(
     root: Path, given: Path, config: Config, place: str, progress: Progress | None, *, dry_run: bool = False
 ) -> ImportReport:
     """Import the sessions that were held at a place into a scratch project."""
@@ -214,7 +216,7 @@ def discover_sessions(
     seen = load_seen(project.workspace.adapters.latest)
     missing: list[str] = []
     files: dict[str, list[TranscriptFile]] = {}
-    for file in _found((), places, environment, missing):
+    for file in _find_transcripts((), places, environment, missing):
         if not agent_directory_session(file.path):
             agent = "Codex" if file.path.is_relative_to(codex_home) else "Claude Code"
             files.setdefault(agent, []).append(file)
@@ -238,7 +240,7 @@ def newest_transcript(project: OpenedProject, *, environment: Mapping[str, str] 
     codex_home = _codex_home(environment)
     found = [
         file
-        for file in _found((), places, environment, [])
+        for file in _find_transcripts((), places, environment, [])
         if not agent_directory_session(file.path) and not file.path.is_relative_to(codex_home)
     ]
     return max(found, key=lambda file: file.changed).path if found else None
@@ -325,7 +327,7 @@ def _codex_home(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("CODEX_HOME") or home / ".codex")
 
 
-def _found(
+def _find_transcripts(
     paths: Sequence[Path], places: ProjectPlaces, environment: Mapping[str, str], missing: list[str]
 ) -> Iterator[TranscriptFile]:
     for path in paths:
@@ -434,7 +436,7 @@ def session_figures(found: Completeness) -> SessionFigures:
 
 def completeness_sentence(found: SessionFigures) -> str:
     """Return e.g. `4 sessions ended, 50% are complete (75% with reads or edits), 1 open`."""
-    text = f"{counted(found.ended, 'session')} ended"
+    text = f"{plural(found.ended, 'session')} ended"
     if found.ended:
         whole, full = (round(100 * part / found.ended) for part in (found.traced, found.full))
         text += f", {full}% are complete"

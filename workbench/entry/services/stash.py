@@ -19,7 +19,7 @@ from workbench.records.segments import ContextSegment, FoundSegment
 from workbench.stash.lifecycle import RetentionPolicy, StashCollection, plan_collection
 from workbench.stash.service import StashService
 from workbench.stash.stashstore import StashLedger
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -83,10 +83,10 @@ def stash_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
 
     skipped, plan = project.stash_store.reader.read(read)
     if skipped:
-        text = f"{counted(len(skipped), 'entry', 'entries')} left out, the first: {visible_line(skipped[0])}"
+        text = f"{plural(len(skipped), 'entry', 'entries')} left out, the first: {visible_line(skipped[0])}"
         yield DoctorFinding("stash", State.NOTE, text, "The others are read; the journal keeps the lines.")
     number, tokens = plan.kept + len(plan.disposals), plan.kept_tokens + plan.tokens
-    held = f"{counted(number, 'segment')} of {counted(tokens, 'token')}, {plan.protected:,} protected"
+    held = f"{plural(number, 'segment')} of {plural(tokens, 'token')}, {plan.protected:,} protected"
     due = f"; `workbench stash gc` removes {len(plan.disposals):,}" if plan.disposals else ""
     yield DoctorFinding("stash", State.OK, held + due)
     from workbench.entry.services.stash_models import models_of_types  # what only adds needs no models
@@ -200,7 +200,7 @@ def summarize_segments(
     settings = project.config.stash
     return condense(
         query,
-        [_condensed(one) for one in segments],
+        [_segment_of(one) for one in segments],
         model,
         SummaryLimits(settings.summary_timeout, settings.summary_tokens),
         project.answer_cache,
@@ -209,5 +209,5 @@ def summarize_segments(
     )
 
 
-def _condensed(one: FoundSegment | ContextSegment) -> ContextSegment:
+def _segment_of(one: FoundSegment | ContextSegment) -> ContextSegment:
     return one if isinstance(one, ContextSegment) else replace(one.segment, text=one.passage)

@@ -156,14 +156,14 @@ def prune_response(pruning: TranscriptPruning, stashed: Sequence[ContextSegment]
     proposal = pruning.proposal
     return PruneResponse.of(
         proposal,
-        aside=tuple(map(_judged, proposal.aside)),
-        kept=tuple(map(_judged, proposal.kept)),
+        aside=tuple(map(_judged_piece, proposal.aside)),
+        kept=tuple(map(_judged_piece, proposal.kept)),
         note=pruning.note,
         stashed=tuple(one.segment_id for one in stashed),
     )
 
 
-def _judged(piece: PrunedPiece) -> JudgedPiece:
+def _judged_piece(piece: PrunedPiece) -> JudgedPiece:
     segment, parts = piece.segment, {name: round(value, 4) for name, value in piece.parts.items()}
     return JudgedPiece.of(
         piece, segment_id=segment.segment_id, type=segment.type, source=segment.source, parts=parts

@@ -114,7 +114,7 @@ def import_files(
     for path, size in zip(paths, sizes, strict=True):
         report = StashFileReport(str(path), named=path in places)
         try:
-            with _opened(path) as handle:
+            with _open_from_start(path) as handle:
                 for line, one in _segments(handle, path, request, report, seen):
                     batches.add(one, line, report)
                     if progress is not None:
@@ -128,7 +128,7 @@ def import_files(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _open_from_start(path: Path) -> Iterator[IO[bytes]]:
     """Open a file from its beginning; stdin is copied, as it is read twice."""
     if str(path) == "-":
         with tempfile.TemporaryFile() as copy:
@@ -219,7 +219,7 @@ class SegmentBatches:
         waiting, self._waiting, self._held = self._waiting, [], 0
         if not waiting:
             return
-        there, gone = self._known([one.segment_id for one, _, _ in waiting])
+        there, gone = self._known_digests([one.segment_id for one, _, _ in waiting])
         new: dict[str, ContextSegment] = {}
         owners: dict[str, StashFileReport] = {}
         for one, line, report in waiting:
@@ -249,7 +249,7 @@ class SegmentBatches:
             else:
                 report.known += 1
 
-    def _known(self, identifiers: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    def _known_digests(self, identifiers: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the digests of the texts of ids that are there, and of those that were removed."""
         return self._service.store.reader.read(
             lambda ledger: (

@@ -121,7 +121,7 @@ def _response(searcher: StashSearcher, query: StashQuery, found: Sequence[FoundS
     return RetrieveResponse(
         query=query.text or query.task or "\n".join((*query.messages, *query.files)),
         total_found=len(found),
-        segments=tuple(map(_retrieved, found)),
+        segments=tuple(map(_retrieved_segment, found)),
         degraded=(
             *((LEXICAL,) if searcher.lexical and len(searcher.index) else ()),
             *((VECTORS,) if searcher.fault else ()),
@@ -130,7 +130,7 @@ def _response(searcher: StashSearcher, query: StashQuery, found: Sequence[FoundS
     )
 
 
-def _retrieved(one: FoundSegment) -> RetrievedSegment:
+def _retrieved_segment(one: FoundSegment) -> RetrievedSegment:
     segment = one.segment
     text = one.passage if len(one.passage) <= PREVIEW else f"{one.passage[: PREVIEW - 1]}…"
     return RetrievedSegment.of(

@@ -83,7 +83,7 @@ def used_ranking(project: OpenedProject) -> str:
     name = project.config.models.ranking or DEFAULT_MODEL
     if not project.has_models:
         return name
-    return project.own_models.applied(load_model(name), canary=False)[0].model_id
+    return project.own_models.apply(load_model(name), canary=False)[0].model_id
 
 
 def _stash(project: OpenedProject) -> tuple[int, dict[str, str]]:

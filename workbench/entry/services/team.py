@@ -408,7 +408,7 @@ class TeamListener:
         seen: object = None
         news: Collection[str] | None = ()
         looked = 0.0
-        while not self._stop.is_set() and (now := self._team.written()) is not None:
+        while not self._stop.is_set() and (now := self._team.written_sizes()) is not None:
             rested = time.monotonic() - looked > _REST and self._team.has_news()
             if news is not None or now != seen or rested:
                 own = () if rested else (self._team.machine,)

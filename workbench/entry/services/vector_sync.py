@@ -92,7 +92,7 @@ def sync_points(
     """
     sent = _read_sent(project, points.name, collection)
     if collection.count() < len(sent.keys):  # it lost some, or another machine removed them
-        there = collection.known(sent.keys)
+        there = collection.has_points(sent.keys)
         sent = _Sent(sent.keys[there], sent.digests[there])
     before = dict(zip(_key_bytes(sent.keys), sent.digests.tolist(), strict=True))
     now = {key: row for row, key in enumerate(_key_bytes(points.keys))}

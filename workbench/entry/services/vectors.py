@@ -93,7 +93,7 @@ def vector_status(project: OpenedProject) -> VectorStatus:
     collections: tuple[StoredCollection, ...] = ()
     if kinds:
         try:
-            place, collections = _stored(project)
+            place, collections = _stored_collections(project)
         except StoreError as error:
             fault = error.message
     segments, current = 0, False
@@ -116,7 +116,7 @@ def clean_vectors(project: OpenedProject) -> tuple[str, ...]:
     if project.config.vectors.store == "postgres":
         with closing(postgres_vectors(project, _vectors(project).model, 0)) as kept:
             return kept.drop_others()
-    _, found = _stored(project)
+    _, found = _stored_collections(project)
     former = [one.name for one in found if one.kind == "orphan" or (one.kind != "rules" and not one.serving)]
     server = qdrant_server(project.config)
     for name in former:
@@ -176,7 +176,7 @@ def _vectors(project: OpenedProject) -> VectorStore:
     return vectors
 
 
-def _stored(project: OpenedProject) -> tuple[str, tuple[StoredCollection, ...]]:
+def _stored_collections(project: OpenedProject) -> tuple[str, tuple[StoredCollection, ...]]:
     """Return the server, and what it has of this project and of rules. Raises: StoreError, ConfigError."""
     from workbench.entry.services.memory import feature_streams, read_stream
 

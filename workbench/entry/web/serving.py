@@ -120,7 +120,7 @@ class AppServer(Server):
         self._serving = serving
         self._machine = socket.gethostname()
         self._visits: set[web.WebSocketResponse] = set()
-        self._page = Template(_packaged("page.html"))
+        self._page = Template(_read_packaged("page.html"))
 
     def application(self) -> web.Application:
         """Return the application with its routes and its guard."""
@@ -256,12 +256,12 @@ class AppProcess(AppService):
             await process.wait()
 
 
-def _packaged(name: str) -> str:
+def _read_packaged(name: str) -> str:
     return files("workbench.entry.web").joinpath(name).read_text("utf-8")
 
 
 async def _focus_script(request: web.Request) -> web.Response:
-    return web.Response(text=_packaged("focus.js"), content_type="text/javascript", charset="utf-8")
+    return web.Response(text=_read_packaged("focus.js"), content_type="text/javascript", charset="utf-8")
 
 
 def _websocket(request: web.Request) -> str:

@@ -90,11 +90,11 @@ class _Work:
     by: str
     out: _Outcome
 
-    def known(self, learning: FeatureLearning) -> Sequence[FeatureLearning]:
+    def comparable_learnings(self, learning: FeatureLearning) -> Sequence[FeatureLearning]:
         """Return the live learnings that a new one is compared with."""
         return comparable(learning, self.ledger.live())
 
-    def given(self, learning_id: str) -> bool:
+    def was_given(self, learning_id: str) -> bool:
         """Whether the iteration was, or may have been, given a learning."""
         return self.injections.before(learning_id, self.record.timestamp, self.raw.session)
 
@@ -169,7 +169,7 @@ def _take(work: _Work, lesson: Lesson) -> None:
     if same is not None:
         _again(work, same, learning)
         return
-    others = work.known(learning)
+    others = work.comparable_learnings(learning)
     found = check_deduplication(text, others)
     if isinstance(found, LearningDuplicate):
         _again(work, others[found.existing_index], learning)
@@ -204,7 +204,7 @@ def _hear(work: _Work, lesson: Lesson, text: str) -> None:
         template=template_of(raw.prompt, quote),
     )
     learning = _learning(work, lesson, text)
-    found = match_correction(work.ledger, said, work.rules, work.known(learning))
+    found = match_correction(work.ledger, said, work.rules, work.comparable_learnings(learning))
     said, known = found.said, found.known
     if found.rejected and known is None:
         work.out.left_out.append((text, "it was rejected before"))
@@ -275,7 +275,7 @@ def _learning(work: _Work, lesson: Lesson, text: str) -> FeatureLearning:
 
 
 def _same_trigger(work: _Work, lesson: Lesson) -> FeatureLearning | None:
-    """Return the learning of the same failure and the same way out."""
+    """Return the learning of the same failure and the same remedy."""
     trigger, remedy = plain_line(lesson.trigger), plain_line(lesson.remedy)
     if not trigger:
         return None
@@ -293,7 +293,7 @@ def _again(
     """A learning was found out again: it counts unless the iteration was given it."""
     from workbench.memory.learnings.ledger import draft_hit
 
-    if work.given(known.id) if given is None else given:
+    if work.was_given(known.id) if given is None else given:
         work.out.left_out.append((learning.text, f"{known.id[:17]} had been given to it"))
         return
     if known.session_id and known.session_id == learning.session_id:
@@ -332,7 +332,7 @@ def _judge_outcomes(work: _Work) -> None:
                 _against(work, one, f"`{one.remedy}` could not be called")
             elif one.trigger in worked:
                 _against(work, one, f"`{one.trigger}` worked")
-        elif one.trigger in errors and ended_badly and work.given(one.id):
+        elif one.trigger in errors and ended_badly and work.was_given(one.id):
             _against(work, one, "it was given to an iteration that failed on the same error")
 
 

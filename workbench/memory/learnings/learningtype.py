@@ -115,18 +115,18 @@ class LearningType(RecordType[FeatureLearning]):
         """Return a learning without its times and what was counted."""
         return replace(record, updated_at="", hit_count=1, confidence=0.5, last_hit="")
 
-    def decided(self, record: FeatureLearning) -> object:
+    def decisions_of(self, record: FeatureLearning) -> object:
         """Return what people decide of a learning; counts and hits may grow."""
         one = record
         words = (one.text, one.reason, one.kind, one.feature, one.task_id, one.files, one.scope)
         return (*words, one.reviewed, one.state)
 
-    def created(self, record: FeatureLearning, *, now: str, taken: Mapping[str, object]) -> FeatureLearning:
+    def create(self, record: FeatureLearning, *, now: str, taken: Mapping[str, object]) -> FeatureLearning:
         """Return a new learning with an id that none ever had."""
         identifier = learning_id(record.project_id or "home", record.feature, record.text, taken)
         return replace(record, id=identifier, timestamp=record.timestamp or now, updated_at=now)
 
-    def revised(
+    def revise(
         self,
         before: FeatureLearning,
         after: FeatureLearning,
@@ -142,25 +142,25 @@ class LearningType(RecordType[FeatureLearning]):
         source = max(before.source, LearningSource.HUMAN, key=lambda one: one.rank)
         return replace(after, source=source, reviewed=True, reviewed_at=now)
 
-    def kept(self, record: FeatureLearning, settling: Settling) -> FeatureLearning:
+    def keep_settled(self, record: FeatureLearning, settling: Settling) -> FeatureLearning:
         """Return a learning as somebody chose it: they have reviewed it."""
         now = settling.now
         return replace(record, updated_at=now, reviewed=True, reviewed_at=now, reviewed_by=settling.by)
 
-    def dropped(
+    def drop_settled(
         self, record: FeatureLearning, action: Action, successor: str, settling: Settling
     ) -> FeatureLearning | None:
         """Return a learning in the state that it is left in."""
         state = _GONE.get(action, LearningState.REJECTED)
         return replace(record, state=state, successor=successor, updated_at=settling.now)
 
-    def merged(
+    def merge_settled(
         self, left: FeatureLearning, right: FeatureLearning, text: str, settling: Settling
     ) -> FeatureLearning:
         """Return the left learning as it says both, under the words given, else its own."""
         human = text and text != left.text
         return replace(
-            self.kept(left, settling),
+            self.keep_settled(left, settling),
             text=text or left.text,
             merged_from=tuple(dict.fromkeys((*left.merged_from, right.id))),
             files=tuple(dict.fromkeys((*left.files, *right.files)))[:MAX_FILES],
@@ -169,7 +169,9 @@ class LearningType(RecordType[FeatureLearning]):
             source=max(left.source, LearningSource.HUMAN, key=lambda one: one.rank) if human else left.source,
         )
 
-    def narrowed(self, record: FeatureLearning, scope: Sequence[str], settling: Settling) -> FeatureLearning:
+    def narrow_settled(
+        self, record: FeatureLearning, scope: Sequence[str], settling: Settling
+    ) -> FeatureLearning:
         """Return a learning limited to a task (`task:42`) or to files. Raises: UsageError without either."""
         tasks = [entry.removeprefix("task:") for entry in scope if entry.startswith("task:")]
         files = tuple(entry.removeprefix("path:") for entry in scope if not entry.startswith("task:"))
@@ -177,7 +179,7 @@ class LearningType(RecordType[FeatureLearning]):
             raise UsageError(
                 "narrowing needs a scope", hint="--scope task:42, or files: --scope 'src/auth/**'"
             )
-        chosen = self.kept(record, settling)
+        chosen = self.keep_settled(record, settling)
         return replace(chosen, scope=files or record.scope, task_id=tasks[0] if tasks else record.task_id)
 
 

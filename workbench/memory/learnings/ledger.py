@@ -51,15 +51,15 @@ class LearningLedger(Ledger[FeatureLearning]):
     def find(self, identifier: str) -> FeatureLearning | None:
         """Return a learning with what was counted of it, live or not, or None."""
         found = self.records.get(identifier)
-        return None if found is None else self._counted(found)
+        return None if found is None else self._with_counts(found)
 
     def live(self) -> list[FeatureLearning]:
         """Return the learnings that hold, with what was counted of them, by id."""
-        return [self._counted(one) for _, one in sorted(self.records.items()) if one.live]
+        return [self._with_counts(one) for _, one in sorted(self.records.items()) if one.live]
 
     def all(self) -> list[FeatureLearning]:
         """Return every learning, live or not, with what was counted of it, by id."""
-        return [self._counted(one) for _, one in sorted(self.records.items())]
+        return [self._with_counts(one) for _, one in sorted(self.records.items())]
 
     def take_fact(self, entry: Entry, home: bool) -> None:
         """Bring in a hit, a contradiction or what a user said."""
@@ -105,7 +105,7 @@ class LearningLedger(Ledger[FeatureLearning]):
             self.noted.add(key)
             self.said.append(one)
 
-    def _counted(self, learning: FeatureLearning) -> FeatureLearning:
+    def _with_counts(self, learning: FeatureLearning) -> FeatureLearning:
         hits = self.hits.get(learning.id, ())
         against = self.contradictions.get(learning.id, ())
         if not hits and not against and not learning.reviewed:

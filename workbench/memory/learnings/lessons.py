@@ -25,7 +25,7 @@ from workbench.records.iterations import (
     IterationRecord,
     RawIterationOutput,
 )
-from workbench.records.learnings import MAX_TEXT, LearningKind, bounded
+from workbench.records.learnings import MAX_TEXT, LearningKind, shorten
 from workbench.text.expressions import read_expressions
 from workbench.text.redact import redact
 from workbench.text.sanitize import strip_frames, visible
@@ -49,7 +49,7 @@ def sanitize_learning_text(text: str) -> str:
 
 def plain_line(text: str) -> str:
     """Return what was seen, as a command or a message, in the same way but without a frame."""
-    return bounded(" ".join(visible(redact(strip_frames(text)).text).split()), MAX_TEXT)
+    return shorten(" ".join(visible(redact(strip_frames(text)).text).split()), MAX_TEXT)
 
 
 def instructs(text: str) -> bool:

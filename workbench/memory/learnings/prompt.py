@@ -12,7 +12,7 @@ from workbench.memory.learnings.learningtype import LOST, stale_days
 from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import CLOSING, OPENING, escape_marks, visible_line
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def source_of(learning: FeatureLearning, now: float | None) -> str:
     parts = [place, learning.timestamp[:10]]
     if now is not None:
         days = stale_days(replace(learning, last_hit="", reviewed_at=""), now)
-        parts.append("today" if days == 0 else f"{counted(days, 'day')} ago")
+        parts.append("today" if days == 0 else f"{plural(days, 'day')} ago")
     if learning.hit_count > 1:
         parts.append(f"seen {learning.hit_count} times")
     state = "reviewed" if learning.reviewed else "unreviewed"

@@ -52,7 +52,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConflictFound:
-    """Two learnings that contradict (or repeat) each other, with the evidence and a way out.
+    """Two learnings that contradict (or repeat) each other, with the evidence and a suggested resolution.
 
     `left` was there first. Nothing acts on the suggestion by itself. With `concurrent` they are two versions
     of one, written on two machines of a team apart, and the left one holds.

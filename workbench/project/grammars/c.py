@@ -141,7 +141,7 @@ class _Reader:
             self.walk(body, _Scope(name, inner, scope.exported), depth + 1)
 
     def _typedef(self, node: Node, scope: _Scope, depth: int) -> None:
-        names = [_declared(declarator) for declarator in node.children_by_field_name("declarator")]
+        names = [_declared_name(declarator) for declarator in node.children_by_field_name("declarator")]
         name = next((self._found.text(name) for name in names if name is not None), "")
         inner = _type_with_body(node)
         if inner is not None:
@@ -164,13 +164,13 @@ class _Reader:
         """Variables at file or namespace level; `extern` ones only refer to another file's."""
         exported = scope.exported and not self._is_static(node)
         for declarator in node.children_by_field_name("declarator"):
-            name = self._found.text(_declared(declarator))
+            name = self._found.text(_declared_name(declarator))
             body = declarator.child_by_field_name("value") if declarator.type == "init_declarator" else None
             self._found.add(_last(name), "constant", node, body=body, parent=scope.parent, exported=exported)
 
     def _function(self, node: Node, first: Node, scope: _Scope, form: str) -> None:
         function = _function_declarator(node.child_by_field_name("declarator"))
-        named = _declared(function.child_by_field_name("declarator")) if function is not None else None
+        named = _declared_name(function.child_by_field_name("declarator")) if function is not None else None
         if named is None:
             return
         full = self._found.text(named)
@@ -221,7 +221,7 @@ def _function_declarator(node: Node | None) -> Node | None:
     return None
 
 
-def _declared(node: Node | None) -> Node | None:
+def _declared_name(node: Node | None) -> Node | None:
     """Return the name inside a declarator."""
     for _ in range(MAX_DEPTH):
         if node is None or node.type in _NAMES:

@@ -240,14 +240,14 @@ class _Reader:
         if value.type == "assignment_expression":  # `module.exports = exports.x = …`
             self._assignment(value, statement)
         elif target == "module.exports" or owner in ("exports", "module.exports"):
-            self._exported(value, statement, "" if target == "module.exports" else name)
+            self._read_export(value, statement, "" if target == "module.exports" else name)
         elif value.type in _FUNCTION_VALUES:
             body = value.child_by_field_name("body")
             parent = owner.removesuffix(".prototype")
             exported = not name.startswith("_")
             self._found.add(name, "method", statement, body=body, parent=parent, exported=exported)
 
-    def _exported(self, value: Node, statement: Node, name: str) -> None:
+    def _read_export(self, value: Node, statement: Node, name: str) -> None:
         """A value given to `exports.name`, or to `module.exports` if there is no name."""
         if value.type == "identifier":
             self.exports.add(self._found.text(value))

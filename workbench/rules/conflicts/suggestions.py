@@ -21,7 +21,7 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 def suggest(left: Reading, right: Reading, finding: Finding) -> Suggestion:
-    """Return the way out of a conflict that the rules themselves speak for."""
+    """Return the resolution of a conflict that the rules themselves speak for."""
     if finding.kind is ConflictKind.CONTRADICTORY:
         return _settle(left, right)
     if finding.kind is ConflictKind.SUBSUMED:

@@ -19,7 +19,7 @@ from workbench.records.rules import Provenance, Rule
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.curation.versions import past_ids
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.prose import plain, short_name
 from workbench.text.redact import redact_values
 
@@ -129,7 +129,7 @@ class Curator(CurationService[RuleLedger, Rule]):
             preview(self.store, part.entries, by=self.by, ledger=ledger)  # the next one may say the same
             known[statement_key(rule)] = part.records[0].id
             parts.append(part)
-        title = parts[0].title if len(parts) == 1 else f"add {counted(len(parts), 'rule')}"
+        title = parts[0].title if len(parts) == 1 else f"add {plural(len(parts), 'rule')}"
         return combine(parts, title=title, reason=redact_values(reason))
 
 

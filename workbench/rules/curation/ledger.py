@@ -98,7 +98,7 @@ class RuleLedger(Ledger[Rule]):
         """How many changes of records and of files there are."""
         return len(self.changes), len(self.file_changes)
 
-    def placed(self, wanted: Iterable[str] | None = None) -> dict[str, Rule]:
+    def with_places(self, wanted: Iterable[str] | None = None) -> dict[str, Rule]:
         """Return the rules in force, or those `wanted`, with the lines where their files have them now."""
         rules = {key: self.live[key] for key in (self.live if wanted is None else wanted) if key in self.live}
         files = {rule.provenance.file for rule in rules.values() if rule.provenance is not None}
@@ -350,7 +350,7 @@ def _count(counts: dict[str, tuple[int, str]], entry: Entry) -> None:
         counts[str(identifier)] = (times + 1, max(last, entry.at))
 
 
-def used(rule: Rule, counts: Mapping[str, tuple[int, str]]) -> Rule:
+def with_use(rule: Rule, counts: Mapping[str, tuple[int, str]]) -> Rule:
     """Return a rule with its use so far; what earlier versions of it were used for counts as its own."""
     found = [counts[identifier] for identifier in (rule.id, *past_ids(rule)) if identifier in counts]
     if not found:

@@ -36,7 +36,7 @@ UNTOLD: Final = frozenset(
 _PLACE: Final = frozenset({"project_id", "version", "provenance"})
 
 
-def decided(rule: Rule) -> dict[str, Any]:
+def decided_fields(rule: Rule) -> dict[str, Any]:
     """Return what people decide of a rule, by field: neither its place nor what is counted or derived."""
     derived = UNTOLD | {"version", "provenance", "action_text"}
     return {name: value for name, value in RULES.to_body(rule).items() if name not in derived}
@@ -78,7 +78,7 @@ class RuleType(RecordType[Rule]):
         """Whether a rule is in a file: it is kept as the file words it."""
         return record.provenance is not None
 
-    def replaced(self, record: Rule) -> Sequence[str]:
+    def replaced_ids(self, record: Rule) -> Sequence[str]:
         """Return the versions that a rule takes the place of."""
         return record.replaces
 
@@ -94,15 +94,15 @@ class RuleType(RecordType[Rule]):
         """Return a rule without its lines, its times, its use, and what a file says of it."""
         return replace(record, updated_at="", provenance=None, metadata={}, usage_count=0, last_used=None)
 
-    def decided(self, record: Rule) -> object:
+    def decisions_of(self, record: Rule) -> object:
         """Return what people decide of a rule; lines and counts may move."""
-        return decided(record)
+        return decided_fields(record)
 
-    def created(self, record: Rule, *, now: str, taken: Mapping[str, object]) -> Rule:
+    def create(self, record: Rule, *, now: str, taken: Mapping[str, object]) -> Rule:
         """Return a new rule with an id that no text ever had."""
         return replace(record, id=_free(record, record.rule, taken), created_at=now, updated_at=now)
 
-    def revised(
+    def revise(
         self, before: Rule, after: Rule, *, reason: str, now: str, taken: Mapping[str, object]
     ) -> Rule:
         """Return the next version for new words, else the rule with its new values."""
@@ -111,7 +111,7 @@ class RuleType(RecordType[Rule]):
         fresh = _free(before, after.rule, taken)
         return next_version(before, replace(after, id=fresh), reason=reason or "edited", now=now)
 
-    def merged(self, left: Rule, right: Rule, text: str, settling: Settling) -> Rule:
+    def merge_settled(self, left: Rule, right: Rule, text: str, settling: Settling) -> Rule:
         """Return the left rule where the words are its own, else a new one in the place of both."""
         if not text or text == left.rule:
             return left
@@ -119,7 +119,7 @@ class RuleType(RecordType[Rule]):
         merged = next_version(left, words, reason=settling.reason, now=settling.now)
         return replace(merged, token_cost=settling.count(text), replaces=(left.id, right.id))
 
-    def narrowed(self, record: Rule, scope: Sequence[str], settling: Settling) -> Rule:
+    def narrow_settled(self, record: Rule, scope: Sequence[str], settling: Settling) -> Rule:
         """Return a rule with another scope. Raises: UsageError without one."""
         if not scope:
             raise UsageError(

@@ -47,7 +47,7 @@ def next_version(before: Rule, after: Rule, *, reason: str, now: str) -> Rule:
 
 def carried_over(before: Rule, imported: Rule) -> Rule:
     """Return a newly imported rule under the known one's id, with what was curated on that or counted."""
-    last, now = before.metadata.get(AS_IMPORTED), derived(before)
+    last, now = before.metadata.get(AS_IMPORTED), derived_values(before)
     kept: dict[str, Any] = {
         name: getattr(before, name)
         for name in now
@@ -92,10 +92,10 @@ def with_words(ours: Rule, theirs: Rule) -> Rule:
 def as_decided(ours: Rule, imported: Rule) -> Rule:
     """Return our rule as a file that got its words is read: every field that a person sees stays."""
     read = carried_over(ours, imported)
-    return replace(read, name=ours.name, **{name: getattr(ours, name) for name in derived(ours)})
+    return replace(read, name=ours.name, **{name: getattr(ours, name) for name in derived_values(ours)})
 
 
-def derived(rule: Rule) -> dict[str, Any]:
+def derived_values(rule: Rule) -> dict[str, Any]:
     """Return the values of the derived fields as a journal keeps them."""
     values = {name: getattr(rule, name) for name in DERIVED}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

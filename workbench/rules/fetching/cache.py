@@ -65,11 +65,11 @@ def cache_key(request: RuleRequest) -> str:
     return "|".join(
         (
             f"project:{NONE if asked.project_id is None else _escape(asked.project_id)}",
-            f"scope:{_joined(asked.scope)}",
+            f"scope:{_join(asked.scope)}",
             f"category:{asked.category or NONE}",
             f"authority:{asked.authority or NONE}",
-            f"tools:{_joined(asked.tool_targets)}",
-            f"tags:{_joined(asked.tags)}",
+            f"tools:{_join(asked.tool_targets)}",
+            f"tags:{_join(asked.tags)}",
             f"enabled:{enabled}",
             f"limit:{request.limit}",
             f"cursor:{cursor}",
@@ -120,7 +120,7 @@ def decode_page(key: str, data: bytes) -> RulePage | None:
     return stored.page if stored.key == key else None
 
 
-def _joined(values: Iterable[str]) -> str:
+def _join(values: Iterable[str]) -> str:
     return ",".join(map(_escape, values))
 
 
@@ -233,7 +233,7 @@ class RuleFetcher:
         The store is synced first, so that rule files edited by hand since the last session count.
         Raises: StoreError.
         """
-        self._stored(fresh=True)
+        self._stored_columns(fresh=True)
         begin = rule_filter(project_id=project_id, tool_targets=(tool,) if tool else ())
         for _ in every(self.fetch, replace(begin, authority=Authority.ABSOLUTE)):
             pass  # all pages of them, as the composite asks for
@@ -265,7 +265,7 @@ class RuleFetcher:
         with self._lock:
             return dict(self._levels)
 
-    def measured(self, since: Mapping[str, CacheLevel] | None = None) -> dict[str, tuple[int, int]]:
+    def lookups_since(self, since: Mapping[str, CacheLevel] | None = None) -> dict[str, tuple[int, int]]:
         """Return {level: (hits, misses)} for metrics, of what came after earlier `figures`."""
         before = since or {}
         found = {}
@@ -337,14 +337,14 @@ class RuleFetcher:
         return page
 
     def _from_store(self, key: str, request: RuleRequest, *, fresh: bool = False) -> RulePage:
-        page = fetch(self._stored(fresh=fresh), request)
+        page = fetch(self._stored_columns(fresh=fresh), request)
         self._count(STORE, hits=1)
         self._process.put(key, page, len(page.rules))
         if self._shared is not None:
             self._shared.put(key, encode_page(key, page), len(page.rules))
         return page
 
-    def _stored(self, *, fresh: bool) -> RuleColumns:
+    def _stored_columns(self, *, fresh: bool) -> RuleColumns:
         with self._loading:
             return self._load(fresh).columns
 

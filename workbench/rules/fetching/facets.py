@@ -160,21 +160,21 @@ def columns_arrays(columns: RuleColumns) -> dict[str, NDArray[Any] | bytes]:
     held = [*columns.globs]
     names: dict[str, Sequence[object]] = {"globs": [globs for globs, _ in held]}
     arrays: dict[str, NDArray[Any] | bytes] = {"order": columns.order, "enabled": columns.enabled}
-    arrays |= _packed("globs", [ranks for _, ranks in held])
+    arrays |= _pack_ranks("globs", [ranks for _, ranks in held])
     for name in _PROPERTIES:
         found: Property = getattr(columns, name)
         names[name] = list(found.ranks)
-        arrays |= {f"{name}.none": found.none, **_packed(name, list(found.ranks.values()))}
+        arrays |= {f"{name}.none": found.none, **_pack_ranks(name, list(found.ranks.values()))}
     return {**arrays, "names": encode_lossless(names)}
 
 
 def columns_from(arrays: Mapping[str, NDArray[Any]], rules: Sequence[Rule]) -> RuleColumns:
     """Return the columns kept as arrays. Raises: ValueError, KeyError if they are of others."""
     names = decode_lossless(arrays["names"].tobytes(), dict[str, list[Any]])
-    count, order = len(rules), _checked(arrays["order"], len(rules))
+    count, order = len(rules), _require_ranks(arrays["order"], len(rules))
     if len(order) != count or len(arrays["enabled"]) != count:
         raise ValueError("the columns are of other rules")
-    held = {name: _unpacked(arrays, name, len(names[name]), count) for name in ("globs", *_PROPERTIES)}
+    held = {name: _unpack_ranks(arrays, name, len(names[name]), count) for name in ("globs", *_PROPERTIES)}
     if count and np.bincount(order, minlength=count).min() == 0:
         raise ValueError("the columns have no order")
     return RuleColumns(
@@ -185,27 +185,27 @@ def columns_from(arrays: Mapping[str, NDArray[Any]], rules: Sequence[Rule]) -> R
         tail=None,
         **{
             name: Property(
-                dict(zip(names[name], held[name], strict=True)), _checked(arrays[f"{name}.none"], count)
+                dict(zip(names[name], held[name], strict=True)), _require_ranks(arrays[f"{name}.none"], count)
             )
             for name in _PROPERTIES
         },
     )
 
 
-def _packed(name: str, held: Sequence[Ranks]) -> dict[str, NDArray[Any]]:
+def _pack_ranks(name: str, held: Sequence[Ranks]) -> dict[str, NDArray[Any]]:
     ends = np.cumsum([len(ranks) for ranks in held], dtype=np.int64)
     return {f"{name}.ends": ends, f"{name}.ranks": np.concatenate([_ranks([]), *held])}
 
 
-def _unpacked(arrays: Mapping[str, NDArray[Any]], name: str, parts: int, count: int) -> list[Ranks]:
-    ends, ranks = arrays[f"{name}.ends"], _checked(arrays[f"{name}.ranks"], count)
+def _unpack_ranks(arrays: Mapping[str, NDArray[Any]], name: str, parts: int, count: int) -> list[Ranks]:
+    ends, ranks = arrays[f"{name}.ends"], _require_ranks(arrays[f"{name}.ranks"], count)
     whole = len(ends) == parts and (not parts or (ends[-1] == len(ranks) and (np.diff(ends) >= 0).all()))
     if not whole or (parts and ends[0] < 0):
         raise ValueError(f"the columns of {name} do not fit together")
     return np.split(ranks, ends[:-1]) if parts else []
 
 
-def _checked(ranks: NDArray[Any], count: int) -> Ranks:
+def _require_ranks(ranks: NDArray[Any], count: int) -> Ranks:
     if len(ranks) and not 0 <= ranks.min() <= ranks.max() < count:
         raise ValueError("the columns name rules that are not there")
     return ranks.astype(np.int32, copy=False)

@@ -73,7 +73,7 @@ def write_managed_part(
     entries, others = read_entries(lines, part) if part else ([], [])
     texts = {entry.text for _, entry in wanted.entries}
     added = [entry for entry in entries if entry.text not in ours and entry.text not in texts]
-    meant = _meant(wanted, added)
+    meant = _wanted_entries(wanted, added)
     if Counter(map(_key, entries)) == Counter(map(_key, meant)):
         return ExportedPart(data, _anchors(wanted, entries), wanted.notes)
     if part is None:
@@ -87,7 +87,7 @@ def write_managed_part(
 
 
 def _new_file(wanted: ManagedContent) -> ExportedPart:
-    meant = _meant(wanted, [])
+    meant = _wanted_entries(wanted, [])
     gap = ("",) if wanted.head else ()
     lines = [*wanted.head, *gap, *render_part(meant)]
     data = "\n".join([*lines, ""]).encode()
@@ -95,7 +95,7 @@ def _new_file(wanted: ManagedContent) -> ExportedPart:
     return ExportedPart(data, _anchors(wanted, read_entries(lines, part)[0]), wanted.notes)
 
 
-def _meant(wanted: ManagedContent, added: Iterable[ManagedEntry]) -> list[ManagedEntry]:
+def _wanted_entries(wanted: ManagedContent, added: Iterable[ManagedEntry]) -> list[ManagedEntry]:
     """Return the entries of a part in order, each once."""
     entries = {_key(entry): entry for entry in (*(entry for _, entry in wanted.entries), *added)}
     return sorted(entries.values(), key=entry_order)

@@ -18,7 +18,7 @@ from workbench.rules.formats.frontmatter import (
     Value,
     field_lines,
     globs_of,
-    quoted,
+    quote_text,
     read_front_matter,
     scalar,
 )
@@ -114,7 +114,7 @@ def _items(old: Sequence[str], items: Sequence[re.Match[str]], value: Sequence[s
 
 
 def _quote(text: str, quote: str) -> str:
-    return quoted(text, quote) if quote else text
+    return quote_text(text, quote) if quote else text
 
 
 def _check(

@@ -69,7 +69,7 @@ def _export(
     notes: list[str],
 ) -> tuple[ExportedFile, ...]:
     """Work out the target's files from the rules in force."""
-    rules = visible_rules(store, ledger.placed().values())
+    rules = visible_rules(store, ledger.with_places().values())
     conflicted = {merge.state.file for merge in found.merges if merge.conflicts}
     waiting = {
         pending.rule.id: merge.state.file

@@ -69,7 +69,9 @@ def walk_step(
         preview(store, drafts.entries, by=by, ledger=ledger)
         edits = {
             file: pending
-            for file, pending in _to_write(ledger, before.merges, _merged(store, ledger, sources), sources)
+            for file, pending in _to_write(
+                ledger, before.merges, _merge_files(store, ledger, sources), sources
+            )
             if only is None or file in only
         }
         # Journal first: whoever is ended between the two finds the files waiting to be written.
@@ -105,7 +107,7 @@ def preview_step(
         mine = {one for rule in rules if rule is not None for one in (rule.id, *past_ids(rule))}
         return drafts, tuple(
             write_edits(store, sources[merge.state.file], merge.pending, dry_run=True)
-            for merge in _merged(store, ledger, sources)
+            for merge in _merge_files(store, ledger, sources)
             if merge.state.file in sources and any(_ids(one) & mine for one in merge.pending)
         )
 
@@ -140,7 +142,7 @@ def _count_texts(data: bytes) -> Counter[str]:
     return Counter(text_digest(rule_text(unit)) for unit in parse(data).units)
 
 
-def _merged(store: RuleStore, ledger: RuleLedger, sources: Mapping[str, RuleSource]) -> list[FileMerge]:
+def _merge_files(store: RuleStore, ledger: RuleLedger, sources: Mapping[str, RuleSource]) -> list[FileMerge]:
     return sync_files(store, ledger, list(sources.values())).merges
 
 

@@ -18,7 +18,7 @@ from workbench.rules.formats.frontmatter import (
     Value,
     field_lines,
     globs_of,
-    quoted,
+    quote_text,
     reach,
     read_front_matter,
     scalar,
@@ -92,7 +92,7 @@ def _description(reach: Reach) -> list[str]:
 def _write_paths(reach: Reach) -> list[str] | None:
     if reach.activation in (Activation.REQUESTED, Activation.MANUAL):
         return None
-    listed = ["paths:", *(f"  - {quoted(glob)}" for glob in reach.globs)] if reach.globs else []
+    listed = ["paths:", *(f"  - {quote_text(glob)}" for glob in reach.globs)] if reach.globs else []
     return [*_description(reach), *listed]
 
 
@@ -110,7 +110,7 @@ def _write_copilot(reach: Reach) -> list[str] | None:
         return None
     if reach.activation is Activation.REQUESTED:
         return _description(reach)
-    listed = quoted(",".join(reach.globs) or "**", "'")
+    listed = quote_text(",".join(reach.globs) or "**", "'")
     return [*_description(reach), f"applyTo: {listed}"]
 
 
@@ -121,7 +121,7 @@ def _write_windsurf(reach: Reach) -> list[str]:
 
 def _write_kiro(reach: Reach) -> list[str]:
     lines = [f"inclusion: {_KIRO[reach.activation]}", *_description(reach)]
-    globs = ", ".join(quoted(glob) for glob in reach.globs)
+    globs = ", ".join(quote_text(glob) for glob in reach.globs)
     if globs:
         lines.append(f"fileMatchPattern: {globs if len(reach.globs) == 1 else f'[{globs}]'}")
     return lines

@@ -198,17 +198,17 @@ def scalar(text: str) -> str:
     """Return a text as a value after `key: `, quoted only where it would be read as something else."""
     text = " ".join(text.split())
     plain = _PLAIN.match(text) and not _AMBIGUOUS.search(text)
-    return text if plain or not text else quoted(text)
+    return text if plain or not text else quote_text(text)
 
 
 def field_lines(key: str, value: Value) -> list[str]:
     """Return the lines of a field: a text behind its key, or the items of a list below it."""
     if isinstance(value, str):
         return [f"{key}: {scalar(value)}".rstrip()]
-    return [f"{key}:", *(f"  - {quoted(item)}" for item in value)]
+    return [f"{key}:", *(f"  - {quote_text(item)}" for item in value)]
 
 
-def quoted(text: str, mark: str = '"') -> str:
+def quote_text(text: str, mark: str = '"') -> str:
     """Return a text in quotes, double ones or those of the mark."""
     if mark == "'":
         return "'" + text.replace("'", "''") + "'"

@@ -37,7 +37,7 @@ from workbench.rules.lint.reach import (
 )
 from workbench.rules.lint.references import missing_commands, missing_files, missing_imports
 from workbench.rules.precedence.agents import PRECEDENCE
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import shorten
 
 _KINDS: Final = {
@@ -113,7 +113,7 @@ def _summed_up(found: Sequence[tuple[str, LintFinding]]) -> Iterator[LintFinding
         if len(those) <= _MOST_SINGLE:
             yield from those
             continue
-        message = f"repeats {counted(len(those), 'rule')} of {other}"
+        message = f"repeats {plural(len(those), 'rule')} of {other}"
         step = "Keep them in one of the two files; `workbench rules conflicts list` has each pair."
         yield LintFinding(LintKind.DUPLICATE, file, min(one.line for one in those), message, step, other)
 

@@ -119,7 +119,7 @@ class LintProject:
         found = ((name, self.tree.find(name)) for name in sorted(self.files))
         return tuple((name, text) for name, text in found if text is not None)
 
-    def moved(self, path: str) -> str:
+    def new_place(self, path: str) -> str:
         """Return where the only file of a path's name is now, empty if there is none or several."""
         found = self.by_name.get(path.rstrip("/").rpartition("/")[2], [])
         return found[0] if len(found) == 1 else ""

@@ -1,4 +1,4 @@
-"""Findings that have one safe way out, as changes of rules: steps of the store that are written and undone.
+"""Findings that have one safe fix, as changes of rules: steps of the store that are written and undone.
 
 A reference to a file that is now elsewhere is corrected where just one file of its name is left; of a rule
 that is twice in one file the later one goes. Everything else is for people.
@@ -20,7 +20,7 @@ from workbench.rules.files.edits import try_edits, undo_between
 from workbench.rules.files.unit_edits import Delete, Edit, Replace
 from workbench.rules.lint.findings import LintFinding, LintKind, LintProject
 from workbench.rules.reading.discovery import read_source
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 REASON = "found by rules lint"
 
@@ -74,7 +74,7 @@ def rule_fixes(project: LintProject, findings: Sequence[LintFinding]) -> tuple[R
             if _is_within_file(project, one):
                 fixes[rule.id] = RuleFix(rule)
         elif one.kind is LintKind.MISSING_FILE and before.text:
-            moved = project.moved(one.detail)
+            moved = project.new_place(one.detail)
             text = re.sub(rf"(?<=`){re.escape(one.detail)}(?=[`:#])", partial(_first, moved), before.text)
             if moved and text != before.text:
                 fixes[rule.id] = replace(before, text=text)
@@ -136,7 +136,7 @@ def apply_fixes(
     written = []
     changed = {fix.rule.id: {"rule": fix.text} for fix in fixes if fix.text}
     if changed:
-        title = f"correct {counted(len(changed), 'rule')}"
+        title = f"correct {plural(len(changed), 'rule')}"
         curator.edit_each(changed, reason=REASON, title=title)
         written += _write(curator, candidates, [fix for fix in fixes if fix.text])
     gone = [fix for fix in fixes if not fix.text]

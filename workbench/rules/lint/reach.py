@@ -16,7 +16,7 @@ from workbench.rules.lint.findings import LintFinding, LintKind, LintProject
 from workbench.rules.precedence.agents import PRECEDENCE, LoadCase
 from workbench.rules.precedence.effective import LoadOrder, load_order
 from workbench.rules.precedence.tree import RuleText
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.redact import find_secrets
 from workbench.text.secret_values import is_random
 
@@ -195,7 +195,7 @@ def sizes(project: LintProject) -> Iterator[LintFinding]:
 
     for name, found in project.texts:
         if found.size > MOST_FILE_TOKENS and tokens(name, found.text) > MOST_FILE_TOKENS:
-            message = f"it has {counted(tokens(name, found.text), 'token')}"
+            message = f"it has {plural(tokens(name, found.text), 'token')}"
             step = "Split it by path, or move what only some tasks need into files that they name."
             yield LintFinding(LintKind.LARGE_FILE, name, 0, message, step)
     for agent, precedence in PRECEDENCE.items():
@@ -210,7 +210,7 @@ def sizes(project: LintProject) -> Iterator[LintFinding]:
         mine = [one for one in start if one.name in project.files]
         if total > MOST_SESSION_TOKENS and mine:
             largest = max(mine, key=lambda one: (tokens(one.name, one.text), one.name))
-            size = f"{counted(total, 'token')} of {counted(len(start), 'file')}"
+            size = f"{plural(total, 'token')} of {plural(len(start), 'file')}"
             message = f"{precedence.title} begins every session with {size}"
             step = "Limit rules to the paths they are about."
             yield LintFinding(LintKind.LARGE_SESSION, largest.name, 0, message, step, agent)

@@ -92,7 +92,7 @@ def _named_once(project: LintProject, found: RuleText) -> Iterator[tuple[int, st
     """Yield each path that a file's prose names, with the first line that does."""
     seen: set[str] = set()
     for line, text, fenced in _lines(found):
-        for path in () if fenced is not None else _named(project, found, text):
+        for path in () if fenced is not None else _named_files(project, found, text):
             if path not in seen:
                 seen.add(path)
                 yield line, path
@@ -114,7 +114,7 @@ def _lines(found: RuleText) -> Iterator[tuple[int, str, str | None]]:
             yield number, line, language
 
 
-def _named(project: LintProject, found: RuleText, text: str) -> Iterator[str]:
+def _named_files(project: LintProject, found: RuleText, text: str) -> Iterator[str]:
     """Yield what a line names as files that are there: targets of links, and code that is a path."""
     bare = _SPAN.sub("", text)
     for match in () if _EXAMPLE.search(bare) else _LINK.finditer(bare):
@@ -170,7 +170,7 @@ def _has_stem(project: LintProject, tail: str) -> bool:
 
 def _step(project: LintProject, path: str, otherwise: str) -> str:
     """Return the next step for a path that is gone: the one file of its name, if there is one."""
-    moved = project.moved(path)
+    moved = project.new_place(path)
     return f"Write {moved}, where a file of that name is." if moved else otherwise
 
 
@@ -200,13 +200,13 @@ def _called_once(found: RuleText) -> Iterator[tuple[int, str, str]]:
             codes = [match[2] for match in _SPAN.finditer(text)]
         else:
             codes = [text] if language in _SHELLS else []
-        for one in (one for code in codes for one in _called(code.strip())):
+        for one in (one for code in codes for one in _called_scripts(code.strip())):
             if one not in seen and not one[1].isupper() and not _PLACEHOLDER.search(one[1]):
                 seen.add(one)
                 yield line, *one
 
 
-def _called(code: str) -> Iterator[tuple[str, str]]:
+def _called_scripts(code: str) -> Iterator[tuple[str, str]]:
     for match in _RUN.finditer(code):
         yield "script", match[3]
     for match in _MAKE.finditer(code):

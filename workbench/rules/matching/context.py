@@ -137,7 +137,7 @@ def scope_holds(
 
 def conditions_hold(conditions: Mapping[str, Any], context: RuleContext) -> bool:
     """Whether every condition is met by a fact. A fact that is not known meets none."""
-    return all(_met(name, wanted, context) for name, wanted in conditions.items())
+    return all(_is_met(name, wanted, context) for name, wanted in conditions.items())
 
 
 def left_out(rule: Rule, context: RuleContext) -> str:
@@ -147,7 +147,7 @@ def left_out(rule: Rule, context: RuleContext) -> str:
     if not scope_holds(rule.level, rule.scope, context):
         return _out_of_scope(rule.level, rule.scope, context)
     for name, wanted in rule.conditions.items():
-        if not _met(name, wanted, context):
+        if not _is_met(name, wanted, context):
             return _unmet(name, wanted, context)
     return ""
 
@@ -168,7 +168,7 @@ def _active(level: Level, context: RuleContext) -> str:
     return {Level.GLOBAL: "", Level.SCENARIO: context.scenario, Level.STEP: context.step}[level]
 
 
-def _met(name: str, wanted: object, context: RuleContext) -> bool:
+def _is_met(name: str, wanted: object, context: RuleContext) -> bool:
     return not set(_choices(wanted)).isdisjoint(context.facts.get(name, ()))
 
 

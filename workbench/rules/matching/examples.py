@@ -1,4 +1,4 @@
-"""Option D of [adr2]: messages a rule answers to, written by hand or proposed by a language model.
+"""Option D of [adr2]: messages a rule matches, written by hand or proposed by a language model.
 
 A match takes the best of a rule's examples, so one bad example makes a rule answer to everything like it.
 What a model proposes is therefore checked one by one, what is dropped is reported with the reason, and
@@ -16,7 +16,7 @@ from workbench.errors import UsageError
 from workbench.models.language import Cost, CountTokens, ask
 from workbench.ports import LanguageModel
 from workbench.records.rules import Rule
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import is_safe, visible_line
 from workbench.text.tokens import utf8_bound
 
@@ -189,7 +189,7 @@ def _room(rule: Rule) -> int:
     room = MAX_EXAMPLES - len(rule.examples)
     if room <= 0:
         raise UsageError(
-            f"{rule.id[:13]} has {counted(len(rule.examples), 'example')}, and {MAX_EXAMPLES} are the most",
+            f"{rule.id[:13]} has {plural(len(rule.examples), 'example')}, and {MAX_EXAMPLES} are the most",
             hint="Remove some first with --remove N.",
         )
     return room

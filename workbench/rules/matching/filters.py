@@ -51,11 +51,11 @@ def reject_alone(rule: Rule, query: RuleQuery) -> str:
         if until > query.now:
             return f"was used at {rule.last_used} and cools down until {_moment(until)}"
     if rule.provenance is not None and rule.provenance.activation is Activation.MANUAL:
-        return "" if _named(rule, query.text) else "is used only when its file is named"
+        return "" if _names_file(rule, query.text) else "is used only when its file is named"
     return ""
 
 
-def _named(rule: Rule, text: str) -> bool:
+def _names_file(rule: Rule, text: str) -> bool:
     """Whether a message names a manual rule's file, as agents do: `@name` or `#name`."""
     file = rule.provenance.file if rule.provenance else ""
     name = file.rpartition("/")[2].partition(".")[0].lower()

@@ -50,7 +50,7 @@ class MatchParams:
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """A rule that answers to the message, with the parts of its score. `why` says it in a sentence.
+    """A rule that matches the message, with the parts of its score. `why` says it in a sentence.
 
     `relevance` in [0, 1] is the hybrid of `vector`, the best cosine or a score given instead, and `bm25`, the
     lexical evidence in [0, 1]; both are None where there was none. `hybrid` is their weighted sum before it

@@ -257,15 +257,15 @@ def relevance_of(
     # What meaning already accounts for is not counted twice.
     evidence *= 1 - counted
     hybrid = np.round((1 - share) * counted + np.where(known, share, 1.0) * evidence, _DECIMALS)
-    relevance = _calibrated(hybrid, model.curve(share, words.texts))
+    relevance = _calibrate(hybrid, model.curve(share, words.texts))
     if not known.all():
-        relevance[~known] = _calibrated(hybrid[~known], model.curve(1.0, words.texts))
+        relevance[~known] = _calibrate(hybrid[~known], model.curve(1.0, words.texts))
     return Relevance(relevance, hybrid, evidence, above, best, notes)
 
 
 def _by_words(words: RuleWords, evidence: Float64, model: MatchModel, notes: tuple[str, ...]) -> Relevance:
     hybrid = np.round(evidence, _DECIMALS)
-    relevance = _calibrated(hybrid, model.curve(1.0, words.texts))
+    relevance = _calibrate(hybrid, model.curve(1.0, words.texts))
     return Relevance(relevance, hybrid, evidence, notes=notes)
 
 
@@ -275,7 +275,7 @@ def _lexical_share(mode: Mode, weights: tuple[float, float]) -> float:
     return shares[mode]
 
 
-def _calibrated(hybrid: Float64, curve: tuple[float, float]) -> Float64:
+def _calibrate(hybrid: Float64, curve: tuple[float, float]) -> Float64:
     even, slope = curve
     relevance = np.round(1 / (1 + np.exp(np.clip(slope * (even - hybrid), -60, 60))), _DECIMALS)
     # Nothing in common is no evidence, wherever the curve starts.

@@ -122,7 +122,7 @@ def match_message(
     )
 
     def scored(row: int) -> Scored:
-        return _scored(index, scores, row, text, vector)
+        return _score_row(index, scores, row, text, vector)
 
     return match_columns(index.columns, query, scores.relevance, params, scored, scores.notes)
 
@@ -148,10 +148,10 @@ def search_selected(  # noqa: PLR0913 - the filters of [rules]
         rows = np.arange(len(index.columns.rules))
     else:
         rows = allowed_positions(index.properties or column_rules(index.columns.rules), selected)
-    return _found(index, scores, rows, mode, limit, least)
+    return _search_result(index, scores, rows, mode, limit, least)
 
 
-def _found(
+def _search_result(
     index: RuleIndex, scores: Relevance, rows: NDArray[np.int64], mode: Mode, limit: int, least: float
 ) -> RuleSearch:
     rows = rows[(scores.relevance[rows] >= least) & (scores.relevance[rows] > 0)]
@@ -169,7 +169,7 @@ def _found(
     return RuleSearch(found, answered, scores.notes)
 
 
-def _scored(index: RuleIndex, scores: Relevance, row: int, text: str, vector: Float32 | None) -> Scored:
+def _score_row(index: RuleIndex, scores: Relevance, row: int, text: str, vector: Float32 | None) -> Scored:
     rule = index.columns.rules[row]
     cosine, above = _number(scores.vector, row), _number(scores.meaning, row)
     example = ""

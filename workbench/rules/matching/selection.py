@@ -98,12 +98,12 @@ def select_rules(
     classes = (
         (_everywhere(usable, context), limits.absolute, "absolute rules"),
         (
-            _scoped(usable, Authority.ABSOLUTE, context, relevance),
+            _scoped_claims(usable, Authority.ABSOLUTE, context, relevance),
             limits.scoped_absolute,
             "absolute rules by scope",
         ),
-        (_matched(report.matches), limits.matched, "matched rules"),
-        (_scoped(usable, Authority.DEFAULT, context, relevance), limits.scoped, "rules by scope"),
+        (_matched_claims(report.matches), limits.matched, "matched rules"),
+        (_scoped_claims(usable, Authority.DEFAULT, context, relevance), limits.scoped, "rules by scope"),
     )
     if duplicates is not None:
         admission.compare(chain(pinned, *(claims for claims, _, _ in classes)), duplicates)
@@ -207,7 +207,7 @@ def _everywhere(rules: Iterable[Rule], context: RuleContext) -> list[tuple[Rule,
     return [(rule, _why(rule, context)) for rule in found]
 
 
-def _scoped(
+def _scoped_claims(
     rules: Iterable[Rule], authority: Authority, context: RuleContext, relevance: dict[str, RuleMatch]
 ) -> list[tuple[Rule, str]]:
     """Return the claims of rules with a scope that holds, by score, priority and the rank of their file."""
@@ -222,7 +222,7 @@ def _scoped(
     return [(rule, why) for _, rule, why in found]
 
 
-def _matched(matches: Sequence[RuleMatch]) -> list[tuple[Rule, str]]:
+def _matched_claims(matches: Sequence[RuleMatch]) -> list[tuple[Rule, str]]:
     return [
         (match.rule, f"matches the task by {_evidence(match)} (relevance {match.relevance:.2f})")
         for match in matches

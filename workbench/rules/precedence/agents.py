@@ -123,7 +123,7 @@ def _at(directory: str, name: str) -> str:
     return f"{directory}/{name}" if directory else name
 
 
-def _shown(directory: str) -> str:
+def _directory_name(directory: str) -> str:
     return directory or "the root"
 
 
@@ -137,11 +137,11 @@ def _claude(case: LoadCase) -> Steps:
         if tree.find(name) is not None:
             yield LoadStep(name, why="managed by the organization")
     for step in steps:
-        shut = _excluded(case, step.name)
+        shut = _exclusion_reason(case, step.name)
         yield LoadStep(step.name, step.when, step.why, shut) if shut else step
 
 
-def _excluded(case: LoadCase, name: str) -> str:
+def _exclusion_reason(case: LoadCase, name: str) -> str:
     location = name if name.startswith("/") else posixpath.join(case.tree.root, name)
     if name.startswith("~/"):
         location = posixpath.join(case.tree.home, name[2:])
@@ -171,7 +171,7 @@ def _claude_project(case: LoadCase) -> Steps:
         "claude-md-or-agents-md": "there is a CLAUDE.md, and AGENTS.md is read only where there is none",
     }
     for place in places:
-        why = f"in {_shown(place)}"
+        why = f"in {_directory_name(place)}"
         yield from (LoadStep(_at(place, name), why=why) for name in case.claude_names(place))
         for name in ("AGENTS.md", ".claude/AGENTS.md"):
             yield LoadStep(_at(place, name), why=why, left_out="" if with_agents else refusal[mode])
@@ -220,7 +220,7 @@ def _codex(case: LoadCase) -> Steps:
     left = case.settings.most_bytes
     names = ("AGENTS.override.md", "AGENTS.md", *case.settings.fallbacks)
     for place in case.started:
-        for step in _first(tree, [_at(place, name) for name in names], f"in {_shown(place)}"):
+        for step in _first(tree, [_at(place, name) for name in names], f"in {_directory_name(place)}"):
             found = tree.find(step.name)
             if step.left_out or found is None:
                 yield step
@@ -325,7 +325,7 @@ def _gemini(case: LoadCase) -> Steps:
     names = case.settings.names
     yield from (LoadStep(f"~/.gemini/{name}", why="the user's own") for name in names)
     for place in case.started:
-        yield from (LoadStep(_at(place, name), why=f"in {_shown(place)}") for name in names)
+        yield from (LoadStep(_at(place, name), why=f"in {_directory_name(place)}") for name in names)
     for place in case.nested:
         why = f"when a file in {place} is read"
         yield from (LoadStep(_at(place, name), Activation.PATHS, why) for name in names)

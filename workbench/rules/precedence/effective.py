@@ -141,7 +141,7 @@ class LoadReports:
     files: Mapping[str, int]
     starts: frozenset[str] = frozenset()
 
-    def unpredicted(self, order: LoadOrder) -> tuple[str, ...]:
+    def unpredicted_files(self, order: LoadOrder) -> tuple[str, ...]:
         """Return the files that a session loaded at its start and the order does not, sorted."""
         return tuple(sorted(self.starts - {one.name for one in order.loaded}))
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import PATH_SCOPE, Authority, Category, Level, Provenance, Rule, rule_id
-from workbench.rules.curation.versions import AS_IMPORTED, MANAGED, derived
+from workbench.rules.curation.versions import AS_IMPORTED, MANAGED, derived_values
 from workbench.rules.formats.frontmatter import Reach
 from workbench.rules.formats.markdown import Kind
 from workbench.rules.globs import anchor, escape
@@ -125,7 +125,7 @@ def build_rule(
         level=Level.SCENARIO if where.globs else Level.GLOBAL,
         provenance=where,
     )
-    metadata: dict[str, object] = {AS_IMPORTED: derived(rule)}
+    metadata: dict[str, object] = {AS_IMPORTED: derived_values(rule)}
     if unit.stated is not None:
         metadata[MANAGED] = True
     if reach.description:
@@ -141,7 +141,7 @@ def build_rule(
 
 def _fingerprint(rule: Rule, metadata: dict[str, object]) -> str:
     """Return a digest of all that an import decides about a rule; times, counts and lines are not in it."""
-    values = {name: value for name, value in derived(rule).items() if name != "condition_text"}
+    values = {name: value for name, value in derived_values(rule).items() if name != "condition_text"}
     metadata = {**metadata, AS_IMPORTED: values}  # the condition is in the rule: journals have such digests
     where = None if rule.provenance is None else replace(rule.provenance, line=0, end_line=0)
     decided = replace(rule, created_at="", updated_at="", metadata={}, provenance=where)

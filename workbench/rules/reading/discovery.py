@@ -78,12 +78,12 @@ def discover(
     """
     found: list[RuleSource] = []
     if home_dir:
-        known = _known(home_dir, _HOME_FILES, _HOME_FOLDERS)
+        known = _known_files(home_dir, _HOME_FILES, _HOME_FOLDERS)
         found.extend(_merge_names(_of_home(home_dir, path) for path in known))
     folders = [folder for folder in _ROOT_FOLDERS if os.path.lexists(os.path.join(project_root, folder))]
     leading = [source for folder in folders if (source := _leading_out(project_root, folder))]
     out = {source.path for source in leading}
-    candidates = set(_known(project_root, _ROOT_FILES, [one for one in folders if one not in out]))
+    candidates = set(_known_files(project_root, _ROOT_FILES, [one for one in folders if one not in out]))
     candidates.update(path for path in listed_paths if family_of(path) and not _foreign(path))
     sources = _merge_names(_of_project(project_root, path) for path in sorted(candidates))
     found.extend(sorted([*sources, *leading], key=lambda source: source.path))
@@ -147,7 +147,7 @@ def _follow(root: str, path: str) -> Iterator[PathBeneath]:
         yield place
 
 
-def _known(root: str, files: Iterable[str], folders: Iterable[str]) -> list[str]:
+def _known_files(root: str, files: Iterable[str], folders: Iterable[str]) -> list[str]:
     paths = [path for path in files if os.path.lexists(os.path.join(root, path))]
     for folder in folders:
         paths += _walk(root, folder)

@@ -12,7 +12,7 @@ import click
 
 from workbench.entry.cli.frame import Invocation, command, current, with_options
 from workbench.errors import UsageError
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def install(
     here = current()
     places, kinds = _places(here), _kinds(what or (",".join(_KINDS) if status else _DEFAULT[False]))
     if status:
-        _show_states(here, places, kinds, _wanted(names))
+        _show_states(here, places, kinds, _wanted_agents(names))
         return 0
-    agents = _wanted(names) or _found(here, places)
+    agents = _wanted_agents(names) or _find_agents(here, places)
     return _change(here, places, agents, kinds, level, dry_run=dry_run, yes=yes, uninstall=False)
 
 
@@ -78,7 +78,7 @@ def uninstall(names: Sequence[str], what: str | None, level: str, dry_run: bool,
     from workbench.entry.install.agents import AGENTS
 
     here = current()
-    agents = _wanted(names) or list(AGENTS.values())
+    agents = _wanted_agents(names) or list(AGENTS.values())
     kinds = _kinds(what or _DEFAULT[True])
     return _change(here, _places(here), agents, kinds, level, dry_run=dry_run, yes=yes, uninstall=True)
 
@@ -89,13 +89,13 @@ def _places(here: Invocation) -> AgentPlaces:
     return AgentPlaces(os.environ, here.project, own_program(os.environ))
 
 
-def _wanted(names: Sequence[str]) -> list[CodingAgent]:
+def _wanted_agents(names: Sequence[str]) -> list[CodingAgent]:
     from workbench.entry.install.agents import AGENTS
 
     return [AGENTS[name] for name in dict.fromkeys(names)]
 
 
-def _found(here: Invocation, places: AgentPlaces) -> list[CodingAgent]:
+def _find_agents(here: Invocation, places: AgentPlaces) -> list[CodingAgent]:
     from workbench.entry.install.setup import agents_here
 
     found = agents_here(places.environment)
@@ -140,13 +140,13 @@ def _change(
     else:
         for one in pending:
             for line in _diff(one):
-                here.out.painted(line)
+                here.out.paint(line)
     for one in refused:
         here.out.warn(f"{visible_line(one.refused)}. {one.hint}")
     if not pending:
         here.out.say("nothing to change" if files else f"none of them has settings for that in the {level}'s")
         return 1 if refused else 0
-    if dry_run or not (yes or _agreed(pending)):
+    if dry_run or not (yes or _confirm(pending)):
         here.out.say("nothing was written")
         return 1 if refused else 0
     apply_changes(pending, places.environment)
@@ -163,11 +163,11 @@ def _change(
     return 1 if refused else 0
 
 
-def _agreed(pending: Sequence[SettingsChange]) -> bool:
+def _confirm(pending: Sequence[SettingsChange]) -> bool:
     """Ask whether files are to be written. Raises: UsageError where nobody can be asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError("nobody can be asked here: nothing was written", hint="--yes writes it.")
-    return click.confirm(f"Write {counted(len(pending), 'file')}?", default=False, err=True)
+    return click.confirm(f"Write {plural(len(pending), 'file')}?", default=False, err=True)
 
 
 def _document(change: SettingsChange) -> dict[str, object]:

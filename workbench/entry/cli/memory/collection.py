@@ -15,7 +15,7 @@ import msgspec
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.errors import UsageError
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -102,13 +102,13 @@ def _report(here: Invocation, done: Collected) -> int:
 def _show_unlearned(here: Invocation, summary: Summary) -> None:
     for reason, count in sorted(summary.unlearned.items()):
         if count:
-            here.out.warn(f"{counted(count, 'iteration')} recorded without learning from them: {reason}")
+            here.out.warn(f"{plural(count, 'iteration')} recorded without learning from them: {reason}")
 
 
 def _show_nothing(here: Invocation, done: Collected) -> None:
     if done.passed.bytes:
         here.out.fail(
-            f"nothing is recorded: {counted(done.lines, 'line')} came, and none is of an iteration",
+            f"nothing is recorded: {plural(done.lines, 'line')} came, and none is of an iteration",
             "The agent has to be asked for it: claude -p … --output-format stream-json --verbose",
         )
     else:
@@ -162,7 +162,7 @@ def _show_files(here: Invocation, reports: Sequence[FileReport], summary: Summar
     novelty = summary.novelty
     size = sum(report.bytes for report in reports) / 1e6
     here.out.data(
-        f"{counted(novelty['added'], 'iteration')} added, {novelty['updated']:,} updated, "
+        f"{plural(novelty['added'], 'iteration')} added, {novelty['updated']:,} updated, "
         f"{novelty['unchanged']:,} known ({size:,.1f} MB in {seconds:.1f} s)"
     )
     for name, count in sorted(summary.features.items()):
@@ -179,23 +179,23 @@ def _show_files(here: Invocation, reports: Sequence[FileReport], summary: Summar
         elif not report.source:
             here.out.warn(f"{visible_line(report.path)}: no known agent wrote it")
         for reason, count in report.unknown.items():
-            what = f"{counted(count, 'line')} not understood: {visible_line(reason)}"
+            what = f"{plural(count, 'line')} not understood: {visible_line(reason)}"
             here.out.say(f"{visible_line(report.path)}: {what}")
 
 
 def _show_untaught(here: Invocation, summary: Summary) -> None:
     """Say why iterations taught nothing, the most frequent reason first."""
     if summary.untaught:
-        here.out.data(f"  {counted(summary.untaught.total(), 'iteration')} taught nothing:")
+        here.out.data(f"  {plural(summary.untaught.total(), 'iteration')} taught nothing:")
     for reason, count in sorted(summary.untaught.items(), key=lambda item: (-item[1], item[0])):
         here.out.data(f"    {count:>5,}  {visible_line(reason)}")
 
 
 def _counts(summary: Summary) -> str:
     parts = [
-        counted(summary.errors, "error"),
-        counted(summary.decisions, "decision"),
-        counted(summary.files, "file"),
+        plural(summary.errors, "error"),
+        plural(summary.decisions, "decision"),
+        plural(summary.files, "file"),
     ]
     if summary.learned:
         parts.append(f"{summary.learned:,} learned")

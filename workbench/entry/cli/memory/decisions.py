@@ -29,7 +29,7 @@ from workbench.memory.learnings.review import ConflictFound
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 from workbench.records.rules import PATH_SCOPE, Authority
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 _KINDS = [one.value for one in LearningKind]
 
@@ -193,7 +193,7 @@ def promote(identifier: str, text: str | None, absolute: bool, scopes: Sequence[
     out = work.here.out
     if work.here.wrote_json({"learning": done.learning, "rule": done.rule}):
         return
-    out.painted(f"{out.style(done.rule.id[:13], '1')}  {shorten(done.rule.rule, WIDTH)}")
+    out.paint(f"{out.style(done.rule.id[:13], '1')}  {shorten(done.rule.rule, WIDTH)}")
     out.say(f"it is a rule now and supersedes {done.learning.id[:SHORT]}")
 
 
@@ -206,7 +206,7 @@ def prune(days: float | None, dry_run: bool) -> None:
         found = work.service.prune(days=days, dry_run=dry_run)
     _show_learnings(work, found)
     done = "would be taken out" if dry_run else "taken out"
-    work.here.out.say(f"{counted(len(found), 'learning')} {done}")
+    work.here.out.say(f"{plural(len(found), 'learning')} {done}")
 
 
 @command
@@ -242,4 +242,4 @@ def _show_learnings(work: LearningSession, learnings: Sequence[FeatureLearning])
         return
     now = work.store.now()
     for one in learnings:
-        out.painted(line_of(out, one, now))
+        out.paint(line_of(out, one, now))

@@ -38,7 +38,7 @@ from workbench.memory.learnings.prompt import memory_prompt, source_of
 from workbench.memory.learnings.review import ConflictFound, ReviewItem, Why, conflict_rows
 from workbench.records.conflicts import ConflictKind
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ def _list_page(
     if work.here.wrote_json({"total_count": page.total, "learnings": found, "next_cursor": page.cursor}):
         return
     for one in found:
-        out.painted(line_of(out, one, now))
+        out.paint(line_of(out, one, now))
     more = f"; go on with --cursor {page.cursor}" if page.cursor else ""
-    shown = f"{len(found):,} of {counted(page.total, 'learning')}{more}"
+    shown = f"{len(found):,} of {plural(page.total, 'learning')}{more}"
     out.say(shown if found else "no learning matches")
 
 
@@ -143,9 +143,9 @@ def _list_all(
     if work.here.wrote_json({"total_count": len(found), "learnings": found[:limit]}):
         return
     for one in found[:limit]:
-        out.painted(line_of(out, one, now))
+        out.paint(line_of(out, one, now))
     more = f"; the first {limit:,} are shown" if len(found) > limit else ""
-    out.say(f"{counted(len(found), 'learning')}{more}" if found else "nothing was learned yet")
+    out.say(f"{plural(len(found), 'learning')}{more}" if found else "nothing was learned yet")
 
 
 @command
@@ -159,7 +159,7 @@ def show(identifier: str) -> None:
     hits, against = ledger.hits.get(one.id, ()), ledger.contradictions.get(one.id, ())
     if work.here.wrote_json({"learning": one, "hits": hits, "contradictions": against}):
         return
-    out.painted(f"{out.style(one.id, '1')}  {one.state.value}  confidence {one.confidence:.2f}")
+    out.paint(f"{out.style(one.id, '1')}  {one.state.value}  confidence {one.confidence:.2f}")
     out.data(visible(one.text))
     out.data("")
     for name, value in _facts(one, work.store.now()):
@@ -247,7 +247,7 @@ def queue(why: str | None, limit: int) -> None:
         return
     for item in found[:limit]:
         _show_item(out, item, now)
-    out.say(f"{counted(len(found), 'learning')} waiting" if found else "nothing waits for you")
+    out.say(f"{plural(len(found), 'learning')} waiting" if found else "nothing waits for you")
 
 
 def line_of(out: Output, one: FeatureLearning, now: float) -> str:
@@ -261,8 +261,8 @@ def line_of(out: Output, one: FeatureLearning, now: float) -> str:
 
 
 def _show_item(out: Output, item: ReviewItem, now: float) -> None:
-    out.painted(line_of(out, item.learning, now))
-    out.painted(f"    {out.style(item.why.value, '33')}: {visible_line(item.sentence)}")
+    out.paint(line_of(out, item.learning, now))
+    out.paint(f"    {out.style(item.why.value, '33')}: {visible_line(item.sentence)}")
     if item.other is not None:
         out.data(f"    {item.other.id[:SHORT]}: {shorten(item.other.text, WIDTH)}")
 
@@ -283,7 +283,7 @@ def conflicts(limit: int) -> None:
     for one in found[:limit]:
         _show_conflict(out, one)
     out.say(
-        f"{counted(len(found), 'pair')} to settle"
+        f"{plural(len(found), 'pair')} to settle"
         if found
         else "no two learnings contradict or repeat each other"
     )
@@ -294,7 +294,7 @@ def _show_conflict(out: Output, one: ConflictFound) -> None:
     way = one.suggestion.value.replace("_", "-")
     kind = ConflictKind.CONCURRENT if one.concurrent else one.verdict
     head = f"{out.style(one.id[:SHORT], '2')}  {out.style(f'{kind.value:<10}', color)}"
-    out.painted(f"{head}  {one.score:.2f}  {way}")
+    out.paint(f"{head}  {one.score:.2f}  {way}")
     out.data(f"    {one.left.id[:SHORT]}: {shorten(one.left.text, WIDTH)}")
     out.data(f"    {one.right.id[:SHORT]}: {shorten(one.right.text, WIDTH)}")
     for item in one.evidence if one.concurrent else one.evidence[:2]:
@@ -320,13 +320,13 @@ def audit(limit: int) -> None:
     for kind, number in found.counts().items():
         if not number:
             continue
-        out.painted(out.style(f"{kind}: {number:,}", "1"))
+        out.paint(out.style(f"{kind}: {number:,}", "1"))
         for one in [one for one in found.junk if one.kind == kind][:limit]:
             other = f" ({one.other[:SHORT]})" if one.other else ""
             out.data(f"  {one.learning.id[:SHORT]}  {visible_line(one.why)}{other}")
             out.data(f"    {shorten(one.learning.text, WIDTH)}")
     out.say(
-        f"{counted(len(found.junk), 'finding')} among {counted(found.total, 'learning')}; "
+        f"{plural(len(found.junk), 'finding')} among {plural(found.total, 'learning')}; "
         f"`workbench memory prune` would take out {len(found.prunable):,}"
     )
 
@@ -362,7 +362,7 @@ def prompt(feature: str, task: str | None, budget: int, session: str) -> None:
     if made.text:
         out.data(made.text.rstrip("\n"))
     out.say(
-        f"{counted(len(made.given), 'learning')}, {made.tokens:,} of {budget:,} tokens; "
+        f"{plural(len(made.given), 'learning')}, {made.tokens:,} of {budget:,} tokens; "
         f"{len(made.left_out):,} left out (--json says why)"
     )
 
@@ -393,14 +393,14 @@ def corrections(status: str | None, limit: int) -> None:
         _show_correction(out, one)
     more = f"; the first {limit:,} are shown" if len(found) > limit else ""
     out.say(
-        f"{counted(len(found), 'correction')}{more}" if found else "no corrections were found in prompts yet"
+        f"{plural(len(found), 'correction')}{more}" if found else "no corrections were found in prompts yet"
     )
 
 
 def _show_correction(out: Output, one: CorrectionReport) -> None:
     head = out.style(f"{one.status.value:<11}", _COLORS.get(one.status, "2"))
     identifier = out.style(one.learning_id[:SHORT] or "-", "2")
-    out.painted(f"{head}  {identifier:<17}  {shorten(one.text, WIDTH)}")
+    out.paint(f"{head}  {identifier:<17}  {shorten(one.text, WIDTH)}")
     out.data(f"    {visible_line(one.why)}")
     for said in one.said[-_QUOTES:]:
         where = f"session {visible_line(said.session_id[:8])}, " if said.session_id else ""

@@ -12,7 +12,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.errors import UsageError
 from workbench.memory.journal import feature_stream
 from workbench.records.iterations import PointType
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -56,18 +56,17 @@ def status(clean: bool) -> None:
     for one in features:
         last = f", last {one['last']} {one['outcome']}" if one["last"] else ""
         here.out.data(
-            f"{visible_line(one['feature'])}: {counted(one['iterations'], 'iteration')}{last}"
-            f"{_learnings(one)}"
+            f"{visible_line(one['feature'])}: {plural(one['iterations'], 'iteration')}{last}{_learnings(one)}"
         )
         unread = len(one["set_aside"]) + one["broken_lines"]
         if unread:
-            here.out.warn(f"{one['journal']}: {counted(unread, 'line')} cannot be read and are left out")
+            here.out.warn(f"{one['journal']}: {plural(unread, 'line')} cannot be read and are left out")
     if not features:
         here.out.say(
             "nothing is remembered yet: `workbench memory ingest FILE` or `… | workbench memory collect`"
         )
         return
-    state = f"{counted(index.points, 'point')} in {counted(index.collections, 'collection')}"
+    state = f"{plural(index.points, 'point')} in {plural(index.collections, 'collection')}"
     here.out.data(
         f"index: {state}, {index.behind:,} to be rebuilt, by {index.embedding_model or 'words alone'}"
     )
@@ -85,7 +84,7 @@ def _learnings(feature: dict[str, Any]) -> str:
     if not feature["learnings"]:
         return ""
     waiting = f" ({feature['unreviewed']:,} to review)" if feature["unreviewed"] else ""
-    return f", {counted(feature['learnings'], 'learning')}{waiting}"
+    return f", {plural(feature['learnings'], 'learning')}{waiting}"
 
 
 def _feature(place: OpenedProject, stream: str, ledger: LearningLedger) -> dict[str, Any]:

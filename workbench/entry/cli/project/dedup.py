@@ -8,7 +8,7 @@ import click
 
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.inputs import LineCount, format_option, open_input, write_json_line
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.comparison.candidates import TextPair
@@ -90,11 +90,11 @@ def _show(
         here.out.json(
             {
                 "texts": len(lines),
-                "groups": [[_shown(lines[at]) for at in group] for group in groups],
+                "groups": [[_line_row(lines[at]) for at in group] for group in groups],
                 "conflicts": [
                     {
-                        "left": _shown(lines[pair.left]),
-                        "right": _shown(lines[pair.right]),
+                        "left": _line_row(lines[pair.left]),
+                        "right": _line_row(lines[pair.right]),
                         **answer(pair.judgement),
                     }
                     for pair in conflicts
@@ -104,26 +104,26 @@ def _show(
         return
     out = here.out
     for group in groups:
-        out.painted(out.style(f"same  {len(group)} texts", _PAINTS["duplicate"]))
+        out.paint(out.style(f"same  {len(group)} texts", _PAINTS["duplicate"]))
         for at in group:
-            out.painted(
+            out.paint(
                 f"  {out.style(f'{lines[at].number:>6}', '2')}  {out.style(_line(lines[at].text), '0')}"
             )
     for pair in conflicts:
         why = pair.judgement.evidence[0].detail
-        out.painted(f"{out.style('conflict', _PAINTS['conflict'])}  {pair.judgement.score:.2f}  {_line(why)}")
+        out.paint(f"{out.style('conflict', _PAINTS['conflict'])}  {pair.judgement.score:.2f}  {_line(why)}")
         for at in (pair.left, pair.right):
-            out.painted(
+            out.paint(
                 f"  {out.style(f'{lines[at].number:>6}', '2')}  {out.style(_line(lines[at].text), '0')}"
             )
     extra = sum(len(group) - 1 for group in groups)
     out.say(
-        f"{counted(len(lines), 'text')}: {counted(extra, 'repetition')} in {counted(len(groups), 'group')}, "
-        f"{counted(len(conflicts), 'contradiction')}"
+        f"{plural(len(lines), 'text')}: {plural(extra, 'repetition')} in {plural(len(groups), 'group')}, "
+        f"{plural(len(conflicts), 'contradiction')}"
     )
 
 
-def _shown(line: TextLine) -> dict[str, object]:
+def _line_row(line: TextLine) -> dict[str, object]:
     return {"line": line.number, "text": line.text}
 
 
@@ -154,10 +154,10 @@ def _write_jsonl(here: Invocation, line: PairLine, judgement: TextJudgement | No
 def _write_text(here: Invocation, line: PairLine, judgement: TextJudgement | None) -> None:
     out = here.out
     if judgement is None:
-        out.painted(f"{out.style('error', '31'):<9}        line {line.number}: {line.error}")
+        out.paint(f"{out.style('error', '31'):<9}        line {line.number}: {line.error}")
         return
     verdict = judgement.verdict.value
-    out.painted(
+    out.paint(
         f"{out.style(f'{verdict:<9}', _PAINTS[verdict])}  {judgement.score:.2f}  "
         f"{out.style('; '.join(_line(f'{item.test}: {item.detail}') for item in judgement.evidence), '0')}"
     )

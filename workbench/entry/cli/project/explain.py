@@ -18,7 +18,7 @@ from workbench.errors import UsageError
 from workbench.plan.explanation import explanation_lines
 from workbench.records.answers.explanation import ExplainResponse, FileExplanation
 from workbench.records.plan import MlMode, PlanRequest
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def explain(
     for line in () if planned is None else explanation_lines(planned):
         here.out.data(fold(line, _INDENT))
     if planned is None:
-        here.out.painted(here.out.style(visible_line(path), "1"))
+        here.out.paint(here.out.style(visible_line(path), "1"))
     else:
         here.out.data("What is known of it")
     for line in _lines(found, similar, task):
@@ -144,18 +144,18 @@ def _lines(found: FileHistory, similar: Sequence[SimilarTask], task: str) -> Ite
         yield _for_task(found)
     for near in similar:
         yield f"  {shown_time(near.at)[:10]}  {near.similarity:4.0%} alike  {shorten(near.head, _TASK)}"
-    yield f"history: edited by {counted(found.edited, 'task')}, read by {found.read:,}{_others(found)}"
+    yield f"history: edited by {plural(found.edited, 'task')}, read by {found.read:,}{_others(found)}"
     for one in found.sessions:
         yield _session(one)
     if found.companions:
         yield "changed together with"
     for other in found.companions:
-        yield f"  {visible_line(other.path)}  {counted(other.times, 'time')}, {other.share:.0%} of its edits"
+        yield f"  {visible_line(other.path)}  {plural(other.times, 'time')}, {other.share:.0%} of its edits"
 
 
 def _facts(facts: FileArtifact) -> Iterator[str]:
     kind = " ".join(filter(None, (facts.language, facts.role)))
-    yield f"  {kind}: {counted(facts.lines, 'line')}, about {counted(facts.tokens, 'token')}"
+    yield f"  {kind}: {plural(facts.lines, 'line')}, about {plural(facts.tokens, 'token')}"
     for name, paths in (
         ("imports", facts.imports),
         ("imported by", facts.imported_by),
@@ -177,10 +177,10 @@ def _others(found: FileHistory) -> str:
 
 def _for_task(found: FileHistory) -> str:
     related = sum(one.related for one in found.sessions)
-    marked = f"; {counted(related, 'related task')} marked *" if related else ""
+    marked = f"; {plural(related, 'related task')} marked *" if related else ""
     if found.affinity is None:
         return f"this task: no earlier task of its fingerprint touched it{marked}"
-    place, files = found.affinity.place, counted(found.affinity.files, "file")
+    place, files = found.affinity.place, plural(found.affinity.files, "file")
     return f"this task: affinity {found.affinity.weight:.2f}, place {place} of {files}{marked}"
 
 

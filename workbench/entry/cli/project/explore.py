@@ -16,7 +16,7 @@ from workbench.entry.project import delta as delta_since
 from workbench.errors import ProjectError
 from workbench.records.answers.project import Delta
 from workbench.records.plan import Detail, QueryType
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _SHOWN_COMMITS = 20
@@ -80,15 +80,15 @@ def delta(since: str | None) -> None:
 def delta_lines(found: Delta) -> list[str]:
     """Return the digest for a person: totals, commits newest first, files most recent first."""
     lines = [
-        f"since {found.since[:12]}: {counted(found.total_commits, 'commit')}, "
-        f"{counted(found.total_files, 'file')}, "
-        f"+{found.total_added:,} -{counted(found.total_removed, 'line')}"
+        f"since {found.since[:12]}: {plural(found.total_commits, 'commit')}, "
+        f"{plural(found.total_files, 'file')}, "
+        f"+{found.total_added:,} -{plural(found.total_removed, 'line')}"
     ]
     for commit in found.commits[:_SHOWN_COMMITS]:
         day = time.strftime("%Y-%m-%d", time.gmtime(commit.at))
         lines.append(f"  {commit.sha[:12]} {day} {visible_line(commit.subject)}")
     if len(found.commits) > _SHOWN_COMMITS:
-        lines.append(f"  and {counted(len(found.commits) - _SHOWN_COMMITS, 'more commit')}")
+        lines.append(f"  and {plural(len(found.commits) - _SHOWN_COMMITS, 'more commit')}")
     if found.files:
         lines.append("files")
     for file in found.files[:_SHOWN_FILES]:
@@ -96,11 +96,11 @@ def delta_lines(found: Delta) -> list[str]:
         state = ", uncommitted" if file.uncommitted else ""
         lines.append(
             f"  {_SIGNS[str(file.kind)]} {visible_line(file.path)}{origin}  +{file.added:,} -{file.removed:,}"
-            f", {counted(file.commits, 'commit')}{state}"
+            f", {plural(file.commits, 'commit')}{state}"
         )
     if len(found.files) > _SHOWN_FILES:
         lines.append(
-            f"  and {counted(len(found.files) - _SHOWN_FILES, 'more file')} (all of them with --json)"
+            f"  and {plural(len(found.files) - _SHOWN_FILES, 'more file')} (all of them with --json)"
         )
     return lines
 
@@ -116,13 +116,13 @@ def watch() -> None:
     here = current()
     with session("index") as work:
         workspace = work.opened.workspace
-        work.measurement.synced(workspace.sync(progress=work.progress))
+        work.measurement.note_sync(workspace.sync(progress=work.progress))
     adapters = workspace.adapters
     work.show_notes()
 
     def ready() -> None:
         here.out.say(
-            f"watching {adapters.root} ({counted(int(workspace.index.alive.sum()), 'file')}); Ctrl-C ends it"
+            f"watching {adapters.root} ({plural(int(workspace.index.alive.sum()), 'file')}); Ctrl-C ends it"
         )
 
     try:
@@ -158,9 +158,9 @@ def _batch_lines(report: dict[str, Any]) -> list[str]:
     ]
     more = sum(max(0, len(report[key]) - _SHOWN_CHANGES) for key in ("changed", "added", "removed"))
     if more:
-        lines.append(f"{clock} and {counted(more, 'file')} more")
+        lines.append(f"{clock} and {plural(more, 'file')} more")
     if report["imported"]:
-        lines.append(f"{clock} {counted(report['imported'], 'commit')} imported")
+        lines.append(f"{clock} {plural(report['imported'], 'commit')} imported")
     if lines:
         lines[-1] += f"  ({report['milliseconds']:,.0f} ms)"
     return lines

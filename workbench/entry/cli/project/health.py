@@ -11,7 +11,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.entry.os.terminal import fold
 from workbench.entry.project import OpenedProject, open_project
 from workbench.errors import ConfigError, UsageError, WorkbenchError
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.config import Config
@@ -36,7 +36,7 @@ def status() -> None:
         return
     for name, text in _status_lines(found):
         shown = fold(f"{name:<12} {text}", 13)
-        here.out.painted(here.out.style(shown[:12], "1") + here.out.style(shown[12:], "0"))
+        here.out.paint(here.out.style(shown[:12], "1") + here.out.style(shown[12:], "0"))
 
 
 def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
@@ -47,13 +47,13 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
         lines.append(("index", "none yet: the first plan makes it, or `workbench index`"))
     else:
         fresh = f"{found.freshness}: {found.reason}" if found.reason else str(found.freshness)
-        lines.append(("index", f"{counted(found.files, 'file')}, {fresh}"))
+        lines.append(("index", f"{plural(found.files, 'file')}, {fresh}"))
         if found.capped:
             lines.append(("", f"capped at index.max_files = {found.max_files:,}; there are more files"))
         skipped = sorted(found.skipped.items(), key=lambda pair: (-pair[1], pair[0]))
         if skipped:
             lines.append(("skipped", ", ".join(f"{count:,} {reason}" for reason, count in skipped)))
-    lines.append(("history", counted(found.episodes, "past task")))
+    lines.append(("history", plural(found.episodes, "past task")))
     if found.sessions.ended or found.sessions.open:
         from workbench.entry.services.sessions import completeness_sentence
 
@@ -61,8 +61,8 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
     imported = found.imported
     if imported.sessions or imported.archived:
         size = f"{imported.archived_bytes / 1e6:,.1f} MB"
-        kept = f", {counted(imported.archived, 'file')} archived ({size})" if imported.archived else ""
-        lines.append(("imported", f"{counted(imported.sessions, 'session')}{kept}"))
+        kept = f", {plural(imported.archived, 'file')} archived ({size})" if imported.archived else ""
+        lines.append(("imported", f"{plural(imported.sessions, 'session')}{kept}"))
     if (tables := found.tables) is not None:
         behind = f", behind the journals: {', '.join(tables.behind)}" if tables.behind else ", up to date"
         lines.append(("tables", f"{tables.bytes / 1e6:,.1f} MB{behind}"))
@@ -70,7 +70,7 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
     lines.append(("rules", f"{found.rules:,}" + (f" from {', '.join(files[:6])}" if files else "")))
     if found.segments:
         models = "".join(f", {kind} embedded by {one}" for kind, one in found.segment_models.items())
-        lines.append(("stash", counted(found.segments, "segment") + models))
+        lines.append(("stash", plural(found.segments, "segment") + models))
     embedding = found.embedding_model or "none: by words alone"
     lines.append(("models", f"ranking {found.ranking_model}, embedding {embedding}"))
     lines.append(("tokens", f"counted by {found.tokenizer}"))
@@ -117,9 +117,9 @@ def doctor(repair: bool, accept: bool) -> int:
             return
         mark, color = marks[finding.state]
         text = fold(f"{mark} {finding.name:<15} {finding.text}", _TEXT_COLUMN)
-        here.out.painted(here.out.style(text[:2], color) + here.out.style(text[2:], "0"))
+        here.out.paint(here.out.style(text[:2], color) + here.out.style(text[2:], "0"))
         if finding.step and finding.state is not State.OK:
-            here.out.painted(here.out.style(fold(" " * _TEXT_COLUMN + finding.step, _TEXT_COLUMN), "2"))
+            here.out.paint(here.out.style(fold(" " * _TEXT_COLUMN + finding.step, _TEXT_COLUMN), "2"))
 
     for finding in findings:
         show(finding)

@@ -22,7 +22,7 @@ from workbench.entry.services.index import (
 from workbench.entry.services.rules import measured_fetcher
 from workbench.errors import ModelError, ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _SHOWN = 10
@@ -44,7 +44,7 @@ def index(full: bool) -> None:
     with session("index") as work:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
-        work.measurement.synced(synced)
+        work.measurement.note_sync(synced)
         synced = replace(synced, notes=(*synced.notes, *project_tables(work.opened), *_vectors(work.opened)))
     _report(work, synced, time.perf_counter() - started)
 
@@ -76,7 +76,7 @@ def _report(work: Session, synced: Synced, seconds: float) -> None:
         return
     how = {"hit": "nothing had changed", "partial": synced.reason, "miss": synced.reason or "built"}
     counts = ((files, "file"), (workspace.history.size, "past task"), (len(workspace.rulebook.rules), "rule"))
-    out.data(", ".join(counted(*one) for one in counts))
+    out.data(", ".join(plural(*one) for one in counts))
     out.data(f"index: {how[synced.cache]} ({seconds:.1f} s)")
     for sign, paths in (("~", synced.changed), ("+", synced.added), ("-", synced.removed)):
         for path in paths[:_SHOWN]:
@@ -85,7 +85,7 @@ def _report(work: Session, synced: Synced, seconds: float) -> None:
             out.data(f"  {sign} and {len(paths) - _SHOWN:,} more")
     if synced.episodes or synced.forgotten:
         gone = f", {synced.forgotten:,} forgotten" if synced.forgotten else ""
-        out.data(f"history: {counted(synced.episodes, 'commit')} imported{gone}")
+        out.data(f"history: {plural(synced.episodes, 'commit')} imported{gone}")
     work.show_notes()
     for note in synced.notes:
         out.say(note)
@@ -125,8 +125,8 @@ def import_git(limit: int | None, everything: bool) -> None:
             }
         )
         return
-    out.data(f"{counted(found.imported, 'commit')} imported, {found.forgotten:,} forgotten ({seconds:.1f} s)")
-    weighed = counted(found.past.history.size, "past task")
+    out.data(f"{plural(found.imported, 'commit')} imported, {found.forgotten:,} forgotten ({seconds:.1f} s)")
+    weighed = plural(found.past.history.size, "past task")
     out.data(f"plans weigh {weighed}, the newest; index.history_commits says how many at most")
     for note in found.notes:
         out.say(note)
@@ -143,7 +143,7 @@ def rebuild() -> None:
         opened, out = work.opened, work.here.out
         before = _index_digest(opened)
         synced = opened.workspace.sync(progress=work.progress, rebuild=True)
-        work.measurement.synced(synced)
+        work.measurement.note_sync(synced)
         after = _index_digest(opened)
         tables_before, tables_after, report = rebuild_tables(opened)
         follow_index(opened)

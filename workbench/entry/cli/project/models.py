@@ -127,7 +127,7 @@ def _prepare(here: Invocation) -> None:
         raise ModelError(f"no embedding model can be used ({reasons})", hint="See `workbench doctor`.")
     built = time.perf_counter() - started
     with session("index") as work:
-        work.measurement.synced(work.opened.workspace.sync(progress=work.progress))
+        work.measurement.note_sync(work.opened.workspace.sync(progress=work.progress))
         vectors = work.opened.vectors_by(embedder, embedding_settings(work.opened.config).model)
         try:
             embedded = prepare_vectors(work.opened, vectors, work.progress)

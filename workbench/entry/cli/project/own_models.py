@@ -14,7 +14,7 @@ from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.os.background import give_way, in_background
 from workbench.entry.project import OpenedProject, open_workspace
 from workbench.errors import UsageError
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _KIND = click.option(
 
 
 @contextmanager
-def _opened() -> Iterator[tuple[Invocation, OpenedProject]]:
+def _open_project() -> Iterator[tuple[Invocation, OpenedProject]]:
     here = current()
     with closing(open_workspace(here.project, here.settings().config)) as project:
         yield here, project
@@ -44,7 +44,7 @@ def model_line(one: ModelEntry) -> str:
     if one.canary:
         parts.append(f"canary on {one.canary:.0%} of plans")
     if one.provenance.samples:
-        parts.append(counted(one.provenance.samples, "task"))
+        parts.append(plural(one.provenance.samples, "task"))
     metrics = one.provenance.metrics
     if {"before", "after"} <= metrics.keys():
         parts.append(f"nDCG@10 {metrics['before']:.3f} -> {metrics['after']:.3f} on later tasks")
@@ -79,7 +79,7 @@ def status() -> None:
     """
     from workbench.entry.services.models import model_status
 
-    with _opened() as (here, project):
+    with _open_project() as (here, project):
         found = model_status(project)
     if here.wrote_json(found):
         return
@@ -95,7 +95,7 @@ def show(model_id: str) -> None:
     """Show how a model of this project was trained and what it weighs otherwise than the packaged one."""
     from workbench.entry.services.models import find_model, largest_weights, list_models
 
-    with _opened() as (here, project):
+    with _open_project() as (here, project):
         model = find_model(project.own_models.registry(), model_id)
         [entry] = [one for one in list_models(project) if one.model_id == model.model_id]
     if here.wrote_json({"model": entry, "params": model.params}):
@@ -115,7 +115,7 @@ def provenance_lines(entry: ModelEntry) -> list[str]:
     lines = [f"version     {entry.version}"]
     if made.samples:
         lines += [
-            f"trained on  {counted(made.samples, 'task')} from {days[0]} to {days[1]}",
+            f"trained on  {plural(made.samples, 'task')} from {days[0]} to {days[1]}",
             f"prompts     {made.sessions}, the others are commits",
             f"starts from {made.base}, seed {made.seed}, program {made.code_version}",
         ]
@@ -139,7 +139,7 @@ def activate(model_id: str, canary: int | None) -> None:
     """
     from workbench.entry.services.models import activate_model
 
-    with _opened() as (here, project):
+    with _open_project() as (here, project):
         model = activate_model(project, model_id, share=1.0 if canary is None else canary / 100, by="cli")
     if here.wrote_json(
         {"model_id": model.model_id, "model_kind": model.model_kind, "canary": (canary or 0) / 100}
@@ -155,7 +155,7 @@ def rollback(kind: str) -> None:
     """Stop a canary, or go back to the model that was active before, at last to the packaged one."""
     from workbench.entry.services.models import packaged_ranking, roll_back
 
-    with _opened() as (here, project):
+    with _open_project() as (here, project):
         left, now = roll_back(project, kind, by="cli")
         packaged = packaged_ranking(project)
     if here.wrote_json({"from": left, "to": now or packaged}):
@@ -170,7 +170,7 @@ def export(model_id: str, output: Path | None) -> None:
     """Print a model as JSON, with its parameters and how it was trained."""
     from workbench.entry.services.models import export_model
 
-    with _opened() as (here, project):
+    with _open_project() as (here, project):
         text = export_model(project, model_id)
     if output is None:
         here.out.data(text.rstrip("\n"))
@@ -187,7 +187,7 @@ def import_(path: Path) -> None:
     """Register a model that was exported; it is checked, and not used before it is activated."""
     from workbench.entry.services.models import import_model
 
-    with _opened() as (here, project):
+    with _open_project() as (here, project):
         name = import_model(project, path, by="cli")
     if here.wrote_json({"model_id": name}):
         return
@@ -229,7 +229,7 @@ def train(
     from workbench.entry.cli.arguments import since_time
 
     begun = int(since_time(since).timestamp()) if since else 0
-    with _opened() as (here, project):
+    with _open_project() as (here, project):
         from workbench.entry.services.model_training import TrainingOptions, start_training, train_model
 
         wanted = TrainingOptions(max(begun, 0), min_samples, seed, activate, workers, kind)
@@ -250,7 +250,7 @@ def training_lines(found: TrainingReport) -> list[str]:
     """Return what came of a training, a line each."""
     if found.running:
         return [found.reason]
-    lines = [f"{counted(found.samples, 'past task')} fitted to, {found.held_out} held out"]
+    lines = [f"{plural(found.samples, 'past task')} fitted to, {found.held_out} held out"]
     lines.append(found.reason)
     return [visible_line(line) for line in (*lines, *([found.model_id] if found.model_id else []))]
 
@@ -271,7 +271,7 @@ def register(name: str, candidates: int | None, weight: float | None) -> None:
     """
     from workbench.entry.services.models import register_reranker
 
-    with _opened() as (here, project):
+    with _open_project() as (here, project):
         found = register_reranker(project, name, candidates=candidates, weight=weight, by="cli")
     if here.wrote_json({"model_id": found}):
         return

@@ -282,7 +282,7 @@ def tell_why(here: Invocation, reasons: str, wanted: bool | None) -> None:
     """Print the reasons where they belong: under the context for a person, beside it in a pipe."""
     if wanted or (wanted is None and sys.stdout.isatty()):
         lines = fold(reasons, _REASON_INDENT).splitlines()
-        here.out.painted("\n" + "\n".join(here.out.style(line, "2") for line in lines))
+        here.out.paint("\n" + "\n".join(here.out.style(line, "2") for line in lines))
     elif wanted is None:
         here.out.say(reasons.rstrip("\n"))
 

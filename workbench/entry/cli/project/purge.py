@@ -13,7 +13,7 @@ from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.inputs import read_input
 from workbench.entry.project import open_project
 from workbench.errors import UsageError
-from workbench.text.counts import counted, shown_bytes
+from workbench.text.counts import plural, shown_bytes
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _show(here: Invocation, found: PurgeReport, verdict: str) -> None:
     here.out.data(visible_line(f"{found.what}: {verdict}"))
     for one in counts:
         if one[0]:
-            here.out.data(visible_line(f"  {counted(*one)}"))
+            here.out.data(visible_line(f"  {plural(*one)}"))
     if found.freed > 0:
         here.out.data(f"  {shown_bytes(found.freed)} fewer")
 

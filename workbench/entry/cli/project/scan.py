@@ -24,7 +24,7 @@ from workbench.entry.cli.inputs import (
 )
 from workbench.entry.cli.output import Progress
 from workbench.errors import UsageError
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _list_findings(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
         return
     for one in findings:
         at = f"{visible_line(one['file'])}:{one['line']}"
-        here.out.painted(f"{here.out.style(one['kind'], '33')}  {at}  {visible_line(one['preview'])}")
+        here.out.paint(f"{here.out.style(one['kind'], '33')}  {at}  {visible_line(one['preview'])}")
     here.out.say(_summary(counts))
 
 
@@ -141,7 +141,7 @@ def _preview(secret: str) -> str:
 
 def _summary(counts: Counter[str]) -> str:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    return f"{counted(counts.total(), 'secret')}{': ' if kinds else ''}{kinds}"
+    return f"{plural(counts.total(), 'secret')}{': ' if kinds else ''}{kinds}"
 
 
 def _text_of(line: bytes) -> str | None:
@@ -164,9 +164,9 @@ def _write_jsonl(here: Invocation, number: int, text: str, found: InjectionScan 
 def _write_text(here: Invocation, number: int, text: str, found: InjectionScan | None) -> None:
     out = here.out
     if found is None:
-        out.painted(f"{out.style('error', '31'):<8} line {number}: {_NO_TEXT}")
+        out.paint(f"{out.style('error', '31'):<8} line {number}: {_NO_TEXT}")
         return
     verdict = out.style(f"{'flagged':<8}", "31") if found.flagged else out.style(f"{'clean':<8}", "2")
-    out.painted(f"{verdict} {found.score:.2f}  {', '.join(found.patterns)}")
+    out.paint(f"{verdict} {found.score:.2f}  {', '.join(found.patterns)}")
     for one in found.findings:
-        out.painted(f"          {one.pattern}: {visible_line(text[one.start : one.end].strip())[:_SHOWN]}")
+        out.paint(f"          {one.pattern}: {visible_line(text[one.start : one.end].strip())[:_SHOWN]}")

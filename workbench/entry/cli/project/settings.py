@@ -54,7 +54,7 @@ def show(prefix: str) -> None:
     for key, text in shown.items():
         origin = settings.origins[key]
         source = origin.layer + (f" {origin.where}" if origin.where else "")
-        here.out.painted(f"{key:<{width}}  {text:<{column}}  {here.out.style(source, '2')}")
+        here.out.paint(f"{key:<{width}}  {text:<{column}}  {here.out.style(source, '2')}")
 
 
 @command

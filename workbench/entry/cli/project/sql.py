@@ -17,7 +17,7 @@ from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.inputs import read_input
 from workbench.entry.os.terminal import fold, terminal_columns
 from workbench.errors import UsageError
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _show_tables(
     for table in shown:
         width = 0 if columns else max(map(len, shown))
         text = fold(f"{table:<{width}}  {notes[table].meaning}", width + 2)
-        here.out.painted(here.out.style(text[: len(table)], "1") + here.out.style(text[len(table) :], "0"))
+        here.out.paint(here.out.style(text[: len(table)], "1") + here.out.style(text[len(table) :], "0"))
         if columns:
             names, types = (max(len(getattr(one, part)) for one in found[table]) for part in ("name", "type"))
             for one in found[table]:
@@ -190,7 +190,7 @@ def _print_table(here: Invocation, answer: StatementRows) -> None:
         for line in lines():
             here.out.data(line)
     left = len(names) - len(widths)
-    here.out.say(counted(seen, "row") + (f"; {counted(left, 'column')} not shown" if left else ""))
+    here.out.say(plural(seen, "row") + (f"; {plural(left, 'column')} not shown" if left else ""))
 
 
 def _rows(answer: StatementRows) -> Iterable[Sequence[Any]]:

@@ -14,7 +14,7 @@ from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.os.terminal import fold
 from workbench.entry.project import open_workspace
 from workbench.errors import UsageError
-from workbench.text.counts import counted, shown_figure
+from workbench.text.counts import plural, shown_figure
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def stats(since: str, usage: bool, storage: bool) -> None:
         return
     start = time.time() - seconds
     opened = open_workspace(here.project, here.settings().config)
-    with closing(opened), opened.kept_tables.settled():
+    with closing(opened), opened.kept_tables.settle():
         found = statistics(opened, start)
         stories = session_figures(session_completeness(opened))
         plans = next((one for one in found if one.operation == "plan"), None)
@@ -136,12 +136,12 @@ def usage_lines(found: UsageResponse, rules: Mapping[str, str]) -> list[str]:
         )
         for one in found.hooks
     ]
-    lines = [*_aligned((head, *rows), 2), "", *_touched_lines(found.sessions)]
+    lines = [*_align((head, *rows), 2), "", *_touched_lines(found.sessions)]
     shown = [one for one in found.sessions if one.session_id][:_SESSIONS]
     lines += [f"{_name(one)}: {receipt(one)}; {one.outcome}" for one in shown]
     unclaimed = sum(one.calls for one in found.sessions if not one.session_id)
     if unclaimed:
-        lines.append(f"{counted(unclaimed, 'pack')} went to no session that is known")
+        lines.append(f"{plural(unclaimed, 'pack')} went to no session that is known")
     lines += _rule_lines(found.rules, rules)
     return lines + _variant_lines(found)
 
@@ -152,7 +152,7 @@ def _touched_lines(sessions: Sequence[SessionUse]) -> list[str]:
     if not opened + near + far:
         return []
     return [
-        f"of {counted(opened + near + far, 'file')} touched afterwards {opened:,} had been given, {near:,} "
+        f"of {plural(opened + near + far, 'file')} touched afterwards {opened:,} had been given, {near:,} "
         f"are beside those or import them, {far:,} are elsewhere"
     ]
 
@@ -180,7 +180,7 @@ def _rule_lines(found: Sequence[RuleUse], texts: Mapping[str, str]) -> list[str]
         rows.append((*row, one.variant) if tested else row)
     judged = "" if all(one.checkable for one in had) else " (·: no check can judge it)"
     more = f"and {len(had) - _RULES:,} more rules (--json)"
-    lines = ["", f"rules by sessions{judged}", *_aligned(rows, 1)]
+    lines = ["", f"rules by sessions{judged}", *_align(rows, 1)]
     return lines if len(had) <= _RULES else [*lines, more]
 
 
@@ -213,7 +213,7 @@ def stats_lines(found: Sequence[OperationStats]) -> list[str]:
         )
         for one in found
     ]
-    lines = _aligned((head, *rows), 1)
+    lines = _align((head, *rows), 1)
     for one in found:
         if one.hit_ratio:
             levels = ", ".join(f"{level} {ratio:.0%}" for level, ratio in sorted(one.hit_ratio.items()))
@@ -233,13 +233,13 @@ def wait_lines(found: Sequence[LockWaits]) -> list[str]:
     """Return how long calls waited for locks as one line, then a line for each lock that held some up."""
     return [
         f"{f'lock {one.lock}' if one.lock else 'waits for locks'}: p50 {one.p50:,.1f}, p95 {one.p95:,.1f}, "
-        f"longest {one.longest:,.1f} ({counted(one.calls, 'call')})"
+        f"longest {one.longest:,.1f} ({plural(one.calls, 'call')})"
         for one in found
         if one.longest
     ]
 
 
-def _aligned(rows: Sequence[tuple[str, ...]], names: int) -> list[str]:
+def _align(rows: Sequence[tuple[str, ...]], names: int) -> list[str]:
     """Return rows as lines of aligned columns, the first so many of them to the left."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [

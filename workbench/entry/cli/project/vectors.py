@@ -11,7 +11,7 @@ import click
 from workbench.entry.cli.frame import command, current
 from workbench.entry.project import open_workspace
 from workbench.errors import UsageError
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def status() -> None:
     """
     from workbench.entry.services.vectors import vector_status
 
-    with _opened() as (project, _):
+    with _open_project() as (project, _):
         found = vector_status(project)
     out = current().out
     if current().flags.json:
@@ -54,12 +54,10 @@ def status() -> None:
             if found.current
             else "on this machine, until the server has all: `workbench vectors sync`"
         )
-    out.data(f"stash: {counted(found.segments, 'vector')}, searched {where}")
+    out.data(f"stash: {plural(found.segments, 'vector')}, searched {where}")
     for one in found.collections:
         state = "" if one.serving else ", not serving"
-        out.data(
-            visible_line(f"  {one.name} ({one.kind}{state}): {counted(one.points, 'point')} {one.model}")
-        )
+        out.data(visible_line(f"  {one.name} ({one.kind}{state}): {plural(one.points, 'point')} {one.model}"))
 
 
 @command
@@ -73,7 +71,7 @@ def sync(clean: bool) -> None:
     from workbench.entry.services.vectors import clean_vectors, sync_vectors
     from workbench.records.answers.vectors import VectorSyncReport
 
-    with _opened() as (project, progress):
+    with _open_project() as (project, progress):
         done = sync_vectors(project, progress)
         dropped = clean_vectors(project) if clean else ()
     out = current().out
@@ -82,7 +80,7 @@ def sync(clean: bool) -> None:
         return
     for one in done:
         changes = f"{one.written:,} written, {one.removed:,} removed"
-        out.data(visible_line(f"{one.kind}: {counted(one.points, 'point')}, {changes} ({one.place})"))
+        out.data(visible_line(f"{one.kind}: {plural(one.points, 'point')}, {changes} ({one.place})"))
     for name in dropped:
         out.data(f"removed: {visible_line(name)}")
     if not done:
@@ -115,7 +113,7 @@ def search(
     if not text.strip():
         raise UsageError("there is nothing to look for", hint="`workbench vectors list` lists all points.")
     asked = VectorQuery(kind, feature, text, mode, limit, threshold, _where(where))  # type: ignore[arg-type]
-    with _opened() as (project, _):
+    with _open_project() as (project, _):
         found = search_vectors(project, asked)
     _show(found)
 
@@ -131,13 +129,13 @@ def list_(kind: str, feature: str, where: Sequence[str], limit: int, cursor: str
     from workbench.entry.services.vectors import VectorQuery, search_vectors
 
     asked = VectorQuery(kind, feature, limit=limit, where=_where(where), cursor=cursor)
-    with _opened() as (project, _):
+    with _open_project() as (project, _):
         found = search_vectors(project, asked)
     _show(found)
 
 
 @contextmanager
-def _opened() -> Iterator[tuple[OpenedProject, Callable[[str, int, int], None]]]:
+def _open_project() -> Iterator[tuple[OpenedProject, Callable[[str, int, int], None]]]:
     here = current()
     config = here.settings().config
     with closing(open_workspace(here.project, config)) as project, here.out.progress("Working") as line:

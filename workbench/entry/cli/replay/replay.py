@@ -22,7 +22,7 @@ from workbench.errors import StoreError, UsageError
 from workbench.replay.benchmark import rule_systems, run_benchmark
 from workbench.replay.benchmark_text import benchmark_json, benchmark_text
 from workbench.replay.datasets import DatasetKind, detect_dataset, holds_dataset, read_rules
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.config import Config
@@ -207,7 +207,7 @@ def _finish(
     done = found.replayed
     if not done.complete:
         here.out.warn(
-            f"interrupted after {len(done.rows)} of {counted(len(found.tasks), 'task')}: "
+            f"interrupted after {len(done.rows)} of {plural(len(found.tasks), 'task')}: "
             f"the same command{' without --fresh' if fresh else ''} goes on from there"
         )
     for note in found.notes:

@@ -146,7 +146,7 @@ def _print(here: Invocation, run: ReplayRun, gates: Sequence[Gate]) -> None:
     here.out.data(run_text(run))
     drawn = _plots(here, run)
     if drawn:
-        here.out.painted(f"\n{drawn}")
+        here.out.paint(f"\n{drawn}")
     if gates:
         here.out.data(f"\n{gates_text(gates)}")
 

@@ -11,7 +11,7 @@ from workbench.entry.services.runs import KeptRun, list_kept_runs, load_run, run
 from workbench.errors import UsageError
 from workbench.records.replay import MEASURES, ReplayRun
 from workbench.replay.run_report import table
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _NAME = 24  # characters of a project's name
@@ -145,7 +145,7 @@ def _remarks(one: KeptRun) -> list[str]:
     if one.summary is None:
         return []
     remarks = [] if one.summary.complete else ["interrupted"]
-    return remarks + ([f"{counted(one.summary.faults, 'task')} failed"] if one.summary.faults else [])
+    return remarks + ([f"{plural(one.summary.faults, 'task')} failed"] if one.summary.faults else [])
 
 
 def _document(one: KeptRun) -> dict[str, object]:

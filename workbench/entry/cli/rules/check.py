@@ -24,7 +24,7 @@ from workbench.entry.services.rule_checks import (
 from workbench.errors import UsageError
 from workbench.records.rules import Decision, Rule
 from workbench.rules.descriptions import origin
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def check(
         step=asked["step"],
     )
     value = decode_json(_read(given), "input", "--input", '{"command": "ls"}')
-    verdict = check_tool_call(here.project, rules_in_force(here).checked(), tool, value, known)
+    verdict = check_tool_call(here.project, rules_in_force(here).checked_rules(), tool, value, known)
     _show_verdict(here, verdict)
     return _CODES[verdict.decision]
 
@@ -103,7 +103,7 @@ def _show_verdict(here: Invocation, verdict: Verdict) -> None:
         out.json(check_response(verdict))
         return
     decision = out.style(str(verdict.decision), _COLORS[verdict.decision])
-    out.painted(f"{decision}  {visible_line(verdict.why)}")
+    out.paint(f"{decision}  {visible_line(verdict.why)}")
     for breach in verdict.breaches:
         says = str(breach.decision) if breach.decides else f"would {breach.decision}, a default rule"
         place = f"{breach.rule.id[:13]}  {visible_line(origin_of(breach.rule))}"
@@ -134,7 +134,7 @@ def _suggest(here: Invocation) -> None:
         return
     for one in found:
         words = visible_line(one.words)
-        out.painted(f"{out.style(visible_line(origin_of(one.rule)), '36')}  {words}")
+        out.paint(f"{out.style(visible_line(origin_of(one.rule)), '36')}  {words}")
         out.data(f"  {visible_line(one.accept)}")
     if not found:
         out.say("no absolute rule without a check names a command, a path or a token that can be checked")
@@ -160,7 +160,7 @@ def violations(places: Sequence[Path], since: str) -> None:
         if not place.exists():
             raise UsageError(f"{place} does not exist", hint="Give a transcript or a directory of them.")
     start = since_time(since).isoformat(timespec="seconds") if since else ""
-    rules = [rule for rule in rules_in_force(here).checked() if rule.enabled]
+    rules = [rule for rule in rules_in_force(here).checked_rules() if rule.enabled]
     if not rules:
         here.out.say("no rule has a check: `workbench rules check --suggest` proposes some")
     count, files, others = _count(here, rules, places, start)
@@ -210,9 +210,9 @@ def _show_violations(
         )
         return
     for rule, found in groups:
-        head = f"{_breaches(found)} in {counted(len({one.session for one in found}), 'session')}"
+        head = f"{_breaches(found)} in {plural(len({one.session for one in found}), 'session')}"
         place = out.style(visible_line(origin(rule)), "36")
-        out.painted(f"{out.style(rule.id[:13], '2')}  {place}  {shorten(rule.rule)}")
+        out.paint(f"{out.style(rule.id[:13], '2')}  {place}  {shorten(rule.rule)}")
         out.data(f"  {head}{_fates(found)}")
         for one in found:
             helper = " (sub-agent)" if one.subagent else ""
@@ -224,14 +224,14 @@ def _show_violations(
                 )
             )
     out.say(
-        f"{_breaches(count.violations)} in {counted(count.calls, 'call')} of {counted(files, 'transcript')}"
+        f"{_breaches(count.violations)} in {plural(count.calls, 'call')} of {plural(files, 'transcript')}"
     )
     for name in others[:_NAMED]:
         out.say(f"{name} is not a transcript of a known agent")
     if len(others) > _NAMED:
         out.say(f"and {len(others) - _NAMED:,} more are not transcripts")
     if count.unreadable:
-        out.warn(f"{counted(count.unreadable, 'line')} could not be read and did not count:")
+        out.warn(f"{plural(count.unreadable, 'line')} could not be read and did not count:")
         for name in count.named:
             out.say(f"  {name}")
 

@@ -29,7 +29,7 @@ from workbench.records.rules import Rule, rule_file
 from workbench.rules.conflicts.queue import Queue, conflict_queue, conflict_rows, find_in_queue, with_edits
 from workbench.rules.curation.curator import Curator
 from workbench.rules.descriptions import origin
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 
@@ -50,7 +50,7 @@ def list_(
     settled: bool,
     meaning: bool,
 ) -> None:
-    """List conflicts that wait for a decision, surest first, with the suggested way out.
+    """List conflicts that wait for a decision, surest first, with the suggested resolution.
 
     FILTER is that of the app (see docs/rules.md); better matches of its words come first.
     """
@@ -67,7 +67,7 @@ def list_(
         total, following = len(found), None
         if (text or sort or cursor is not None) and not settled:
             work.opened.conflicts.keep("rule", conflict_rows(queue.open, rules))
-            listed = work.opened.conflicts.listed()
+            listed = work.opened.conflicts.list_waiting()
             within = listed.numbers([one.id for one in found])
             page = read_page(listed, query, cursor, limit, within=within)
             by_id = {one.id: one for one in found}
@@ -94,7 +94,7 @@ def list_(
         left, right = rules[conflict.left], rules[conflict.right]
         way = conflict.suggestion.action.value.replace("_", "-")
         kind_shown = out.style(f"{conflict.kind.value:<13}", _paint(conflict))
-        out.painted(
+        out.paint(
             f"{out.style(conflict.id[:CONFLICT_SHOWN], '2')}  {kind_shown}"
             f"  {conflict.score:.2f}  {way}\n"
             f"    {out.style(origin(left), '36')}  {out.style(shorten(left.rule, 100), '0')}\n"
@@ -105,7 +105,7 @@ def list_(
     if following is None:
         out.say(_summary(found, limit, _count(rules)))
     else:
-        out.say(f"{len(found):,} of {counted(total, 'conflict')}; go on with --cursor {following}")
+        out.say(f"{len(found):,} of {plural(total, 'conflict')}; go on with --cursor {following}")
     for note in queue.notes:
         out.say(note)
 
@@ -122,16 +122,16 @@ def show(identifier: str, meaning: bool) -> None:
     out = work.here.out
     if work.here.wrote_json({"conflict": conflict, "left": left, "right": right}):
         return
-    out.painted(f"{out.style(conflict.id, '1')}  {conflict.kind.value}, score {conflict.score:.2f}")
+    out.paint(f"{out.style(conflict.id, '1')}  {conflict.kind.value}, score {conflict.score:.2f}")
     out.data(conflict.why)
     marked = _mark_differences(left.rule, right.rule, out)
     concurrent, versions = conflict.kind is ConflictKind.CONCURRENT, is_version(conflict.right)
     for at, (name, rule) in enumerate((("left", left), ("right", right))):
         head = f"{out.style(name, '1')}  {rule.id[:13]}  {out.style(origin(rule), '36')}  {_state(rule)}"
-        out.painted(f"\n{head}")
+        out.paint(f"\n{head}")
         if versions:
             out.data(f"  {visible_line(version_place(conflict.evidence[at]))}")
-        out.painted(marked[at])
+        out.paint(marked[at])
     if not versions:
         out.data("\nevidence")
     for item in conflict.evidence[2:] if versions else conflict.evidence:
@@ -222,11 +222,11 @@ def _show_settled(work: Session, queue: Queue, limit: int) -> None:
     if work.here.wrote_json({"total_count": len(queue.settled), "settled": queue.settled[:limit]}):
         return
     for item in queue.settled[:limit]:
-        out.painted(
+        out.paint(
             f"{out.style(item.id[:CONFLICT_SHOWN], '2')}  {at_text(item.at)}  {item.by:<5}"
             f"  {item.action.replace('_', '-'):<12}  {out.style(item.reason, '0')}"
         )
-    out.say(f"{counted(len(queue.settled), 'conflict')} settled")
+    out.say(f"{plural(len(queue.settled), 'conflict')} settled")
 
 
 def _count(rules: Mapping[str, Rule]) -> int:
@@ -236,11 +236,11 @@ def _count(rules: Mapping[str, Rule]) -> int:
 
 def _summary(found: list[Conflict], limit: int, rules: int) -> str:
     if not found:
-        return f"no conflicts among {counted(rules, 'rule')}"
+        return f"no conflicts among {plural(rules, 'rule')}"
     counts = [(kind.value, sum(item.kind is kind for item in found)) for kind in ConflictKind]
     kinds = ", ".join(f"{count:,} {name}" for name, count in counts if count)
     more = f"; the first {limit:,} are shown, --limit shows more" if len(found) > limit else ""
-    return f"{counted(len(found), 'conflict')} among {counted(rules, 'rule')} ({kinds}){more}"
+    return f"{plural(len(found), 'conflict')} among {plural(rules, 'rule')} ({kinds}){more}"
 
 
 def _state(rule: Rule) -> str:

@@ -116,7 +116,7 @@ def show_written(out: Output, written: Sequence[Written]) -> None:
     """Show what files gained and lost, and say what else is to know of them and what they could not take."""
     for item in written:
         for line in changed_lines(item.file, item.before, item.after):
-            out.painted(out.style(line, line_paint(line)))
+            out.paint(out.style(line, line_paint(line)))
         for note in item.notes:
             out.say(f"{item.file}: {note}")
         for reason in item.refused:

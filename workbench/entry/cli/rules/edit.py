@@ -21,8 +21,8 @@ from workbench.entry.services.rule_edits import whole_rule
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import changed_fields
-from workbench.rules.fields import Line, checked, read_lines
-from workbench.text.counts import counted
+from workbench.rules.fields import Line, check_fields, read_lines
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 field_options = with_options(
@@ -94,7 +94,7 @@ def add(
         tags = work.config.rules.tags
         if lines_file is None:
             text = read_text(here, words, from_stdin)
-            fields, notes = checked({"rule": text, **given}, tags)
+            fields, notes = check_fields({"rule": text, **given}, tags)
             lines = [Line("", fields, home, file or "")]
         else:
             if words or from_stdin or given:
@@ -151,7 +151,7 @@ def edit(
             here.out.say("nothing was changed")
             return
     else:
-        fields, notes = checked(given, work.config.rules.tags)
+        fields, notes = check_fields(given, work.config.rules.tags)
         after = work.service.edit(before.id, reason=reason, **fields)
         for note in notes:
             here.out.warn(note)
@@ -186,7 +186,7 @@ def remove(identifiers: Sequence[str], reason: str) -> None:
     if here.wrote_json({"removed": rules}):
         return
     for rule in rules:
-        here.out.painted(rule_line(here.out, rule))
+        here.out.paint(rule_line(here.out, rule))
     report_files(work, rules)
 
 
@@ -196,16 +196,16 @@ def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
     with rule_session("rules-edit") as work:
         rules = _several(work, identifiers)
         ids = [rule.id for rule in rules if rule.enabled is not on]
-        named = ids[0][:13] if len(ids) == 1 else counted(len(ids), "rule")
+        named = ids[0][:13] if len(ids) == 1 else plural(len(ids), "rule")
         changed = (
             work.service.edit_all(ids, reason=reason, title=f"{word} {named}", enabled=on) if ids else []
         )
     if here.wrote_json({"rules": changed}):
         return
     for rule in changed:
-        here.out.painted(rule_line(here.out, rule))
+        here.out.paint(rule_line(here.out, rule))
     if len(ids) < len(rules):
-        here.out.say(f"{len(rules) - len(ids)} of {counted(len(rules), 'rule')} are {word}d already")
+        here.out.say(f"{len(rules) - len(ids)} of {plural(len(rules), 'rule')} are {word}d already")
 
 
 def _several(work: RuleSession, identifiers: Sequence[str]) -> list[Rule]:
@@ -248,7 +248,7 @@ def _edited_by_hand(work: RuleSession, before: Rule, reason: str) -> Rule | None
     with edit_text(work.here.out.say, draft, before.rule) as text:
         if text is None:
             return None
-        fields, _ = checked({"rule": text})
+        fields, _ = check_fields({"rule": text})
         return work.service.edit(before.id, reason=reason, seen=before, **fields)
 
 
@@ -257,7 +257,7 @@ def _show(work: RuleSession, rules: Sequence[Rule]) -> None:
     if here.wrote_json({"rules": rules}):
         return
     for rule in rules:
-        here.out.painted(rule_line(here.out, rule))
+        here.out.paint(rule_line(here.out, rule))
     report_files(work, rules)
 
 
@@ -273,7 +273,7 @@ def _show_change(work: RuleSession, before: Rule, after: Rule) -> None:
     was = "" if before.id == after.id else f" (was {before.id})"
     here.out.data(f"{after.id}  version {after.version}{was}")
     for line in diff_lines(here.out, fields):
-        here.out.painted(line)
+        here.out.paint(line)
     report_files(work, [after] if before.id != after.id else [])
 
 
@@ -307,10 +307,10 @@ def read_rules(here: Invocation, name: str, tags: tuple[str, ...]) -> list[Line]
     for fault in faults[1:_FAULTS]:
         here.out.fail(f"{fault.path}:{fault.line}: {fault.message}", fault.hint)
     if len(faults) > _FAULTS:
-        here.out.say(f"and {counted(len(faults) - _FAULTS, 'more line')}")
+        here.out.say(f"and {plural(len(faults) - _FAULTS, 'more line')}")
     if faults:
         here.out.say(
-            f"nothing was added: {len(faults):,} of {counted(len(faults) + len(lines), 'line')} are wrong"
+            f"nothing was added: {len(faults):,} of {plural(len(faults) + len(lines), 'line')} are wrong"
         )
         first = faults[0]
         raise ParseError(first.message, path=first.path, line=first.line, hint=first.hint)

@@ -13,7 +13,7 @@ from workbench.entry.services.rule_precedence import effective_response, place_i
 from workbench.records.answers.rules import EffectiveFile, EffectiveResponse
 from workbench.records.rules import Activation
 from workbench.rules.precedence.agents import PRECEDENCE
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _WHEN = {
@@ -49,7 +49,7 @@ def effective(file: str, agent: str, cwd: str) -> None:
     if work.here.wrote_json(found):
         return
     for line in _lines(out, found):
-        out.painted(line)
+        out.paint(line)
     for note in found.notes:
         out.say(visible_line(note))
 
@@ -80,11 +80,11 @@ def _lines(out: Output, found: EffectiveResponse) -> Iterator[str]:
 
 
 def _facts(found: EffectiveResponse, one: EffectiveFile) -> str:
-    facts = [visible_line(one.why), f"{one.tokens:,} tokens", counted(len(one.rules), "rule")]
+    facts = [visible_line(one.why), f"{one.tokens:,} tokens", plural(len(one.rules), "rule")]
     if one.cut:
         facts.append("only its beginning")
     if one.seen:
-        facts.append(f"seen in {counted(one.seen, 'session')}")
+        facts.append(f"seen in {plural(one.seen, 'session')}")
     elif one.seen == 0 and one.when is Activation.ALWAYS:
-        facts.append(f"predicted but never reported by {counted(found.sessions, 'session')}")
+        facts.append(f"predicted but never reported by {plural(found.sessions, 'session')}")
     return ", ".join(fact for fact in facts if fact)

@@ -19,7 +19,7 @@ from workbench.rules.files.named import import_named, named_files
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publication import Published, publish
 from workbench.rules.files.sync import SyncResult
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 
 _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
 
@@ -63,15 +63,15 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
         out.json({"dry_run": dry_run, "files": files, "warnings": [*warnings, *refused]})
         return
     for file, items in changes.items():
-        out.painted(f"{out.style(file, '36')}  {_counts(items)}")
+        out.paint(f"{out.style(file, '36')}  {_counts(items)}")
     for warning in (*warnings, *refused):
         out.warn(warning)
     if left:
-        out.say(f"{counted(left, 'other text file')} left alone: name them, or take them with --all")
+        out.say(f"{plural(left, 'other text file')} left alone: name them, or take them with --all")
     total = sum(len(items) for items in changes.values())
     done = "would change" if dry_run else "changed"
     out.say(
-        f"{counted(total, 'rule')} {done} in {counted(len(changes), 'file')}"
+        f"{plural(total, 'rule')} {done} in {plural(len(changes), 'file')}"
         if total
         else "nothing new to import"
     )
@@ -128,15 +128,15 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
     for file in files:
         if dry_run:
             for line in _lines_of(file):
-                out.painted(out.style(line, line_paint(line)))
+                out.paint(out.style(line, line_paint(line)))
         elif file.changed:
-            gone = "removed" if file.data is None else counted(len(file.anchors), "rule")
-            out.painted(f"{out.style(file.path, '36')}  {gone}")
+            gone = "removed" if file.data is None else plural(len(file.anchors), "rule")
+            out.paint(f"{out.style(file.path, '36')}  {gone}")
     for note in notes:
         out.warn(note)
     changed = sum(file.changed for file in files)
     done = "would be written" if dry_run else "written"
-    out.say(f"{counted(changed, 'file')} {done}, {len(files) - changed:,} up to date")
+    out.say(f"{plural(changed, 'file')} {done}, {len(files) - changed:,} up to date")
 
 
 @command
@@ -182,7 +182,7 @@ def _show_outcome(work: Session, outcome: SyncOutcome, *, merge: bool, dry_run: 
         )
         return
     for found in outcome.taken:
-        out.painted(f"{out.style(found.file, '36')}  imported: {_counts(found.incoming)}")
+        out.paint(f"{out.style(found.file, '36')}  imported: {_counts(found.incoming)}")
     show_written(out, outcome.written)
     if not (merge and dry_run):
         for found in outcome.drift:
@@ -193,20 +193,20 @@ def _show_outcome(work: Session, outcome: SyncOutcome, *, merge: bool, dry_run: 
 
 
 def _show_file(out: Output, found: FileDrift) -> None:
-    out.painted(out.style(found.file, "1;36"))
+    out.paint(out.style(found.file, "1;36"))
     for change in found.incoming:
         text = change.after or change.before
-        out.painted(f"  file   {_MARKS[change.what]} {change.line:>5}  {_rule_words(out, text)}")
+        out.paint(f"  file   {_MARKS[change.what]} {change.line:>5}  {_rule_words(out, text)}")
     for pending in found.pending:
         mark = "+" if pending.base is None else "-" if pending.rule is None else "~"
-        out.painted(
+        out.paint(
             f"  store  {mark} {pending.line or '':>5}  {_rule_words(out, pending.rule or pending.base)}"
         )
     for conflict in found.conflicts:
-        out.painted(out.style(f"  both   ! {conflict.line or '':>5}  {conflict.base.id[:13]}", "31"))
+        out.paint(out.style(f"  both   ! {conflict.line or '':>5}  {conflict.base.id[:13]}", "31"))
         sides = (("last", conflict.base), ("ours", conflict.ours), ("theirs", conflict.theirs))
         for name, rule in sides:
-            out.painted(f"             {name:<6}  {_rule_words(out, rule)}")
+            out.paint(f"             {name:<6}  {_rule_words(out, rule)}")
 
 
 def _summary(outcome: SyncOutcome, *, merge: bool, dry_run: bool) -> str:
@@ -215,7 +215,7 @@ def _summary(outcome: SyncOutcome, *, merge: bool, dry_run: bool) -> str:
     conflicts = sum(len(found.conflicts) for found in outcome.drift)
     if merge and dry_run:
         files = sum(item.changed for item in outcome.written)
-        return f"{counted(files, 'file')} would be written; nothing was changed"
+        return f"{plural(files, 'file')} would be written; nothing was changed"
     if not (incoming or pending or conflicts):
         return "files and store are up to date"
     parts = [

@@ -35,7 +35,7 @@ from workbench.rules.curation.differences import story
 from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
 from workbench.rules.curation.rulestore import record_usage
 from workbench.rules.files.undo import Walked
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible, visible_line
 
 
@@ -78,15 +78,15 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
         )
         return
     for entry in shown:
-        out.painted(change_line(out, entry, names))
+        out.paint(change_line(out, entry, names))
         rule = entry.after or entry.before
         if entry.fields:
             for line in diff_lines(out, entry.fields):
-                out.painted(line)
+                out.paint(line)
         elif rule is not None:
-            out.painted("    " + out.style(visible(rule.rule).replace("\n", "\n    "), "0"))
+            out.paint("    " + out.style(visible(rule.rule).replace("\n", "\n    "), "0"))
     if len(shown) < len(found):
-        out.say(f"the newest {len(shown):,} of {counted(len(found), 'change')}")
+        out.say(f"the newest {len(shown):,} of {plural(len(found), 'change')}")
 
 
 @command
@@ -150,7 +150,7 @@ def usage(
     out = work.here.out
     if record:
         if not work.here.wrote_json({"recorded": count}):
-            out.say(f"noted for {counted(count, 'rule')}")
+            out.say(f"noted for {plural(count, 'rule')}")
         return
     _show_usage(work, ledger, _by_version(ledger, ids), uses, limit)
 
@@ -195,8 +195,8 @@ def _show_usage(
             f"{visible_line(name) or 'no agent'} {times:,}" for name, times in _by("tool", mine).items()
         )
         sessions = len(_by("session_id", (use for use in mine if use.session_id)))
-        held = f" in {counted(sessions, 'session')}" if sessions else ""
-        out.painted(
+        held = f" in {plural(sessions, 'session')}" if sessions else ""
+        out.paint(
             f"{len(mine):>6,}  {at_text(max(use.at for use in mine))}  {out.style(rule_id[:PREFIX], '2')}  "
             f"{out.style(f'{tools}{held}', '36')}  {out.style(shorten(ledger.versions[rule_id].rule), '0')}"
         )

@@ -19,7 +19,7 @@ from workbench.rules.lint.checks import count_severities, is_as_bad, lint_rules
 from workbench.rules.lint.findings import LintFinding, LintProject, Severity
 from workbench.rules.lint.fixes import FixOutcome, apply_fixes, preview_fixes, rule_fixes
 from workbench.rules.rulebook import Rulebook
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _COLORS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}
@@ -104,7 +104,7 @@ def _show(out: Output, found: Sequence[LintFinding], files: int, form: str, outc
     else:
         show_written(out, outcome.written)
         for line in _lines(out, found):
-            out.painted(line)
+            out.paint(line)
 
 
 def _is_wanted(file: str, wanted: Sequence[str]) -> bool:
@@ -120,8 +120,8 @@ def _lines(out: Output, found: Sequence[LintFinding]) -> Iterator[str]:
 
 
 def _summary(found: Sequence[LintFinding], files: int) -> str:
-    looked = counted(files, "rule file")
+    looked = plural(files, "rule file")
     if not found:
         return f"{looked}: nothing found"
-    counts = (counted(number, severity) for severity, number in count_severities(found).items() if number)
+    counts = (plural(number, severity) for severity, number in count_severities(found).items() if number)
     return f"{looked}: {', '.join(counts)}"

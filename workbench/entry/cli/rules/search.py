@@ -15,7 +15,7 @@ from workbench.entry.services.rules import measured_fetcher, ready_to_search
 from workbench.rules.descriptions import origin
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.taxonomy import CLOSED, CUSTOM, PREDEFINED, TagUse, extra_problem, tag_uses, taxonomy
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -99,13 +99,13 @@ def search(
         return
     for rule in absolute:
         place = here.out.style(visible_line(origin(rule)), "36")
-        here.out.painted(f"always  {place}  {here.out.style(shorten(rule.rule), '0')}")
+        here.out.paint(f"always  {place}  {here.out.style(shorten(rule.rule), '0')}")
     for one in found.found:
         place = here.out.style(visible_line(origin(one.rule)), "36")
-        here.out.painted(f"{one.score:.3f}  {place}  {here.out.style(shorten(one.rule.rule), '0')}")
+        here.out.paint(f"{one.score:.3f}  {place}  {here.out.style(shorten(one.rule.rule), '0')}")
     if not found.found:
         here.out.say(
-            f"no {'default ' * with_absolute}rule is about that ({counted(len(rules), 'rule')} searched)"
+            f"no {'default ' * with_absolute}rule is about that ({plural(len(rules), 'rule')} searched)"
         )
     for note in notes:
         here.out.say(note)
@@ -133,7 +133,7 @@ def tags(known: bool) -> None:
         return
     for use in uses:
         mark = out.style(_problem(use), "33") if use.problem else ""
-        out.painted(f"{use.rules:>6}  {out.style(visible_line(use.tag), '36')}{mark}")
+        out.paint(f"{use.rules:>6}  {out.style(visible_line(use.tag), '36')}{mark}")
     if not uses:
         out.say("no rule has a tag")
 

@@ -25,10 +25,10 @@ from workbench.lists.rules import RULES
 from workbench.lists.tables import read_page
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import used
+from workbench.rules.curation.ledger import with_use
 from workbench.rules.curation.ruletype import to_body
 from workbench.rules.descriptions import details, origin, place
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
@@ -81,12 +81,12 @@ def list_(
     ):
         return
     for rule in found:
-        here.out.painted(rule_line(here.out, rule))
+        here.out.paint(rule_line(here.out, rule))
     if not found:
         here.out.say(_none(work, asked, bool(as_of), query is not None))
     elif len(found) < total:
         more = f"; go on with --cursor {following}" if following else ""
-        here.out.say(f"{len(found):,} of {counted(total, 'rule')}{more}")
+        here.out.say(f"{len(found):,} of {plural(total, 'rule')}{more}")
     for warning in warnings:
         here.out.warn(warning)
 
@@ -158,7 +158,7 @@ def _none(work: RuleSession, asked: FilterOptions, past: bool, filtered: bool) -
     if past:
         return "no rule was in force then" if not work.book.rules else "no rule of then is like that"
     if work.book.rules and (filtered or asked != FilterOptions()):
-        return f"no rule is like that ({counted(len(work.book.rules), 'rule')} in force)"
+        return f"no rule is like that ({plural(len(work.book.rules), 'rule')} in force)"
     return "no rules: there is no CLAUDE.md, AGENTS.md or other rule file here, and none was added"
 
 
@@ -195,13 +195,13 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
         out.json(match_response(report))
         return
     for found in report.matches:
-        out.painted(
+        out.paint(
             f"{found.final:.3f}  {out.style(visible_line(origin(found.rule)), '36')}  "
             f"{out.style(shorten(found.rule.rule), '0')}\n       {out.style(found.why, '2')}"
         )
     if not report.matches:
         out.say(
-            f"no rule matches this task ({counted(len(opened.workspace.rulebook.rules), 'rule')} in force)"
+            f"no rule matches this task ({plural(len(opened.workspace.rulebook.rules), 'rule')} in force)"
         )
     for note in report.notes:
         out.say(note)
@@ -244,7 +244,7 @@ def _lookup(work: RuleSession, identifier: str) -> tuple[Rule, str | None, bool]
     rule = ledger.versions[find_any(ledger, identifier)]
     standing = ledger.current(rule.id)
     successor = None if standing is None or standing.id == rule.id else standing.id
-    return used(rule, work.store.usage()), successor, rule.id in ledger.live
+    return with_use(rule, work.store.usage()), successor, rule.id in ledger.live
 
 
 def find_rule(work: Session | RuleSession, identifier: str) -> Rule:

@@ -180,7 +180,7 @@ def forget(sessions: Sequence[str], reason: str) -> None:
 
 
 def _show_episode(here: Invocation, found: Episode) -> None:
-    from workbench.text.counts import counted
+    from workbench.text.counts import plural
 
     if here.flags.json:
         from workbench.sessions.episodes_fold import FULL, TRACED, story
@@ -190,7 +190,7 @@ def _show_episode(here: Invocation, found: Episode) -> None:
         touched = {"reads": len(found.reads), "edits": len(found.changes)}
         here.out.json({**facts, **touched, "traced": kind in (TRACED, FULL), "full": kind == FULL})
         return
-    files = f"{counted(len(found.reads), 'file')} read, {len(found.changes):,} edited"
+    files = f"{plural(len(found.reads), 'file')} read, {len(found.changes):,} edited"
     state = "open" if found.ended_at is None else "ended"
     here.out.data(f"{found.session_id}  {state}: {found.outcome}, {files}")
 

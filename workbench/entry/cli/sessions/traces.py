@@ -15,7 +15,7 @@ from workbench.entry.cli.session import episode_service_of
 from workbench.lists.sessions import SESSIONS
 from workbench.records.episodes import Episode, Event, EventType
 from workbench.sessions.episodes_fold import COMMIT, FULL, HOUR, TRACED, state_of, story
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def list_(
         here.out.json({"sessions": found, **more, "completeness": figures})
         return
     for line, outcome in _rows(page.rows, states):
-        here.out.painted(here.out.style(line, _COLORS.get(outcome, "0")))
+        here.out.paint(here.out.style(line, _COLORS.get(outcome, "0")))
     if not page.rows:
         none = 'no session is known: `workbench episode start "…"` starts one'
         here.out.say("no session matches" if query.filter else none)
@@ -118,7 +118,7 @@ def running() -> None:
         return
     for one in found:
         head = f"{one.session_id}  {one.state}, prompt {one.prompts:,}, last word {shown_time(one.last_at)}"
-        here.out.painted(here.out.style(visible_line(head), "1"))
+        here.out.paint(here.out.style(visible_line(head), "1"))
         for name, text in _running_lines(one):
             here.out.data(visible_line(f"  {name:<12}{text}"))
     if not found:
@@ -132,7 +132,7 @@ def _running_lines(session: RunningSession) -> Iterator[tuple[str, str]]:
     yield "now", session.now or "-"
     yield "reads", _paths(one.path for one in session.files if one.read_at >= 0)
     yield "edits", _paths(one.path for one in session.files if one.edited_at >= 0)
-    yield "given", f"{session.tokens:,} tokens in {counted(session.calls, 'hand-over')}"
+    yield "given", f"{session.tokens:,} tokens in {plural(session.calls, 'hand-over')}"
     yield "not given", _paths(one.path for one in session.files if was_missed(one))
     yield "not opened", _paths(one.path for one in session.files if one.given and not was_opened(one))
     for rule in session.rules:
@@ -168,7 +168,7 @@ def show(session: str, every: bool) -> None:
         here.out.json(_facts(trace, state))
         return
     for name, text in _lines(episode, state):
-        here.out.painted(here.out.style(f"{name:<9}", "1") + here.out.style(visible_line(text), "0"))
+        here.out.paint(here.out.style(f"{name:<9}", "1") + here.out.style(visible_line(text), "0"))
     if every:
         for event in trace.events:
             here.out.data("  ".join(_event_cells(event)).rstrip())
@@ -194,9 +194,9 @@ def _lines(episode: Episode, state: str) -> Iterator[tuple[str, str]]:
     yield "when", f"{shown_time(episode.started_at)}{ended}, {state}"
     issues = f", {', '.join(episode.issue_refs)}" if episode.issue_refs else ""
     yield "kind", f"{episode.query_type}{issues}"
-    yield "reads", counted(len(episode.reads), "file")
+    yield "reads", plural(len(episode.reads), "file")
     yield from _some(episode.reads)
-    yield "edits", counted(len(episode.changes), "file")
+    yield "edits", plural(len(episode.changes), "file")
     yield from _some([f"{change.path} ({change.kind})" for change in episode.changes])
     evidence = f" ({episode.outcome_evidence})" if episode.outcome_evidence else ""
     yield "outcome", f"{episode.outcome}{evidence}"

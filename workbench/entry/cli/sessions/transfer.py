@@ -16,7 +16,7 @@ from workbench.entry.cli.arguments import since_time
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.project import open_workspace
 from workbench.errors import UsageError
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def export_sessions(target: Path | None) -> None:
         for text in lines:
             file.write(text)
             count += 1
-    here.out.say(f"{counted(count - 1, 'task')} written to {target}")
+    here.out.say(f"{plural(count - 1, 'task')} written to {target}")
 
 
 def _absolute(root: str) -> str:
@@ -128,10 +128,10 @@ def _facts(done: Imported, seconds: float, *, dry_run: bool) -> dict[str, Any]:
         "skipped": _by_count(report.skipped),
         "other_projects": _by_count(report.elsewhere),
         "masked": _by_count(report.masked),
-        "understood": _understood(report.tally),
+        "understood": _tally_row(report.tally),
         "archive": {"files": report.archived, "dropped": done.dropped, "refused": done.refused},
         "details": [
-            {"path": file.path, "source": file.source, "tasks": file.tasks, **_understood(file.tally)}
+            {"path": file.path, "source": file.source, "tasks": file.tasks, **_tally_row(file.tally)}
             for file in report.details
         ],
         "notes": list(report.notes),
@@ -139,7 +139,7 @@ def _facts(done: Imported, seconds: float, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _understood(tally: ReadTally) -> dict[str, Any]:
+def _tally_row(tally: ReadTally) -> dict[str, Any]:
     return {
         "lines": tally.lines,
         "lines_understood": tally.lines_understood,
@@ -162,27 +162,25 @@ def _show_import(here: Invocation, done: Imported, seconds: float, *, dry_run: b
     verb = "would be imported" if dry_run else "imported"
     more = [f"{report.updated:,} brought up to date"] if report.updated else []
     more += [f"{report.unchanged:,} known before"] if report.unchanged else []
-    tasks = ", ".join((f"{counted(report.new, 'task')} {verb}", *more))
-    out.data(f"{tasks} from {counted(report.sessions, 'session')} of this project ({seconds:.1f} s)")
+    tasks = ", ".join((f"{plural(report.new, 'task')} {verb}", *more))
+    out.data(f"{tasks} from {plural(report.sessions, 'session')} of this project ({seconds:.1f} s)")
     if report.new or report.updated:
         ends = ", ".join(f"{count:,} {name}" for name, count in _by_count(report.outcomes).items())
-        out.data(
-            f"{counted(report.edits, 'edit')} and {counted(report.reads, 'read')} of files; ended: {ends}"
-        )
+        out.data(f"{plural(report.edits, 'edit')} and {plural(report.reads, 'read')} of files; ended: {ends}")
     if report.read:
         tally = report.tally
         size = f"{report.bytes / 1e6:,.1f} MB"
         out.data(
-            f"understood {tally.share_of_lines:.2%} of {counted(tally.lines, 'line')}, "
-            f"{tally.share_of_events:.2%} of {counted(tally.events, 'event')} ({size} read)"
+            f"understood {tally.share_of_lines:.2%} of {plural(tally.lines, 'line')}, "
+            f"{tally.share_of_events:.2%} of {plural(tally.events, 'event')} ({size} read)"
         )
     if report.archived:
-        out.data(f"{counted(report.archived, 'file')} archived; sessions.archive says whether")
+        out.data(f"{plural(report.archived, 'file')} archived; sessions.archive says whether")
     _show_skipped(here, report)
     if done.dropped:
-        out.say(f"{counted(done.dropped, 'archived file')} went for room: sessions.archive_mb says how much")
+        out.say(f"{plural(done.dropped, 'archived file')} went for room: sessions.archive_mb says how much")
     if done.refused:
-        out.say(f"{counted(done.refused, 'file')} did not fit into the archive (sessions.archive_mb)")
+        out.say(f"{plural(done.refused, 'file')} did not fit into the archive (sessions.archive_mb)")
     if not report.files:
         out.say(
             "no transcripts were found: give files or directories, or set CLAUDE_CONFIG_DIR or CODEX_HOME"
@@ -198,11 +196,11 @@ def _show_skipped(here: Invocation, report: ImportReport) -> None:
     for file in [one for one in report.details if one.tally.share_of_lines < _UNSOUND][:_SHOWN]:
         out.say(
             f"  {visible_line(file.path)}: {file.tally.share_of_lines:.2%} of "
-            f"{counted(file.tally.lines, 'line')}, {file.tally.share_of_events:.2%} of events"
+            f"{plural(file.tally.lines, 'line')}, {file.tally.share_of_events:.2%} of events"
         )
     foreign = list(_by_count(report.elsewhere).items())
     for place, count in foreign[:_SHOWN]:
-        out.say(f"of another project: {visible_line(place)} ({counted(count, 'session')})")
+        out.say(f"of another project: {visible_line(place)} ({plural(count, 'session')})")
     if len(foreign) > _SHOWN:
         out.say(f"and {len(foreign) - _SHOWN:,} more directories (all of them with --json)")
     if foreign:

@@ -17,7 +17,7 @@ from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.stash.concurrency import SegmentConflict
 from workbench.stash.segmenttype import SHORT
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _WIDTH = 90
@@ -38,11 +38,11 @@ def conflicts(limit: int) -> None:
         return
     for one in found[:limit]:
         way = one.suggestion.action.value.replace("_", "-")
-        out.painted(f"{out.style(one.id[:CONFLICT_SHOWN], '2')}  {one.segment_id[:SHORT]}  {way}")
+        out.paint(f"{out.style(one.id[:CONFLICT_SHOWN], '2')}  {one.segment_id[:SHORT]}  {way}")
         out.data(f"    {shorten(one.left.text, _WIDTH)}")
         for item in one.evidence:
             out.data(f"    {item.test}: {visible_line(item.detail)}")
-    out.say(f"{counted(len(found), 'conflict')} to settle" if found else "no segment was changed apart")
+    out.say(f"{plural(len(found), 'conflict')} to settle" if found else "no segment was changed apart")
 
 
 @command

@@ -16,7 +16,7 @@ from workbench.entry.cli.output import shorten
 from workbench.entry.cli.project.plan import copy_text
 from workbench.entry.cli.session import stash_session
 from workbench.entry.cli.stash.find import say_cost, summarizer
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def merge(
                 out.say(note)
             say_cost(out, found.summary)
         gone = ", removed from the stash" if remove else ""
-        out.say(f"{counted(found.merged_count, 'segment')}, {counted(found.tokens_added, 'token')}{gone}")
+        out.say(f"{plural(found.merged_count, 'segment')}, {plural(found.tokens_added, 'token')}{gone}")
     if copy:
         out.say(copy_text(found.text, work.opened.config.clipboard, work.opened.location.root))
 
@@ -139,18 +139,18 @@ def _show_pruning(here: Invocation, pruning: TranscriptPruning, stashed: int | N
     out.say(f"task: {shorten(proposal.task)}")
     for title, pieces in (("put aside", proposal.aside), ("keep", proposal.kept)):
         tokens = sum(one.tokens for one in pieces)
-        out.data(f"{title}: {counted(len(pieces), 'piece')}, {counted(tokens, 'token')}")
+        out.data(f"{title}: {plural(len(pieces), 'piece')}, {plural(tokens, 'token')}")
         for one in pieces:
             out.data(_piece_line(one))
     before, after = proposal.tokens_before, proposal.tokens_after
     out.data(f"{before:,} tokens before, {after:,} after, budget {proposal.budget:,}")
     if not proposal.fits:
         over = proposal.tokens_after - proposal.budget
-        out.warn(f"what must stay is {counted(over, 'token')} too large; fewer --latest turns keep less")
+        out.warn(f"what must stay is {plural(over, 'token')} too large; fewer --latest turns keep less")
     if stashed is None:
         out.say("nothing is changed; --apply stashes what is put aside")
     else:
-        out.say(f"{counted(stashed, 'segment')} in the stash; `workbench stash undo` takes it back")
+        out.say(f"{plural(stashed, 'segment')} in the stash; `workbench stash undo` takes it back")
 
 
 def _piece_line(one: PrunedPiece) -> str:

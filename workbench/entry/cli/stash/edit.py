@@ -24,7 +24,7 @@ from workbench.records.segments import ContextSegment, SegmentType
 from workbench.stash.jsonl import segment_parts
 from workbench.stash.lifecycle import StashCollection
 from workbench.stash.segmenttype import SHORT
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible, visible_line
 
 WIDTH = 96  # characters of a segment in a list
@@ -79,7 +79,7 @@ def add(
         else:
             content = words_or_stdin(work.here, text, not text, "text", _MOST_BYTES + 1)
         given = ContextSegment(
-            text=content if isinstance(content, str) else _decoded(content, file or "stdin"),
+            text=content if isinstance(content, str) else _decode(content, file or "stdin"),
             segment_id=identifier,
             session_id=session,
             type=SegmentType(kind or ("message" if file is None else "file_content")),
@@ -98,7 +98,7 @@ def add(
         out.json({"segment": one, "segment_ids": ids, "added": bool(made.added)})
         return
     for part in made.segments[:_SHOWN]:
-        out.painted(line_of(out, part))
+        out.paint(line_of(out, part))
     if len(made.segments) > _SHOWN:
         out.say(f"a text too long for one segment: {len(made.segments):,} parts, all of one step")
     say_collected(out, collected)
@@ -117,7 +117,7 @@ def show(identifier: str) -> None:
     out = work.here.out
     if work.here.wrote_json({"segment": one, "referenced_by": referring, **asdict(uses)}):
         return
-    out.painted(f"{out.style(one.id, '1')}  {one.type.value}  {counted(one.tokens, 'token')}")
+    out.paint(f"{out.style(one.id, '1')}  {one.type.value}  {plural(one.tokens, 'token')}")
     for name, value in _facts(one, referring):
         out.data(f"  {name:<11} {visible_line(value)}")
     out.data(f"  {'used':<11} shown {uses.shown:,}, merged {uses.merged:,}")
@@ -143,10 +143,10 @@ def list_(text: Sequence[str], sort: str, cursor: str | None, limit: int) -> Non
         out.json({"total_count": page.total, "segments": found, "next_cursor": page.cursor})
         return
     for row in page.rows:
-        out.painted(line_of(out, row.segment, expired=row.expired))
+        out.paint(line_of(out, row.segment, expired=row.expired))
     more = f"; go on with --cursor {page.cursor}" if page.cursor else ""
     nothing = "no segment matches" if text else "the stash is empty"
-    out.say(f"{len(page.rows):,} of {counted(page.total, 'segment')}{more}" if page.rows else nothing)
+    out.say(f"{len(page.rows):,} of {plural(page.total, 'segment')}{more}" if page.rows else nothing)
 
 
 def row_document(row: SegmentRow) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def say_collected(out: Output, done: StashCollection | None) -> None:
     if done is not None:
         reasons = Counter(one.reason.value for one in done.disposals)
         why = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
-        removed = counted(len(done.disposals), "segment")
+        removed = plural(len(done.disposals), "segment")
         out.say(f"{removed} removed first ({why}; stash.collect): `workbench stash history` has each")
 
 
@@ -218,7 +218,7 @@ def _file_content(project: OpenedProject, name: str) -> bytes:
         ) from error
 
 
-def _decoded(data: bytes, what: str) -> str:
+def _decode(data: bytes, what: str) -> str:
     """Return bytes as text: by their mark, as UTF-8, else as Latin-1. Raises: UsageError for other files."""
     if len(data) > _MOST_BYTES:
         raise UsageError(f"{what} is larger than {_MOST_BYTES >> 20} MB", hint="Give the part that matters.")

@@ -23,7 +23,7 @@ from workbench.records.answers.stash import RetrievedSegment, RetrieveResponse, 
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentType
 from workbench.stash.segmenttype import SHORT
 from workbench.stash.stashstore import ReferenceDirection, follow_references, stash_links
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 WIDTH = 96  # characters of a segment in a list
@@ -54,7 +54,7 @@ _TYPES = [one.value for one in SegmentType]
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
 @click.option("--summary", is_flag=True, help="Let the language model of models.llm condense what is found.")
 @click.option("--queries", metavar="FILE", help="Answer the queries of a file of JSON lines, `-` for stdin.")
-@format_option("Output format; answers to --queries are JSON lines anyway.")
+@format_option("Output format; those of --queries are JSON lines anyway.")
 def search(
     text: Sequence[str],
     task: str,
@@ -95,7 +95,7 @@ def search(
         words = ""
         if text or not (task or messages or files):
             words = str(words_or_stdin(work.here, text, not text, "query", _MOST_BYTES))
-        searcher = _opened(work)
+        searcher = _open_search(work)
         query = searcher.query(
             words,
             task=task,
@@ -138,11 +138,11 @@ def references(identifier: str, hops: int, direction: str) -> None:
         return
     for step, one in zip(walk, found, strict=True):
         head = f"{'  ' * (step.hops - 1)}{out.style(one.id[:SHORT], '2')}  {one.type.value}"
-        out.painted(f"{head}  {shorten(one.text, WIDTH - 2 * step.hops)}")
-    out.say(f"{counted(len(found), 'segment')} linked with {start.id}")
+        out.paint(f"{head}  {shorten(one.text, WIDTH - 2 * step.hops)}")
+    out.say(f"{plural(len(found), 'segment')} linked with {start.id}")
 
 
-def _opened(work: StashSession) -> Any:  # noqa: ANN401 - importing its type takes as long as searching
+def _open_search(work: StashSession) -> Any:  # noqa: ANN401 - importing its type takes as long as searching
     from workbench.entry.services.stash_search import open_stash_search
 
     with work.here.out.progress("Embedding segments") as line:
@@ -153,7 +153,7 @@ def _answer_all(work: StashSession, name: str) -> int:
     """Answer the queries of a file, one line each; return the exit code."""
     from workbench.entry.services.stash_queries import answer, read_query
 
-    searcher = _opened(work)
+    searcher = _open_search(work)
     for note in searcher.notes:
         work.here.out.say(note)
     failed = count = 0
@@ -164,7 +164,7 @@ def _answer_all(work: StashSession, name: str) -> int:
             count += 1
             reply: Any
             try:
-                reply = answer(searcher, read_query(searcher, _decoded(line)))
+                reply = answer(searcher, read_query(searcher, _decode_line(line)))
             except WorkbenchError as error:
                 failed += 1
                 reply = {"line": count, "error": error.message}
@@ -173,11 +173,11 @@ def _answer_all(work: StashSession, name: str) -> int:
             _write_line(reply)
     work.measurement.candidates = count
     if failed:
-        work.here.out.say(f"{failed:,} of {counted(count, 'query', 'queries')} failed")
+        work.here.out.say(f"{failed:,} of {plural(count, 'query', 'queries')} failed")
     return exits.USAGE if failed else exits.OK
 
 
-def _decoded(line: bytes) -> object:
+def _decode_line(line: bytes) -> object:
     if len(line) > _LONGEST:
         raise UsageError("the line has more than 1 MB", hint="Give the part that matters.")
     try:
@@ -205,9 +205,9 @@ def _print(here: Invocation, found: RetrieveResponse, *, explain: bool, lines: b
             out.data(found.summary.text.removesuffix("\n"))
         say_cost(out, found.summary)
     for one in found.segments:
-        out.painted(_line(out, one))
+        out.paint(_line(out, one))
         if explain:
-            for row in _explained(one):
+            for row in _score_lines(one):
                 out.data(row)
     for note in found.notes:
         out.say(note)
@@ -226,7 +226,7 @@ def _line(out: Output, one: RetrievedSegment) -> str:
     return f"{head}\n    {shorten(one.text, WIDTH)}"
 
 
-def _explained(one: RetrievedSegment) -> list[str]:
+def _score_lines(one: RetrievedSegment) -> list[str]:
     rows = [("similarity", one.similarity), *((f"  {name}", part) for name, part in one.parts.items())]
     rows += [("age", one.temporal), ("in stash", one.recency)]
     shown = [f"    {name:<12} {value:6.2f}  {'#' * round(abs(value) * _BAR)}" for name, value in rows]

@@ -29,7 +29,7 @@ from workbench.errors import UsageError
 from workbench.records.segments import ContextSegment, SegmentType
 from workbench.stash.lifecycle import Disposal, StashCollection
 from workbench.stash.segmenttype import SHORT
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _change = partial(change_document, "segment")
@@ -109,7 +109,7 @@ def remove(identifiers: Sequence[str], reason: str) -> None:
     out = work.here.out
     if work.here.wrote_json({"removed": gone}):
         return
-    out.say(f"{counted(len(gone), 'segment')} removed")
+    out.say(f"{plural(len(gone), 'segment')} removed")
 
 
 @command
@@ -136,11 +136,11 @@ def gc(dry_run: bool, max_age: float | None, max_segments: int | None, max_token
         return
     for one in done.disposals:
         head = f"{out.style(one.segment.id[:SHORT], '2')}  {out.style(f'{one.reason.value:<9}', '33')}"
-        out.painted(f"{head}  {one.segment.tokens:>6,}  {visible_line(one.why)}")
+        out.paint(f"{head}  {one.segment.tokens:>6,}  {visible_line(one.why)}")
     would = "would be removed" if dry_run else "removed"
     out.say(
-        f"{counted(len(done.disposals), 'segment')} of {counted(done.tokens, 'token')} {would}; "
-        f"{done.kept:,} of {counted(done.kept_tokens, 'token')} stay, {done.protected:,} of them protected"
+        f"{plural(len(done.disposals), 'segment')} of {plural(done.tokens, 'token')} {would}; "
+        f"{done.kept:,} of {plural(done.kept_tokens, 'token')} stay, {done.protected:,} of them protected"
     )
 
 
@@ -172,7 +172,7 @@ def _step(make: Callable[[StashSession], Sequence[ContextSegment]]) -> None:
     if work.here.wrote_json({"segments": done}):
         return
     for one in done:
-        out.painted(line_of(out, one))
+        out.paint(line_of(out, one))
 
 
 @command

@@ -16,7 +16,7 @@ from workbench.entry.cli.frame import Invocation, command
 from workbench.entry.cli.inputs import WHY
 from workbench.entry.cli.session import StashSession, stash_session
 from workbench.entry.cli.stash.edit import TYPES, say_collected
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def _show(
     out = here.out
     more = f", {response.removed:,} removed before" if response.removed else ""
     out.data(
-        f"{counted(response.added, 'segment')} added, {response.known:,} known{more} "
-        f"({counted(response.lines, 'line')} of {counted(len(reports), 'file')} in {seconds:.1f} s)"
+        f"{plural(response.added, 'segment')} added, {response.known:,} known{more} "
+        f"({plural(response.lines, 'line')} of {plural(len(reports), 'file')} in {seconds:.1f} s)"
     )
     for name, count in response.types.items():
         out.data(f"  {count:>6,}  {name}")
@@ -103,7 +103,7 @@ def _show(
         parts = ", ".join(f"{reason} ({count:,})" for reason, count in response.left_out.items())
         out.say(f"left out: {parts}")
     if response.masked:
-        out.say(f"{counted(sum(response.masked.values()), 'secret')} masked")
+        out.say(f"{plural(sum(response.masked.values()), 'secret')} masked")
     read = [one for one in reports if one.format]
     for one in read[:_SHOWN] if len(reports) > 1 else ():
         out.say(f"{visible_line(one.path)} ({one.format}): {one.added:,} added, {one.known:,} known")
@@ -148,4 +148,4 @@ def export(target: Path | None, types: Sequence[str], sessions: Sequence[str]) -
             return
         with target.open("w", encoding="utf-8") as file:
             count = sum(bool(file.write(line)) for line in lines)
-    work.here.out.say(f"{counted(count, 'segment')} written to {target}")
+    work.here.out.say(f"{plural(count, 'segment')} written to {target}")

@@ -8,7 +8,7 @@ from workbench.entry.cli.frame import Group, Invocation, command, current, with_
 from workbench.entry.cli.team.team import project_of
 from workbench.entry.services import team as service
 from workbench.records.answers.team import TeamMembers
-from workbench.text.counts import counted
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _WHERE = with_options(
@@ -73,7 +73,7 @@ def _show(here: Invocation, found: TeamMembers) -> None:
     for one in found.members:
         seen = f", seen {one.seen_at}" if one.seen_at else ""
         former = "" if one.present else ", no member any more"
-        line = f"{one.member:<20} {counted(one.machines, 'machine')}{seen}{former}"
+        line = f"{one.member:<20} {plural(one.machines, 'machine')}{seen}{former}"
         here.out.data(visible_line(line))
 
 

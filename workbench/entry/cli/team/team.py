@@ -13,7 +13,7 @@ from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.project import find_state
 from workbench.entry.services import team as service
 from workbench.records.answers.team import TeamLeaving
-from workbench.text.counts import counted, shown_bytes
+from workbench.text.counts import plural, shown_bytes
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -157,11 +157,11 @@ def leave(forget: bool) -> None:
         return
     here.out.data("this project has no team any more")
     if unsent:
-        here.out.data(f"the team does not have {counted(unsent, 'record')} of this machine")
+        here.out.data(f"the team does not have {plural(unsent, 'record')} of this machine")
 
 
 def _show_exchange(here: Invocation, done: TeamExchange) -> None:
-    here.out.data(f"sent {counted(done.sent, 'record')}, received {counted(done.received, 'record')}")
+    here.out.data(f"sent {plural(done.sent, 'record')}, received {plural(done.received, 'record')}")
     for note in done.notes:
         here.out.warn(visible_line(note))
 
@@ -171,9 +171,9 @@ def _show_verification(here: Invocation, found: TeamVerification) -> int:
         here.out.json(found)
     else:
         if found.copied:
-            here.out.data(f"copied {counted(found.copied, 'record')}")
+            here.out.data(f"copied {plural(found.copied, 'record')}")
         here.out.data(
-            f"the same in both: {counted(found.records, 'record')} of {counted(found.machines, 'machine')}"
+            f"the same in both: {plural(found.records, 'record')} of {plural(found.machines, 'machine')}"
         )
         for one in found.differences:
             here.out.data(
@@ -212,7 +212,7 @@ def _show_status(here: Invocation, found: TeamStatus) -> None:
 def _state(found: TeamStatus) -> str:
     parts = []
     if found.unsent:
-        parts.append(f"{counted(found.unsent, 'record')} to send")
+        parts.append(f"{plural(found.unsent, 'record')} to send")
     if found.unreceived:
         parts.append(f"{shown_bytes(found.unreceived)} to receive")
     if found.fault:
