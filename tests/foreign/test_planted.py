@@ -96,5 +96,5 @@ def test_every_child_is_started_safely() -> None:
     started = [text for text in sources.values() for _ in re.findall(r"sys\.executable,", text)]
     safely = [text for text in sources.values() for _ in re.findall(r'sys\.executable,\s*"-P"', text)]
     assert len(started) == len(safely) >= 3
-    for word, only in (("import multiprocessing", "project/workers.py"), ("shutil.which", "programs.py")):
+    for word, only in (("import multiprocessing", "project/workers.py"), ("shutil.which", "beneath.py")):
         assert [path for path, text in sources.items() if word in text] == [f"workbench/{only}"]

@@ -31,7 +31,7 @@ READER = """
 import sys
 from pathlib import Path
 from store.locks import FairLock
-with FairLock(Path(sys.argv[1]), "tables", 5).shared():
+with FairLock(Path(sys.argv[1]), "tables", 5).hold_shared():
     print("held", flush=True)
     sys.stdin.readline()
 """
