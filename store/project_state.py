@@ -129,13 +129,19 @@ class ProjectState:
 
     @property
     def machine_names(self) -> Mapping[str, str]:
-        """What people call the team's machines, by id: the machine and the member; empty without a team."""
+        """What people call the team's machines, by id, this one's "": the machine and the member.
+
+        Empty without a team.
+        """
         if not (self.state / "team" / "machines").is_dir():
             return {}
         from store.team.record import read_machines  # where a team is used
+        from store.team.replicas import own_machine
 
-        machines = read_machines(self.state / "team")
-        return {one.id: f"{one.name} ({one.member})" if one.member else one.name for one in machines}
+        machines, own = read_machines(self.state / "team"), own_machine(self.state)
+        names = {one.id: f"{one.name} ({one.member})" if one.member else one.name for one in machines}
+        mine = next((one.member for one in machines if one.id == own), "")
+        return names | {"": f"this machine ({mine})"} if mine else names
 
     @cached_property
     def _peers(self) -> PeerJournals:

@@ -29,8 +29,9 @@ class Clone:
         root.mkdir()
         (self.state / TEAM).mkdir(parents=True)
         write_atomic(self.state / TEAM / "machine", MACHINES[member].encode())
-        others = [TeamMachine(MACHINES[name], name, f"{name}s-pc", "") for name in MACHINES if name != member]
-        write_machines(self.state / TEAM, others)
+        machines = [TeamMachine(MACHINES[name], name, f"{name}s-pc", "") for name in MACHINES]
+        write_machines(self.state / TEAM, machines)
+        others = [one for one in machines if one.member != member]
         for one in others:  # which makes it a team before anything was received
             (replica_root(self.state, one.id) / "journal").mkdir(parents=True)
 

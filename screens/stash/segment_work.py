@@ -13,6 +13,7 @@ from screens.curation.search_screen import SearchAnswer
 from screens.curation.steps import wait_for
 from screens.engine import AppEngine
 from screens.jobs import Job
+from workbench.curation.concurrency import sign_changes
 from workbench.lists.segments import SegmentRow
 from workbench.records.segments import ContextSegment, FoundSegment
 
@@ -73,7 +74,7 @@ class StashWriter:
         job.check()
         references = tuple(self._references(row, job))
         with self.engine.stash(job.progress) as stash:
-            changes = stash.history(identifier)
+            changes = sign_changes(stash.history(identifier), stash.store.names())
         return SegmentStory(row, text, references, changes)
 
     def find(self, text: str, job: Job) -> SearchAnswer[FoundSegment]:

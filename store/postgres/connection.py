@@ -15,7 +15,6 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import quote
 
 from workbench.errors import ConfigError, LoginRefused, ServerUnreachable, StoreError, TeamError
 from workbench.records.dataclass import dataclass
@@ -57,6 +56,8 @@ _DEFAULTS: Final = {
 }
 _PREAMBLE: Final = re.compile(r"connection failed: |connection to server (?:at|on) .*? failed: |FATAL: +")
 _REASON: Final = 300  # characters
+_LONG: Final = 6
+"""Characters of a password that are part of no other word by chance."""
 
 _TLS: Final = "cannot be reached over TLS as the URL asks for it"
 
@@ -152,6 +153,22 @@ def parse_url(url: str) -> Parameters:
             (one for one in _SAFE_MODES if one == os.environ.get("PGSSLMODE")), _SAFE_MODES[0]
         )
     return {**_DEFAULTS, **given}
+
+
+def mask_password(text: str, password: str) -> str:
+    """Return a text without a password, whichever of its characters are percent-encoded.
+
+    A short one is masked where a URL, a connection string or quotes have it: elsewhere it is part of words.
+    """
+    spelled = "".join(
+        f"(?:{re.escape(one)}|(?i:{''.join(f'%{byte:02x}' for byte in one.encode('utf-8', 'replace'))}))"
+        for one in password
+    )
+    if not spelled:
+        return text
+    if len(password) < _LONG:
+        spelled = rf"(?<=:){spelled}(?=@)|(?<==){spelled}(?![^\s&])|(?<=['\"]){spelled}(?=['\"])"
+    return re.sub(spelled, "***", text)
 
 
 def place(parameters: Parameters) -> str:
@@ -291,15 +308,13 @@ class Connections:
         )
 
     def _mask_error(self, error: psycopg.Error) -> str:
-        lines = (error.diag.message_primary or str(error)).splitlines()
+        text = error.diag.message_primary or str(error)
+        for name in ("password", "sslpassword"):
+            text = mask_password(text, self._parameters.get(name, ""))
+        lines = text.splitlines()
         # Each address of a host, and TLS and its absence, are tried: mostly for one reason.
         reasons = dict.fromkeys(" ".join(_PREAMBLE.sub("", line).split()) for line in lines)
-        text = " ".join(filter(None, reasons)) or type(error).__name__
-        for name in ("password", "sslpassword"):
-            password = self._parameters.get(name, "")
-            for secret in {password, quote(password, safe=""), quote(password)} - {""}:
-                text = text.replace(secret, "***")
-        return text[:_REASON]
+        return (" ".join(filter(None, reasons)) or type(error).__name__)[:_REASON]
 
 
 _MEANINGS: Final[tuple[tuple[tuple[type[psycopg.Error], ...], type[TeamError], str, str], ...]] = (

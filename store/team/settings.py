@@ -21,7 +21,9 @@ from workbench.records.conversion import decode_json
 TEAM_FILE: Final = "team.json"
 _LOOK: Final = "look.json"
 _SECRET: Final = re.compile(
-    r"(?<=://)([^/?#@:\s]*:)[^/?#\s]*(?=@)|([?&](?:password|sslpassword)=)[^&\s]*", re.I
+    r"^((?:[^:/?#]+://|(?![^:/?#]+://))[^/?#@:]*:).*(?=@)"
+    r"|((?:^|[?&\s])(?:ssl)?password\s*=\s*)(?:'[^']*'|[^&\s]*)",
+    re.I | re.S,
 )
 
 
@@ -84,5 +86,5 @@ def write_look(state: Path, look: TeamLook) -> None:
 
 
 def mask_url(url: str) -> str:
-    """Return a URL without its password."""
+    """Return a URL, or what somebody took for one, without its password."""
     return _SECRET.sub(lambda found: f"{found[1] or found[2]}***", url)

@@ -141,7 +141,7 @@ def test_edits_of_one_field_apart_are_a_conflict_everywhere(team: list[Machine])
     (found,) = third.conflicts
     assert (found.fields, found.contested) == (("topic",), ("topic",))
     assert (found.left.text, found.suggestion.action) == ("We keep sessions in Redis", Action.KEEP_LEFT)
-    assert [item.detail for item in found.evidence][2:] == ["topic sessions | auth"]
+    assert [item.detail for item in found.evidence][2:] == ["topic sessions | auth (base none)"]
     decide(third, found, Action.KEEP_RIGHT)
     sync(team)
     assert [(machine.held()["seg-1"][1], machine.conflicts) for machine in team] == [("auth", ())] * 3

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 
 from workbench.curation import CURATION
 from workbench.curation.records import (
+    AUTOMATIC,
     EntryDraft,
     R,
     RecordChange,
@@ -46,13 +47,14 @@ ADVICE: Final = Suggestion(Action.KEEP_LEFT, "The version in force is the later 
 class ConcurrentEdit(Generic[R]):
     """Two versions of a record whose writers had not seen each other's: `left` holds, `right` does not.
 
-    A version that is None was removed.
+    A version that is None was removed. `base` is the last version that both go on from, if that is known.
     """
 
     id: str
     slot: str
     left: RecordChange[R]
     right: RecordChange[R]
+    base: R | None = None
 
     @property
     def record(self) -> R:
@@ -69,7 +71,8 @@ def concurrent_edits(ledger: Ledger[R]) -> tuple[ConcurrentEdit[R], ...]:
         left = ledger.changes[numbers[-1]] if len(numbers) > 1 else None
         for right in (ledger.changes[number] for number in numbers[:-1]):
             assert left is not None
-            found.append(ConcurrentEdit(conflict_id(left.version, right.version), slot, left, right))
+            base = ledger.base_of(slot, left.step, right.step)
+            found.append(ConcurrentEdit(conflict_id(left.version, right.version), slot, left, right, base))
     return tuple(sorted(found, key=lambda one: (one.left.at, one.id), reverse=True))
 
 
@@ -90,24 +93,30 @@ def machine_name(machine: str, names: Mapping[str, str]) -> str:
 
 
 def writer(by: str, machine: str, names: Mapping[str, str]) -> str:
-    """Return who wrote a change: by which face, and where on a team's other machine, on which."""
-    return f"{by} on {machine_name(machine, names)}" if machine else by
+    """Return who wrote a change: by which face, and in a team on which machine.
+
+    What acts by itself says so; on this machine it has no member's name.
+    """
+    own = not machine and ("" not in names or by.startswith(AUTOMATIC))
+    return by if own else f"{by} on {machine_name(machine, names)}"
 
 
 def sign_changes(changes: Iterable[RecordChange[R]], names: Mapping[str, str]) -> tuple[RecordChange[R], ...]:
-    """Return changes that say by whom they are with the team's machine, where it is another one."""
+    """Return changes that say by whom they are, with the team's machine."""
     return tuple(replace(one, by=writer(one.by, one.machine, names)) for one in changes)
 
 
 def edit_notes(
     kind: RecordType[R], edit: ConcurrentEdit[R], names: Mapping[str, str]
 ) -> tuple[str, tuple[Evidence, ...]]:
-    """Return in a sentence what clashes, and as evidence who wrote each version and what differs.
+    """Return in a sentence what clashes, and as evidence who wrote each version, from what, and what differs.
 
     The first two are of the left and the right version.
     """
     one, other = (machine_name(change.machine, names) for change in (edit.left, edit.right))
     notes = [change_note("in force", edit.left, names), change_note("not in force", edit.right, names)]
+    if words := _base_words(kind, edit):
+        notes.append(Evidence("base", 1.0, words))
     if besides := _differences(kind, edit):
         notes.append(Evidence("differs", 1.0, besides))
     return f"Changed on {one} and on {other}, neither having seen the other's change.", tuple(notes)
@@ -131,15 +140,24 @@ def version_place(note: Evidence) -> str:
     return f"{note.test} · {note.detail}"
 
 
+def _base_words(kind: RecordType[R], edit: ConcurrentEdit[R]) -> str:
+    """Return what a record said before both, empty where that is not known or what both say."""
+    said = [getattr(one, kind.words, "") for one in (edit.base, edit.left.after, edit.right.after)]
+    return str(said[0]) if said.count(said[0]) < len(said) else ""
+
+
 def _differences(kind: RecordType[R], edit: ConcurrentEdit[R]) -> str:
-    """Return what people decided otherwise besides the words: `priority 50 | 80`."""
+    """Return what people decided otherwise besides the words: `priority 50 | 80 (base 50)`."""
     left, right = edit.left.after, edit.right.after
     if left is None or right is None:
         return ""
+    sides = (left, right, edit.base) if edit.base is not None else (left, right)
     names = sorted((kind.editable | {"state"}) - {kind.words, "name", "action_text"})
-    values = ((name, *(_plain(getattr(one, name, None)) for one in (left, right))) for name in names)
+    values = ((name, *(_plain(getattr(one, name, None)) for one in sides)) for name in names)
     return "; ".join(
-        f"{name.replace('_', ' ')} {one} | {other}" for name, one, other in values if one != other
+        f"{name.replace('_', ' ')} {one} | {other}" + "".join(f" (base {before})" for before in base)
+        for name, one, other, *base in values
+        if one != other
     )
 
 
@@ -257,7 +275,7 @@ def _third(
     used = (one for one in (left, right) if one is not None and kind.in_use(one))
     before = next(used, edit.record)
     if not changes and left is not None and right is not None:
-        return ledger.combine(left, right, (edit.left.version, edit.right.version))
+        return ledger.combine(left, right, edit.base)
     if not changes:
         raise UsageError("a third version needs its words", hint="--text 'the words that hold'")
     if not changes.keys() <= kind.editable | kind.derived:

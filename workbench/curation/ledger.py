@@ -8,7 +8,8 @@ entries' ids (see `folding`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Generic, TypeVar
 
@@ -40,7 +41,8 @@ class Ledger(Generic[R]):
 
     In a team (see `concurrency`) `heads` are, by slot, the numbers of the changes that made the versions of a
     record of which no later change had seen the other, the one that holds last; `slots` has those of first
-    versions that have another slot than their id, `parted` the numbers of the two sides of settled conflicts.
+    versions that have another slot than their id, `parted` the numbers of the two sides of settled conflicts;
+    `parents` are, by slot and step (`SLOT@STEP`), the steps of the versions that its writer had seen.
     `forks` are pairs of records that took the place of the same one, by that one's id. `shared` says whether
     another machine wrote any of it. `lasting` is how many changes nothing that arrives can come before, -1
     where that is all, and `refolds` how often its reader had folded entries again when it was read.
@@ -59,6 +61,7 @@ class Ledger(Generic[R]):
     heads: dict[str, tuple[int, ...]] = field(default_factory=dict)
     slots: dict[str, str] = field(default_factory=dict)
     parted: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     forks: dict[str, tuple[str, str]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     shared: bool = False
@@ -161,12 +164,28 @@ class Ledger(Generic[R]):
         """Draft what doing a step again brings besides records."""
         return []
 
-    def combine(self, held: R, other: R, versions: tuple[str, str]) -> R:
-        """Return what two versions of a record that were written apart say together.
+    def combine(self, held: R, other: R, base: R | None) -> R:
+        """Return what two versions of a record that were written apart say together; both go on from `base`.
 
         Raises: UsageError for a type of which somebody has to write that.
         """
         raise UsageError("a third version needs its words", hint="--text 'the words that hold'")
+
+    def base_of(self, slot: str, step: str, other: str) -> R | None:
+        """Return the last version of a slot that those of two steps go on from, as far as it is known."""
+        ours = set(self._line(slot, step))
+        common = next((one for one in self._line(slot, other) if one in ours), "")
+        changes = self.steps[common].changes if common in self.steps else []
+        made = (one.after for one in reversed(changes) if self.slot(one.record_id) == slot)
+        return next((one for one in made if one is not None), None)
+
+    def _line(self, slot: str, step: str) -> Iterator[str]:
+        """Yield the step of a version and those of the versions before it, the nearest first."""
+        found, todo = {step}, deque([step])
+        while todo:
+            yield (step := todo.popleft())
+            todo += [one for one in self.parents.get(f"{slot}@{step}", ()) if one not in found]
+            found.update(todo)
 
     def fork(self: L) -> L:
         """Return a ledger that says the same; what is brought into either changes nothing in the other."""
@@ -328,6 +347,7 @@ class Ledger(Generic[R]):
             if not any(same(one.after, other) for other in (*known, after))
         ]
         self.heads[mark.slot] = (*unseen, len(self.changes) - 1)
+        self.parents[f"{mark.slot}@{step.id}"] = tuple(sorted(mark.seen))
         root = identifier if after is None else self.type.root(after)
         if mark.slot != root:
             self.slots[root] = mark.slot

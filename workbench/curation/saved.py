@@ -107,6 +107,7 @@ class _Head(msgspec.Struct):
     heads: dict[str, tuple[int, ...]]
     slots: dict[str, str]
     parted: dict[str, tuple[int, ...]]
+    parents: dict[str, tuple[str, ...]]
     forks: dict[str, tuple[str, str]]
     shared: bool
     skipped: list[str]
@@ -136,6 +137,7 @@ def write_fold(path: Path, fold: SavedFold[Any]) -> None:
         ledger.heads,
         ledger.slots,
         ledger.parted,
+        ledger.parents,
         ledger.forks,
         ledger.shared,
         ledger.skipped,
@@ -295,6 +297,7 @@ def _fill(ledger: Ledger[Any], head: _Head, lines: Mapping[str, FileLines]) -> N
     ledger.successors, ledger.settled = head.successors, head.settled
     ledger.done, ledger.undone, ledger.walks = head.done, head.undone, head.walks
     ledger.heads, ledger.slots, ledger.parted = head.heads, head.slots, head.parted
+    ledger.parents = head.parents
     ledger.forks, ledger.shared, ledger.skipped = head.forks, head.shared, head.skipped
     for name, kind in _facts(type(ledger)).items():
         if get_origin(kind) is LazyList:

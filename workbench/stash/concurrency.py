@@ -24,7 +24,7 @@ from workbench.records.segments import ContextSegment
 from workbench.stash.segmenttype import (
     SEGMENTS,
 )
-from workbench.stash.stashstore import StashLedger, TeamStashLedger
+from workbench.stash.stashstore import StashLedger, fields_apart
 
 _BOTH: Final = Suggestion(Action.MERGE, "They changed different fields: both can hold.")
 _TOGETHER: Final = Suggestion(Action.MERGE, "Both changes can hold but for what both changed: read both.")
@@ -51,13 +51,10 @@ class SegmentConflict:
 
 def conflicts_of(ledger: StashLedger, names: Mapping[str, str]) -> tuple[SegmentConflict, ...]:
     """Return what was decided apart and not settled, newest first; `names` are those of machines."""
-    assert isinstance(ledger, TeamStashLedger)
-    return tuple(_conflict(ledger, edit, names) for edit in concurrent_edits(ledger))
+    return tuple(_conflict(edit, names) for edit in concurrent_edits(ledger))
 
 
-def _conflict(
-    ledger: TeamStashLedger, edit: ConcurrentEdit[ContextSegment], names: Mapping[str, str]
-) -> SegmentConflict:
+def _conflict(edit: ConcurrentEdit[ContextSegment], names: Mapping[str, str]) -> SegmentConflict:
     why, evidence = edit_notes(SEGMENTS, edit, names)
     left, right = edit_sides(SEGMENTS, edit)
     differing, contested = tuple[str, ...](), tuple[str, ...]()
@@ -66,7 +63,7 @@ def _conflict(
         differing = tuple(
             name for name in sorted(SEGMENTS.editable) if getattr(left, name) != getattr(right, name)
         )
-        apart = ledger.fields_apart(left, right, (edit.left.version, edit.right.version))
+        apart = fields_apart(left, right, edit.base)
         contested = tuple(name for name, both in apart.items() if both)
         advice = ADVICE if set(contested) == set(differing) else _TOGETHER if contested else _BOTH
     return SegmentConflict(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
 from workbench.curation import CURATION
-from workbench.curation.concurrency import SEEN, SLOT
 from workbench.curation.folding import LedgerReader
 from workbench.curation.ledger import Ledger
 from workbench.curation.store import CurationStore
@@ -106,11 +105,9 @@ class TeamStashLedger(StashLedger):
     """The fold of what all machines of a team put and decided, in the order that is the same on each.
 
     It says which decisions were made apart. What holds is in the own journal, by the same order.
-    `parents` are, by version, the steps that made the versions which its writer had seen.
     """
 
     type: SegmentRecordType = DECISIONS
-    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def take(self, entry: Entry, home: bool = False) -> None:
         """Bring in an entry of its writer's own journal that is for the team."""
@@ -119,53 +116,28 @@ class TeamStashLedger(StashLedger):
         collected = entry.kind == REMOVED and str(marks.get("title", "")).startswith(COLLECTING)
         if collected or ORIGIN in entry.body:
             return
-        seen = marks.get(SEEN)
-        if isinstance(seen, list) and entry.kind in (PUT, REMOVED):
-            version = f"{marks.get(SLOT)}@{marks.get('step')}"
-            self.parents[version] = tuple(f"{marks.get(SLOT)}@{step}" for step in seen)
         StashLedger.take(self, entry, home)
 
     def combine(
-        self, held: ContextSegment, other: ContextSegment, versions: tuple[str, str]
+        self, held: ContextSegment, other: ContextSegment, base: ContextSegment | None
     ) -> ContextSegment:
         """Return both versions of a segment as one: of a field that both changed the value that holds."""
-        changed = self.fields_apart(held, other, versions)
+        changed = fields_apart(held, other, base)
         return replace(held, **{name: getattr(other, name) for name, both in changed.items() if not both})
 
-    def fields_apart(
-        self, held: ContextSegment, other: ContextSegment, versions: tuple[str, str]
-    ) -> dict[str, bool]:
-        """Return the fields that `other` changed, with whether the version that holds changed them, too.
 
-        Where it is not known what both go on from, all that differ count as changed by both.
-        """
-        base = self._common(versions)
-        found = {}
-        for name in sorted(SEGMENTS.editable):
-            one, two = getattr(held, name), getattr(other, name)
-            before = one if base is None else getattr(base, name)
-            if one != two and (base is None or two != before):
-                found[name] = base is None or one != before
-        return found
+def fields_apart(held: ContextSegment, other: ContextSegment, base: ContextSegment | None) -> dict[str, bool]:
+    """Return the fields that `other` changed, with whether the version that holds changed them, too.
 
-    def _common(self, versions: tuple[str, str]) -> ContextSegment | None:
-        """Return the last version that both go on from, as far as it is known."""
-        ours = set(self._line(versions[0]))
-        for version in self._line(versions[1]):
-            if version in ours:
-                slot, _, step = version.rpartition("@")
-                changes = self.steps[step].changes if step in self.steps else []
-                return next((one.after for one in changes if one.record_id == slot), None)
-        return None
-
-    def _line(self, version: str) -> Iterator[str]:
-        """Yield a version and those before it, the nearest first."""
-        found, todo = {version}, [version]
-        while todo:
-            version = todo.pop(0)
-            yield version
-            todo += [one for one in self.parents.get(version, ()) if one not in found]
-            found.update(todo)
+    Where it is not known what both go on from, all that differ count as changed by both.
+    """
+    found = {}
+    for name in sorted(SEGMENTS.editable):
+        one, two = getattr(held, name), getattr(other, name)
+        before = one if base is None else getattr(base, name)
+        if one != two and (base is None or two != before):
+            found[name] = base is None or one != before
+    return found
 
 
 def used_segments(entry: Entry) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from workbench.entry.hooks.payloads import read_call
 from workbench.entry.http import app, guard, projects
 from workbench.entry.http.projects import ServedProjects, Workers
 from workbench.entry.http.serving import ListeningPlace, read_token, serve
+from workbench.entry.services import rule_checks
 from workbench.errors import StoreError, UsageError
 from workbench.places import serve_socket
 
@@ -96,6 +97,21 @@ async def test_what_makes_no_sense_is_refused_with_the_next_step(shop: Work, tmp
         shop.write("shop/auth.py", "changed = True\n")
         stale = await client.post(PLAN, json={"task": TASK, "strict": True})
         assert code_of(stale) == (409, "stale")
+
+
+async def test_a_check_of_a_call_says_what_is_odd_about_the_rules(
+    shop: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What reading the rules noted comes with the decision."""
+    current = rule_checks.current_rules
+
+    def odd(*asked: Any) -> Any:
+        return current(*asked)[0], ("a rule file cannot be read",)
+
+    monkeypatch.setattr(rule_checks, "current_rules", odd)
+    async with asking(service_of(shop.root)) as client:
+        found = await client.post("/v1/rules/check", json={"tool": "Bash", "input": {"command": "ls"}})
+    assert found.json()["notes"] == ["a rule file cannot be read"]
 
 
 async def test_who_may_ask(shop: Work) -> None:

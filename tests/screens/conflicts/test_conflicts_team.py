@@ -38,10 +38,11 @@ async def test_versions_say_who_wrote_them_and_one_is_chosen(tmp_path: Path) -> 
             "Round VAT down, and log the rest.",
             "Round VAT half up.",
         )
-        assert pair.left.where.startswith("in force · this machine, written by cli, ")
+        assert pair.left.where.startswith("in force · this machine (anna), written by cli, ")
         assert pair.right.where.startswith("not in force · bobs-pc (bob), written by cli, ")
-        assert "Changed on this machine and on bobs-pc (bob)" in said(desk)
-        assert "priority 50 | 80" in said(desk)
+        assert "Changed on this machine (anna) and on bobs-pc (bob)" in said(desk)
+        assert "priority 50 | 80 (base 50)" in said(desk)
+        assert "Round VAT down.\n" in said(desk)
         for command in ("keep-both", "narrow", "supersede"):
             assert desk.available(f"conflicts.{command}") is None
         desk.action_keep_both()

@@ -9,12 +9,15 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench.fleet.proxy import Proxy
 from store.postgres import connection as module
-from store.postgres.connection import Connections, parse_url
+from store.postgres.connection import Connections, mask_password, parse_url
 from store.postgres.server import PostgresServer, open_server
 from tests.postgres_server import DatabaseServer
 from tests.processes import LONG
@@ -50,6 +53,20 @@ def test_a_wrong_url_is_refused_without_its_password(url: str) -> None:
     assert caught.value.hint
     assert "ss/w" not in caught.value.message
     assert QUOTED not in caught.value.message
+
+
+@given(st.text(st.characters(exclude_characters="*\0", exclude_categories=["Cs"]), min_size=1))
+def test_no_message_holds_a_password_and_a_short_one_garbles_none(password: str) -> None:
+    """Percent-encoded or not it is masked where URLs have it; one that may be part of words nowhere else."""
+    encoded = "".join(f"%{byte:02x}" for byte in password.encode())
+    for one in (password, quote(password, safe=""), quote(password), encoded):
+        for before, after in (("postgresql://anna:", "@host/team"), ("password=", ""), ('it is "', '"')):
+            assert mask_password(f"{before}{one}{after}", password) == f"{before}***{after}"
+        if len(password) > 5:
+            assert one not in mask_password(f"the server at{one}port is away", password)
+    if len(password) < 6:
+        words = "connection to server at host, port 5432 failed: a timeout expired"
+        assert mask_password(words, password) == words
 
 
 @pytest.mark.parametrize(

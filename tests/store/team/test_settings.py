@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from store.team.settings import (
     TEAM_FILE,
@@ -29,11 +31,20 @@ from workbench.errors import TeamError
         ("postgresql://anna:se@cret@host/team", "postgresql://anna:***@host/team"),
         ("postgresql:///team?password=secret&host=/tmp", "postgresql:///team?password=***&host=/tmp"),
         ("postgresql://h/t?x=1&PASSWORD=secret", "postgresql://h/t?x=1&PASSWORD=***"),
+        ("anna:secret@host/team", "anna:***@host/team"),
+        ("host=h password='a secret' user=anna", "host=h password=*** user=anna"),
+        ("postgresql://[::1]:5432/team", "postgresql://[::1]:5432/team"),
     ],
 )
 def test_passwords_are_masked(url: str, shown: str) -> None:
-    """Wherever in a URL they are."""
+    """Wherever in a URL they are, and in what somebody took for one."""
     assert mask_url(url) == shown
+
+
+@given(st.text("ab:/?#@&=% \n'é", min_size=1))
+def test_no_password_is_shown_however_it_is_written(password: str) -> None:
+    """Also one whose characters should have been percent-encoded."""
+    assert mask_url(f"postgresql://anna:{password}@host/team") == "postgresql://anna:***@host/team"
 
 
 def test_settings_are_private_and_may_be_missing_or_damaged(tmp_path: Path) -> None:

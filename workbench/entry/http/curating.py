@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from msgspec import structs
+
 from workbench.entry.http import answers, messages
 from workbench.entry.http.calls import known_settings, values_of
 from workbench.entry.services.learnings import curate_learnings
@@ -52,9 +54,10 @@ def check_call(host: ProjectHost, given: messages.CheckRequest) -> CheckResponse
     from workbench.entry.services.rule_checks import check_response, check_tool_call, current_rules
 
     with host.turn() as project:
-        rules, _ = current_rules(project.root, project.config)
+        rules, notes = current_rules(project.root, project.config)
         work = work_context(project, given.cwd or str(project.root), **known_settings(given))
-        return check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), work))
+        found = check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), work))
+        return structs.replace(found, notes=(*notes, *found.notes))
 
 
 def search_rules(host: ProjectHost, given: messages.RuleSearchRequest) -> answers.RuleAnswer:
@@ -174,8 +177,6 @@ def show_segment(host: ProjectHost, given: messages.RecordRequest) -> ContextSeg
 
 def stash(host: ProjectHost, given: messages.StashRequest) -> answers.StashReceipt:
     """Put segments aside as one step, secrets masked."""
-    from msgspec import structs
-
     from workbench.entry.services.stash import put_aside
     from workbench.records.segments import ContextSegment
 

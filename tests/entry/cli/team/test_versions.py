@@ -17,14 +17,17 @@ def test_conflicts_have_both_versions_and_their_machines(tmp_path: Path, run: Ru
     here = ("--project", str(anna.root))
     for command in (("rules", "conflicts", "list"), ("memory", "conflicts")):
         listed = run(*here, *command).out
-        assert "in force: this machine, written by cli, " in listed
+        assert "in force: this machine (anna), written by cli, " in listed
         assert "not in force: bobs-pc (bob), written by cli, " in listed
+        assert ("base: Round VAT down.\n" in listed) or ("base: The cache is on\n" in listed)
+    for member in ("anna", "bob"):
+        assert run(*here, "rules", "conflicts", "list", member, "--json").json()["total_count"] == 1
     found = json.loads(run(*here, "rules", "conflicts", "list", "--json").out)["conflicts"][0]
     shown = run(*here, "rules", "conflicts", "show", found["id"])
     assert re.search(
         r"not in force · bobs-pc \(bob\), written by cli, .* UTC\n  Round VAT half up\.", shown.out
     )
-    assert "differs: priority 50 | 80" in shown.out
+    assert "differs: priority 50 | 80 (base 50)" in shown.out
     assert "keep-left|keep-right|merge" in shown.err
     assert run(*here, "rules", "conflicts", "resolve", found["id"], "--action", "keep-both").code == 2
     third = ("--action", "merge", "--text", "Round VAT half up, and log the rest.")
@@ -40,11 +43,17 @@ def test_histories_name_the_other_machines(tmp_path: Path, run: Run) -> None:
     for group, identifier in (("rules", rule.id), ("memory", learning.id)):
         changes = json.loads(run(*here, group, "history", identifier, "--json").out)["changes"]
         assert [one.get("machine") for one in changes] == [None, MACHINES["bob"], None]
-        assert run(*here, group, "history", identifier).out.count(" cli on bobs-pc (bob) ") == 1
+        shown = run(*here, group, "history", identifier).out
+        assert shown.count(" cli on bobs-pc (bob) ") == 1
+        assert shown.count(" cli on this machine (anna) ") == 2
     project = anna.opened()
     project.conflicts.keep("learning", [])
     past = learning_past(project, learning.id)
-    assert [one.by for one in past.changes] == ["cli", "cli on bobs-pc (bob)", "cli"]
+    assert [one.by for one in past.changes] == [
+        own := "cli on this machine (anna)",
+        "cli on bobs-pc (bob)",
+        own,
+    ]
     assert past.item is not None
     assert past.item.other is not None
     assert past.item.other.text == "The cache is off in tests"

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from workbench.curation.concurrency import writer
 from workbench.curation.records import RecordChange
 from workbench.entry.cli.curation import (
     LISTED,
@@ -203,16 +204,17 @@ def history(identifier: str | None, limit: int) -> None:
     """Show the history of the stash, newest first, or of one segment, oldest first. Times are in UTC."""
     with stash_session("stash") as work:
         changes = work.service.history(identifier)[-limit:] if identifier else ()
-        ledger = work.service.store.ledger()
+        ledger, names = work.service.store.ledger(), work.service.store.names()
     out = work.here.out
     if not identifier:
-        show_steps(work.here, ledger, SEGMENT_CHANGES, limit)
+        show_steps(work.here, ledger, SEGMENT_CHANGES, limit, names)
     elif work.here.flags.json:
         out.json({"id": changes[0].record_id, "changes": [_change(one) for one in changes]})
     else:
         for one in changes:
             row = _change_row(one)
-            out.data(f"{at_text(one.at)}  {visible_line(one.by):<12}  {row.what:<9}  {row.text}")
+            by = visible_line(writer(one.by, one.machine, names))
+            out.data(f"{at_text(one.at)}  {by:<12}  {row.what:<9}  {row.text}")
             if one.reason:
                 out.data(f"    {visible_line(one.reason)}")
 
