@@ -31,8 +31,9 @@ from workbench.rules.fetching.queries import rule_filter
 from workbench.rules.matching.context import make_context
 from workbench.rules.matching.lexical import index_words, words_arrays, words_from
 from workbench.rules.matching.match import MatchParams, RuleQuery
-from workbench.rules.matching.relevance import RuleTexts, rule_texts, rule_vectors
+from workbench.rules.matching.relevance import rule_texts, rule_vectors
 from workbench.rules.matching.search import RuleIndex, index_rules, match_message, search_selected
+from workbench.rules.matching.texts import RuleTexts
 
 Float32 = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Float32]

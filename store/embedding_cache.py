@@ -23,6 +23,7 @@ import numpy as np
 from store.files import PRIVATE_FILE, private_dir, translate_errors
 from store.locks import exclusive
 from workbench.errors import StoreError
+from workbench.text.vectors import KEY_BYTES, text_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,21 +34,9 @@ LIMIT: Final = 200_000
 """Records kept for a model: 155 MB at 384 dimensions."""
 
 _KEEP: Final = 0.75
-KEY_BYTES: Final = 32
 _CRC_BYTES: Final = 4
 _CHUNK: Final = 128
 """Texts embedded between two appends: what an interruption can lose."""
-
-
-def text_key(text: str) -> bytes:
-    """Return the sha256 of a text. Unpaired surrogates count as what they are."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def text_keys(texts: Sequence[str]) -> NDArray[np.uint8]:
-    """Return the sha256 of each text, uint8 [n, 32]."""
-    joined = b"".join(map(text_key, texts))
-    return np.frombuffer(joined, np.uint8).reshape(len(texts), KEY_BYTES)
 
 
 def match_keys(keys: NDArray[np.uint8], wanted: NDArray[np.uint8]) -> Int64:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from store.embedding_cache import KEY_BYTES, CachedEmbedder, match_keys, text_key, text_keys
+from store.embedding_cache import CachedEmbedder, match_keys
 from store.vectors import CosineIndex, IndexAbout, build_index, load_index, read_about
 from workbench.errors import StoreError
 from workbench.ports import Damaged
 from workbench.records.dataclass import dataclass
+from workbench.text.vectors import KEY_BYTES, KeyedTexts, text_key, text_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,10 +49,16 @@ class _Stored:
 class _Known:
     """What was answered for some texts, when the cache held `size` vectors."""
 
-    texts: tuple[str, ...]
+    texts: Sequence[str]
     index: CosineIndex
     known: NDArray[np.bool_]
     size: int
+
+    def is_of(self, texts: Sequence[str]) -> bool:
+        """Whether it was answered for just these texts; of keyed ones none is read."""
+        if isinstance(texts, KeyedTexts):
+            return isinstance(self.texts, KeyedTexts) and np.array_equal(self.texts.keys, texts.keys)
+        return self.texts == tuple(texts)
 
 
 class VectorStore:
@@ -116,10 +123,9 @@ class VectorStore:
 
     def known_vectors(self, kind: str, texts: Sequence[str]) -> tuple[CosineIndex, NDArray[np.bool_]]:
         """Return (index of the texts' vectors, known bool [n]); nothing is embedded, rows not known are 0."""
-        asked = tuple(texts)
         answer = self._answers.get(kind)
-        if answer is None or answer.texts != asked or not self._is_current(answer):
-            answer = self._answers[kind] = self._look_up(asked, self._open(kind))
+        if answer is None or not answer.is_of(texts) or not self._is_current(answer):
+            answer = self._answers[kind] = self._look_up(texts, self._open(kind))
         return answer.index, answer.known
 
     def complete(self, kind: str, texts: Sequence[str], *, progress: Progress | None = None) -> CosineIndex:
@@ -135,13 +141,13 @@ class VectorStore:
         rows = missing if stored is None else match_keys(stored.keys, text_keys(texts))
         index = self._place_vectors(stored, rows, vectors)
         whole = np.ones(len(vectors), np.bool_)
-        self._answers[kind] = _Known(tuple(texts), index, whole, len(self._embedder.cache))
+        self._answers[kind] = _Known(_unchanging(texts), index, whole, len(self._embedder.cache))
         return index
 
     def missing(self, kind: str, texts: Sequence[str]) -> int:
         """Return how many different texts have no vector."""
         _, known = self.known_vectors(kind, texts)
-        return len({text for text, there in zip(texts, known.tolist(), strict=True) if not there})
+        return len(np.unique(text_keys(texts)[~known], axis=0))
 
     def keep(self, kind: str, texts: Sequence[str], *, renew: bool = False) -> bool:
         """Write a generation of texts whose vectors are all known; return whether that was done.
@@ -154,8 +160,8 @@ class VectorStore:
         if not texts or (not renew and stored is not None and np.array_equal(stored.keys, keys)):
             return False
         answer = self._answers.get(kind)
-        if renew or answer is None or answer.texts != tuple(texts) or not answer.known.all():
-            answer = self._look_up(tuple(texts), None if renew else stored)
+        if renew or answer is None or not answer.is_of(texts) or not answer.known.all():
+            answer = self._look_up(texts, None if renew else stored)
         if not answer.known.all():
             return False
         built = build_index(answer.index.vectors, model=self.model)
@@ -174,8 +180,8 @@ class VectorStore:
         self._embedder.cache.refresh()
         return len(self._embedder.cache) == answer.size
 
-    def _look_up(self, texts: tuple[str, ...], stored: _Stored | None) -> _Known:
-        keys = text_keys(texts)
+    def _look_up(self, asked: Sequence[str], stored: _Stored | None) -> _Known:
+        texts, keys = _unchanging(asked), text_keys(asked)
         cache = self._embedder.cache
         if stored is not None and np.array_equal(stored.keys, keys):
             return _Known(texts, stored.index, np.ones(len(texts), np.bool_), len(cache))
@@ -227,6 +233,10 @@ class VectorStore:
         note = f"the vector index of {kind} is damaged ({reason}): `workbench index` builds it again"
         if note not in self.notes:
             self.notes.append(note)
+
+
+def _unchanging(texts: Sequence[str]) -> Sequence[str]:
+    return texts if isinstance(texts, KeyedTexts) else tuple(texts)
 
 
 def stored_model(latest: Callable[[str], Path | Damaged | None]) -> IndexAbout | None:

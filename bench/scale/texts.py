@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.embedding import EmbeddingSettings, resolve_embedder
-from store.embedding_cache import key_prefixes, text_keys
+from store.embedding_cache import key_prefixes
 from workbench.config import user_cache
 from workbench.ports import Embedder
+from workbench.text.vectors import text_keys
 
 Float32 = NDArray[np.float32]
 

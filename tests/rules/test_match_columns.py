@@ -19,6 +19,7 @@ from workbench.rules.matching.filters import (
     match_columns_from,
     match_columns_of,
     passing,
+    refusals,
     reject,
 )
 from workbench.rules.ruleset import rule_set
@@ -72,8 +73,10 @@ def ruled(draw: st.DrawFn) -> tuple[Rule, ...]:
 @given(ruled(), QUERIES)
 def test_columns_and_filters_agree(rules: tuple[Rule, ...], query: RuleQuery) -> None:
     """A rule passes exactly if no filter gives a reason against it."""
-    expected = [not reject(rule, query) for rule in rules]
-    assert passing(match_columns_of(rules), query).tolist() == expected
+    expected = [reject(rule, query) for rule in rules]
+    assert passing(match_columns_of(rules), query).tolist() == [not reason for reason in expected]
+    reason_of, reasons = refusals(match_columns_of(rules), query)
+    assert [reasons[number] for number in reason_of.tolist()] == expected
 
 
 def test_ranks_are_by_id() -> None:

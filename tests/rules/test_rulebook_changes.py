@@ -28,6 +28,7 @@ from workbench.rules.fetching.facets import column_rules
 from workbench.rules.matching.context import RuleContext
 from workbench.rules.matching.filters import RuleQuery, match_columns_of, passing
 from workbench.rules.matching.lexical import index_words
+from workbench.rules.matching.relevance import rule_texts
 from workbench.rules.rulebook import (
     Rulebook,
     follow_rulebook,
@@ -35,6 +36,7 @@ from workbench.rules.rulebook import (
     stored_rulebook,
     unchanged_rules,
 )
+from workbench.text.vectors import text_keys
 
 VERBS = ("add", "home", "edit", "words", "check", "remove", "undo", "redo", "file", "use", "forget")
 STEPS = st.lists(
@@ -133,6 +135,9 @@ def assert_whole(book: Rulebook, life: Life) -> None:
     for query in (RuleQuery("fix", "p"), RuleQuery("@CLAUDE", "p", RuleContext(tool="t1"), life.clock.now())):
         assert passing(book.rules.matching, query).tolist() == passing(everything, query).tolist()
     assert book.words == index_words(tuple(whole.rules))
+    ours, theirs = book.rules.texts, rule_texts(tuple(whole.rules))
+    assert (tuple(ours.texts), ours.starts.tolist()) == (theirs.texts, theirs.starts.tolist())
+    assert text_keys(ours.texts).tolist() == text_keys(theirs.texts).tolist()
     asked: list[dict[str, Any]] = [{"category": "behavior"}, {"tags": ["tool:t1", "tool:t2"]}]
     assert_same_answers(book.rules.columns, column_rules(tuple(whole.rules)), asked, 3)
     assert book.rules.checked_rules() == [rule for rule in whole.rules if rule.check is not None]

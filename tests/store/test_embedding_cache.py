@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import embedding_cache
-from store.embedding_cache import CachedEmbedder, EmbeddingCache, as_stored, text_key
+from store.embedding_cache import CachedEmbedder, EmbeddingCache, as_stored
 from workbench.errors import ModelError, StoreError
+from workbench.text.vectors import text_key
 
 D = 8
 
@@ -233,7 +234,8 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from store.embedding_cache import EmbeddingCache, text_key
+from store.embedding_cache import EmbeddingCache
+from workbench.text.vectors import text_key
 cache = EmbeddingCache(Path(sys.argv[1]), "m", 8)
 for number in range(int(sys.argv[2]), int(sys.argv[2]) + 40):
     cache.put([text_key(str(number))], np.full((1, 8), number, np.float32))

@@ -12,12 +12,13 @@ import pytest
 
 from store import generations
 from store import vectors as vectors_module
-from store.embedding_cache import EmbeddingCache, as_stored, cache_embeddings, text_key
+from store.embedding_cache import EmbeddingCache, as_stored, cache_embeddings
 from store.vector_store import PREFIX, VectorStore, stored_model
 from store.vectors import EXACT, SKETCH
 from tests.adapters import ManualClock
 from workbench.errors import ModelError
 from workbench.ports import Damaged
+from workbench.text.vectors import text_key
 
 D = 8
 TEXTS = [f"text {number}" for number in range(40)]

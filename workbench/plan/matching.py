@@ -13,8 +13,9 @@ from workbench.errors import WorkbenchError
 from workbench.records.rules import Rule
 from workbench.rules.matching.filters import MatchColumns
 from workbench.rules.matching.lexical import RuleWords
-from workbench.rules.matching.relevance import RuleTexts, RuleVectors, rule_texts, rule_vectors
+from workbench.rules.matching.relevance import RuleVectors, rule_texts, rule_vectors
 from workbench.rules.matching.search import RuleIndex, index_rules, with_vectors
+from workbench.rules.matching.texts import RuleTexts
 
 if TYPE_CHECKING:
     from workbench.ports import TextVectors

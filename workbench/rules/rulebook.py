@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from workbench.rules.files.sync import SyncResult
     from workbench.rules.matching.lexical import RuleWords
 
-_FORMAT = 10
+_FORMAT = 11
 _VERSION = f"{__version__} {_FORMAT}"
 _UNCOUNTED = 1 << 17  # bytes of uses, some 300 plans
 _TAIL = 200  # changes; of so many each new process reads them again

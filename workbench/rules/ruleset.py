@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from workbench.rules.fetching.facets import RuleColumns
     from workbench.rules.matching.filters import MatchColumns
     from workbench.rules.matching.lexical import RuleWords
+    from workbench.rules.matching.texts import RuleTexts
 
 FEW: Final = 200
 """Rules that differ from a base, up to which it is cheaper to go on from it than to make another one."""
@@ -36,7 +37,7 @@ class RuleBase:
     says up to where the journals of use are counted in. `digest` is the
     signature under which it is stored, '' if it is not; `words` and `columns` are None until they are made,
     from those of the set `before` if there is one. `kept_words` opens those that are stored,
-    `kept_matching` the columns for matches that are.
+    `kept_matching` the columns for matches and `kept_texts` the keys of texts that are.
     """
 
     ids: Sequence[str]
@@ -49,8 +50,10 @@ class RuleBase:
     columns: RuleColumns | None = None
     before: RuleSet | None = None
     matching: MatchColumns | None = None
+    texts: RuleTexts | None = None
     kept_words: Callable[[], RuleWords | None] = lambda: None
     kept_matching: Callable[[], MatchColumns | None] = lambda: None
+    kept_texts: Callable[[], RuleTexts | None] = lambda: None
 
     def place(self, identifier: str) -> int | None:
         """Return where a rule is, None if it is not there."""
@@ -68,6 +71,7 @@ class _Derived:
     """What is computed of a set, also for sets that differ in counts of use only."""
 
     words: RuleWords | None = None
+    texts: RuleTexts | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -131,6 +135,20 @@ class RuleSet(Sequence[Rule]):
         places = (bisect_left(self.ids, one) for one in sorted(self.used) if self._is_base(one))
         return move_match_columns(base.matching, self, self._moved_places(), self._fresh(), [*places])
 
+    @property
+    def texts(self) -> RuleTexts:
+        """The texts that are embedded, with their keys."""
+        from workbench.rules.matching.texts import key_texts, move_texts
+
+        if self._derived.texts is None:
+            base = self.base
+            base.texts = base.texts or base.kept_texts() or key_texts(RuleSet(base))
+            same = not self.put and not self.gone
+            self._derived.texts = (
+                base.texts if same else move_texts(base.texts, self, self._moved_places(), self._fresh())
+            )
+        return self._derived.texts
+
     def find(self, identifier: str) -> Rule | None:
         """Return the rule of an id, None if there is none."""
         return self.used.get(identifier) or self.plain(identifier)
@@ -172,9 +190,11 @@ class RuleSet(Sequence[Rule]):
 
     def rebase(self, digest: str, used_until: Mapping[str, int]) -> RuleSet:
         """Return the same rules as a base of their own, which is stored under a signature."""
+        from workbench.rules.matching.texts import texts_with
+
         made = rule_set(self, used_until=used_until)
         base = made.base
-        base.digest, base.words = digest, self.words
+        base.digest, base.words, base.texts = digest, self.words, texts_with(self.texts, RuleSet(base))
         if not self.put and not self.gone:
             base.columns = replace(self.columns, rules=made)
         return made
@@ -267,6 +287,11 @@ class RuleSet(Sequence[Rule]):
 
     def __repr__(self) -> str:
         return f"RuleSet({list(self)!r})"
+
+
+def ids_of(rules: Sequence[Rule]) -> Sequence[str]:
+    """Return the ids of rules in their order; of a set none of them is read."""
+    return rules.ids if isinstance(rules, RuleSet) else [rule.id for rule in rules]
 
 
 def rule_set(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from workbench.rules.matching.filters import MatchColumns
     from workbench.rules.matching.lexical import RuleWords
+    from workbench.rules.matching.texts import RuleTexts
 
 BASE: Final = "rules"
 CHANGES: Final = "rule_changes"
@@ -123,6 +124,7 @@ def open_arrays_of(store: RuleStore, rules: RuleSet) -> None:
         raise ValueError("the arrays are of other rules")
     base.kept_words = partial(_open_words, arrays, len(base.ids))
     base.kept_matching = partial(_open_matching, arrays, RuleSet(base))
+    base.kept_texts = partial(_open_texts, arrays, RuleSet(base))
     base.columns = columns_from(arrays, RuleSet(base))
 
 
@@ -143,6 +145,16 @@ def _open_matching(arrays: Mapping[str, NDArray[Any]], rules: RuleSet) -> MatchC
 
     try:
         return match_columns_from(_arrays_named(arrays, "matching."), rules)
+    except (OSError, *DAMAGED):
+        return None
+
+
+def _open_texts(arrays: Mapping[str, NDArray[Any]], rules: RuleSet) -> RuleTexts | None:
+    """Return the keys of the texts of rules, None if they are damaged."""
+    from workbench.rules.matching.texts import texts_from
+
+    try:
+        return texts_from(_arrays_named(arrays, "texts."), rules)
     except (OSError, *DAMAGED):
         return None
 
@@ -224,6 +236,7 @@ def _write_base(directory: Path, head: Head, rules: RuleSet) -> None:
     from workbench.rules.fetching.facets import columns_arrays
     from workbench.rules.matching.filters import match_arrays
     from workbench.rules.matching.lexical import words_arrays
+    from workbench.rules.matching.texts import texts_arrays
 
     base = rules.base
     with (directory / _RULES).open("wb") as file:
@@ -237,9 +250,10 @@ def _write_base(directory: Path, head: Head, rules: RuleSet) -> None:
         file.writelines([offsets, first, second, trailer])
     words = {f"words.{name}": held for name, held in words_arrays(rules.words).items()}
     matching = {f"matching.{name}": held for name, held in match_arrays(rules.matching).items()}
+    texts = {f"texts.{name}": held for name, held in texts_arrays(rules.texts).items()}
     digest = str(head["signature"]).encode()
     columns = columns_arrays(rules.columns)
-    write_arrays(directory / _ARRAYS, {**words, **matching, **columns, "digest": digest})
+    write_arrays(directory / _ARRAYS, {**words, **matching, **texts, **columns, "digest": digest})
 
 
 def _write_sealed(path: Path, parts: list[bytes]) -> None:

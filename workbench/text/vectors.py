@@ -1,15 +1,56 @@
-"""Cosines of unit vectors: every one of them, and the best of them in a fixed order."""
+"""Texts by the key of their vector, and cosines of unit vectors: every one, or the best in a fixed order."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from workbench.ports import Float32, Int64
 
+KEY_BYTES: Final = 32
 _DECIMALS = 5
+
+
+def text_key(text: str) -> bytes:
+    """Return the sha256 of a text. Unpaired surrogates count as what they are."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def text_keys(texts: Sequence[str]) -> NDArray[np.uint8]:
+    """Return the sha256 of each text, uint8 [n, 32]; those of `KeyedTexts` are known."""
+    if isinstance(texts, KeyedTexts):
+        return texts.keys
+    joined = b"".join(map(text_key, texts))
+    return np.frombuffer(joined, np.uint8).reshape(len(texts), KEY_BYTES)
+
+
+class KeyedTexts(Sequence[str]):
+    """Texts whose `keys` uint8 [n, 32] are known; `read` gives the text of a row when it is asked for."""
+
+    def __init__(self, keys: NDArray[np.uint8], read: Callable[[int], str]) -> None:
+        self.keys = keys
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self._read, range(*index.indices(len(self)))))
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        return self._read(index % len(self))
 
 
 def cosines(vectors: Float32, query: Float32) -> Float32:

@@ -48,7 +48,7 @@ def sync_rules(
 ) -> SyncedVectors:
     """Send the project's own rules, with the payload of [rules]; those of the user's home stay here."""
     from workbench.records.rules import match_text
-    from workbench.rules.matching.relevance import MAX_TEXT
+    from workbench.rules.matching.texts import MAX_TEXT
 
     book, _ = project.workspace.sync_rules()
     rules = [rule for rule in book.rules if rule.project_id is not None and not _is_of_home(rule)]

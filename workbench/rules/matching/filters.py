@@ -35,13 +35,16 @@ class RuleQuery:
 
 def reject(rule: Rule, query: RuleQuery) -> str:
     """Return why a rule can't apply to a query whatever it says, or ''."""
+    return _reject_shared(rule, query) or reject_alone(rule, query)
+
+
+def _reject_shared(rule: Rule, query: RuleQuery) -> str:
+    """Return why rules with the properties of one can't apply, or ''; see `reject`."""
     if not rule.enabled:
         return "is disabled"
     if query.project_id is not None and rule.project_id not in (None, query.project_id):
         return "belongs to another project"
-    if query.context is not None and (reason := left_out(rule, query.context)):
-        return reason
-    return reject_alone(rule, query)
+    return left_out(rule, query.context) if query.context is not None else ""
 
 
 def reject_alone(rule: Rule, query: RuleQuery) -> str:
@@ -225,6 +228,24 @@ def passing(columns: MatchColumns, query: RuleQuery) -> Bool:
     return kept
 
 
+def refusals(columns: MatchColumns, query: RuleQuery) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return what `reject` says of each rule: int64 [n] that index the distinct reasons beside them.
+
+    Rules with the same properties have the same reason, so that one of them is read.
+    """
+    code = columns.enabled.astype(np.int64)
+    for name, table in _INDEXED.items():
+        code = code * max(len(getattr(columns, table)), 1) + getattr(columns, name)
+    _, firsts, groups = np.unique(code, return_index=True, return_inverse=True)
+    reasons = [_reject_shared(columns.rules[row], query) for row in firsts.tolist()]
+    found = groups.astype(np.int64).reshape(-1)
+    for row in columns.singular:
+        if not reasons[found[row]]:
+            reasons.append(reject_alone(columns.rules[row], query))
+            found[row] = len(reasons) - 1
+    return found, tuple(reasons)
+
+
 def _singular(rule: Rule) -> bool:
     """Whether a rule's filters are about itself alone: a cooldown, or a file that has to be named."""
     manual = rule.provenance is not None and rule.provenance.activation is Activation.MANUAL
@@ -248,7 +269,7 @@ def _distinct(
 
 
 def _condition_key(conditions: dict[str, Any]) -> Hashable:
-    return repr(sorted(conditions.items(), key=lambda item: item[0])) if conditions else ""
+    return repr(conditions) if conditions else ""  # in their order, in which the reason names the first unmet
 
 
 def _each(values: Sequence[Item], holds: Callable[[Item], bool]) -> Bool:

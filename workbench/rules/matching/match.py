@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Level, Rule
-from workbench.rules.matching.filters import MatchColumns, RuleQuery, passing, reject
+from workbench.rules.matching.filters import MatchColumns, RuleQuery, passing, refusals
+from workbench.rules.ruleset import ids_of
 
 __all__ = [
     "MatchParams",
@@ -144,9 +145,11 @@ def match_columns(
     def explain() -> tuple[tuple[str, str], ...]:
         late = {int(fetched[place]): float(finals[place]) for place in order[params.limit :].tolist()}
         chosen = set(fetched[kept].tolist())
+        reason_of, reasons = refusals(columns, query)
+        facts = zip(ids_of(columns.rules), reason_of.tolist(), relevance.tolist(), strict=True)
         return tuple(
-            (rule.id, _reason(reject(rule, query), float(relevance[row]), late.get(row), params))
-            for row, rule in enumerate(columns.rules)
+            (identifier, _reason(reasons[number], chance, late.get(row), params))
+            for row, (identifier, number, chance) in enumerate(facts)
             if row not in chosen
         )
 

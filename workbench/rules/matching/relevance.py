@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records.dataclass import dataclass
-from workbench.records.rules import Rule, match_text
+from workbench.records.rules import Rule
 from workbench.rules.matching.calibration import MatchModel, load_match_model
 from workbench.rules.matching.lexical import RuleWords, lexical_relevance
+from workbench.rules.matching.texts import RuleTexts, read_texts
+from workbench.rules.ruleset import RuleSet
 from workbench.text.vectors import cosines
 
 if TYPE_CHECKING:
@@ -28,7 +30,6 @@ Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
 
-MAX_TEXT = 600
 EXACT_ROWS = 100_000
 """Up to here every row is compared with the message. Above, all prototypes are, and the rows of the best."""
 
@@ -37,29 +38,27 @@ _COSINE_DECIMALS = 5
 _TELLING = 0.1  # evidence by words for which a rule's meaning is always looked at
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTexts:
-    """The texts of rules that are embedded: those of rule `i` from `starts[i]` to `starts[i + 1]`."""
-
-    texts: tuple[str, ...]
-    starts: Int64
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleVectors:
     """Vectors of rules. `rows` float32 [m, d] of length 1 are grouped by `starts` int64 [n + 1].
 
-    `prototypes` float32 [n, d] are the rows' means at length 1; `known` bool [n] says which rules have all of
-    their rows. `index` searches the rows.
+    `known` bool [n] says which rules have all of their rows. `index` searches the rows.
     """
 
     model: str
     rows: Float32
     starts: Int64
-    prototypes: Float32
     known: Bool
     index: VectorIndex | None = None
+    _prototypes: list[Float32] = field(default_factory=list)
     _spread: list[float | None] = field(default_factory=list)
+
+    @property
+    def prototypes(self) -> Float32:
+        """The means of the rules' rows at length 1, float32 [n, d]."""
+        if not self._prototypes:
+            self._prototypes.append(_means(self.rows, self.starts))
+        return self._prototypes[0]
 
     @property
     def spread(self) -> float | None:
@@ -70,14 +69,8 @@ class RuleVectors:
 
 
 def rule_texts(rules: Sequence[Rule]) -> RuleTexts:
-    """Return the texts to embed: condition and action of each rule, then its examples."""
-    texts: list[str] = []
-    starts = np.zeros(len(rules) + 1, np.int64)
-    for position, rule in enumerate(rules):
-        texts.append(match_text(rule)[:MAX_TEXT] or ".")
-        texts.extend(example[:MAX_TEXT] or "." for example in rule.examples)
-        starts[position + 1] = len(texts)
-    return RuleTexts(tuple(texts), starts)
+    """Return the texts of rules that are embedded; those of a set come with their keys, and are not read."""
+    return rules.texts if isinstance(rules, RuleSet) else read_texts(rules)
 
 
 def rule_vectors(
@@ -94,21 +87,28 @@ def rule_vectors(
     """
     if vectors.ndim != 2 or len(vectors) != len(texts.texts):
         raise ValueError(f"{len(texts.texts)} texts have vectors of shape {vectors.shape}")
-    there = np.asarray(np.isfinite(np.einsum("ij->i", vectors)), np.bool_)  # a sum with either is neither
-    if not there.all():
-        vectors = np.where(there[:, None], vectors, np.float32(0))
+    there = np.ones(len(vectors), np.bool_)
+    if index is None or not index.approximate:  # which all are compared of; else those that are found
+        there = np.asarray(np.isfinite(np.einsum("ij->i", vectors)), np.bool_)  # a sum with either is neither
+        if not there.all():
+            vectors = np.where(there[:, None], vectors, np.float32(0))
     if known is not None:
         there = there & known
     count = len(texts.starts) - 1
     if not count:
-        return RuleVectors(model, vectors, texts.starts, vectors, np.zeros(0, np.bool_))
+        return RuleVectors(model, vectors, texts.starts, np.zeros(0, np.bool_))
     whole = np.asarray(np.minimum.reduceat(there, texts.starts[:-1]), np.bool_)
-    prototypes = vectors
-    if len(vectors) > count:
-        sums = np.add.reduceat(vectors, texts.starts[:-1], axis=0)
-        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        prototypes = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
-    return RuleVectors(model, vectors, texts.starts, prototypes, whole, index)
+    return RuleVectors(model, vectors, texts.starts, whole, index)
+
+
+def _means(rows: Float32, starts: Int64) -> Float32:
+    """Return the mean of each group of rows at length 1."""
+    if len(rows) == len(starts) - 1:
+        return rows
+    sums = np.add.reduceat(rows, starts[:-1], axis=0)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    means: Float32 = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+    return means
 
 
 def similarities(vectors: RuleVectors, query: Float32, also: Int64 | None = None) -> tuple[Float32, Float32]:
@@ -139,18 +139,25 @@ def _nearest(
     chosen = np.searchsorted(vectors.starts, rows, side="right") - 1
     chosen = np.unique(chosen if also is None else np.concatenate([chosen, also]))
     best, prototype = np.full((2, len(vectors.known)), -1, np.float32)
-    best[chosen] = _best_of(vectors, chosen, query)
-    prototype[chosen] = cosines(vectors.prototypes[chosen], query)
+    near, starts = _rows_of(vectors, chosen)
+    best[chosen] = np.maximum.reduceat(cosines(near, query), starts[:-1])
+    prototype[chosen] = cosines(_means(near, starts), query)
     best[~vectors.known] = prototype[~vectors.known] = np.nan
     return best, prototype
 
 
 def _best_of(vectors: RuleVectors, chosen: Int64, query: Float32) -> Float32:
     """Return the best cosine of each chosen rule's rows."""
+    rows, starts = _rows_of(vectors, chosen)
+    return np.maximum.reduceat(cosines(rows, query), starts[:-1])
+
+
+def _rows_of(vectors: RuleVectors, chosen: Int64) -> tuple[Float32, Int64]:
+    """Return the rows of chosen rules, and where those of each begin, the end last."""
     sizes = vectors.starts[chosen + 1] - vectors.starts[chosen]
-    firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    rows = np.arange(int(sizes.sum())) - np.repeat(firsts - vectors.starts[chosen], sizes)
-    return np.maximum.reduceat(cosines(vectors.rows[rows], query), firsts)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    rows = np.arange(int(starts[-1])) - np.repeat(starts[:-1] - vectors.starts[chosen], sizes)
+    return vectors.rows[rows], starts
 
 
 def _highest(values: Float32, count: int) -> Int64:
