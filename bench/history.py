@@ -20,7 +20,7 @@ from pathlib import Path
 
 from store.file_history import AskedTask
 from store.lists.sessions import SessionList, session_family
-from workbench.config import load
+from workbench.config_layers import load
 from workbench.entry.project import OpenedProject, open_workspace
 from workbench.lists.filters import parse
 from workbench.lists.sessions import SESSIONS

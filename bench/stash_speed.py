@@ -20,7 +20,7 @@ import numpy as np
 
 from bench.search import vectors_of
 from store.embedding import EmbeddingSettings, resolve_embedder
-from workbench.config import load, user_cache
+from workbench.config_layers import load, user_cache
 from workbench.entry.services.stash import stash_service
 from workbench.entry.services.stash_replay import PastStash, stash_past
 from workbench.records.segments import ContextSegment, StashQuery

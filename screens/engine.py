@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual.message import Message
 
-from workbench.config import Config, Settings, load
+from workbench.config import Config
+from workbench.config_layers import Settings, load
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.config import (
+from workbench.config import Config
+from workbench.config_file import key_line, set_key, to_toml, unset_key
+from workbench.config_layers import (
     ADDING,
     USER_ONLY,
-    Config,
     Given,
     Layer,
     Origin,
@@ -30,7 +31,6 @@ from workbench.config import (
     user_file,
     values,
 )
-from workbench.config_file import key_line, set_key, to_toml, unset_key
 from workbench.errors import ConfigError
 
 LAYERS = get_args(Layer)[1:]

@@ -51,7 +51,7 @@ def modules(code: str) -> set[str]:
 @pytest.mark.parametrize(
     "code",
     [
-        "import workbench.config",
+        "import workbench.config_layers",
         "import workbench.errors, workbench.ports, workbench.records.plan",
         "import workbench.entry.os.clipboard",
         "import workbench.entry.hooks.client, workbench.entry.hooks.context, workbench.entry.parameters",

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 from workbench.api.project import Project
-from workbench.config import load
+from workbench.config_layers import load
 from workbench.entry.project import open_workspace
 from workbench.entry.services.opening import ProjectHost
 

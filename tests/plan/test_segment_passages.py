@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from workbench.config import load
+from workbench.config_layers import load
 from workbench.entry.cli.output import to_json
 from workbench.entry.project import OpenedProject, open_project
 from workbench.entry.services.metrics import Measured

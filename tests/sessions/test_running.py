@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.sessions.importers.made import codex, codex_did, codex_said, did, edited, raw, result, user
-from workbench.config import load
+from workbench.config_layers import load
 from workbench.entry.project import open_workspace
 from workbench.entry.services.episodes import episode_service
 from workbench.entry.services.handovers import record_breach, record_handover, record_instructions

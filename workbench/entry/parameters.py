@@ -6,7 +6,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.config import Config, Given, Origin, RulesConfig, SessionsConfig, check, parse
+from workbench.config import Config, RulesConfig, SessionsConfig
+from workbench.config_layers import Given, Origin, check, parse
 from workbench.errors import ConfigError
 from workbench.suggest import did_you_mean
 

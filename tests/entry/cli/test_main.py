@@ -14,7 +14,7 @@ import pytest
 
 from workbench import __version__
 from workbench.entry.cli import exits, main
-from workbench.entry.cli.frame import Command, Group, Lazy
+from workbench.entry.cli.frame import Command, Lazy, LazyGroup
 from workbench.entry.cli.reference import every_command, reference
 from workbench.entry.services.opening import find_project
 from workbench.errors import ParseError, ProjectError, StaleProject, StoreError
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[3]
 def test_every_command_is_documented(path: str, command: click.Command) -> None:
     """Each has help, an example that begins with its own path, and help for each option."""
     assert command.help
-    assert isinstance(command, Command | Group)
+    assert isinstance(command, Command | LazyGroup)
     assert command.examples
     assert path == "workbench" or any(f"{path}" in example for example in command.examples)
     for parameter in command.params:

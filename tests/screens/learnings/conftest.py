@@ -15,7 +15,7 @@ from textual.screen import Screen
 from screens.app import WorkbenchApp
 from screens.learnings.screen import LearningsScreen
 from tests.screens.conftest import press, settle
-from workbench.config import load
+from workbench.config_layers import load
 from workbench.curation.steps import draft_addition
 from workbench.curation.store import record
 from workbench.entry.project import open_workspace

@@ -13,7 +13,7 @@ import pytest
 
 from store.clock import SystemClock
 from tests.sessions.importers.made import codex, codex_did, codex_said, did, edited, ran, raw, user
-from workbench.config import load
+from workbench.config_layers import load
 from workbench.entry.project import open_workspace
 from workbench.entry.services.episodes import episode_service
 from workbench.entry.services.sessions import import_sessions, session_completeness

@@ -20,7 +20,7 @@ from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.fields import SafeInput
 from tests.screens.conftest import press, settle
 from tests.screens.golden import screen_text
-from workbench.config import load
+from workbench.config_layers import load
 from workbench.entry.project import open_workspace
 from workbench.entry.services.stash import stash_service
 from workbench.records.segments import ContextSegment, SegmentType

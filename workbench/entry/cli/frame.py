@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -26,7 +26,7 @@ from workbench.records.dataclass import dataclass
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from workbench.config import Settings
+    from workbench.config_layers import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -86,7 +86,7 @@ class Invocation:
 
     def settings(self, **flags: object) -> Settings:
         """Return the settings with a command's flags on top (`plan__budget=3000`); warnings are printed."""
-        from workbench.config import load
+        from workbench.config_layers import load
 
         settings = load(
             project=self.project, flags={key.replace("__", "."): value for key, value in flags.items()}
@@ -148,9 +148,10 @@ def global_options() -> list[click.Option]:
 class Command(click.Command):
     """A click command with the global options and examples under its help."""
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+    examples: Sequence[str] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.examples = examples
         taken = {option for parameter in self.params for option in parameter.opts}
         self.params += [option for option in global_options() if not taken.intersection(option.opts)]
 
@@ -198,30 +199,6 @@ def _text_last(args: Sequence[str], params: Sequence[click.Parameter]) -> list[s
     return [*options, "--", *texts] if mistaken else list(args)
 
 
-class Group(click.Group):
-    """A group of commands with the global options and examples under its help."""
-
-    command_class = Command
-
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.examples = examples
-        self.params += global_options()
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
-        format_examples(self.examples, formatter)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, suggesting the nearest name for an unknown one."""
-        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], self.list_commands(ctx))
-            ctx.fail(f"No such command {args[0]!r}. {hint}".rstrip())
-        return super().resolve_command(ctx, args)
-
-
 @dataclass(frozen=True, slots=True)
 class Lazy:
     """A command by name: where it lives, its help in lists, and its examples, so that help imports none."""
@@ -236,7 +213,7 @@ class Lazy:
         """Its line in a list."""
         return self.help.partition("\n")[0]
 
-    def load(self) -> Command | Group:
+    def load(self) -> Command | LazyGroup:
         """Import the command's module and return the command."""
         module, _, attribute = self.target.partition(":")
         if not module:
@@ -244,7 +221,7 @@ class Lazy:
             return LazyGroup(self.name, lazy=lazy, help=self.help, examples=self.examples)
         command: Command = copy(getattr(import_module(module), attribute))
         command.name = self.name
-        command.examples = self.examples or command.examples
+        command.examples = self.examples
         return command
 
 
@@ -273,12 +250,16 @@ def _registry() -> dict[str, dict[str, list[Any]]]:
     return registry
 
 
-class LazyGroup(Group):
-    """A group that imports the module of a command only when that command is invoked."""
+class LazyGroup(click.Group):
+    """A group with the global options and examples under its help, that imports a command when it is run."""
 
-    def __init__(self, *args: Any, lazy: Mapping[str, Lazy], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, lazy: Mapping[str, Lazy], examples: Sequence[str] = (), **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.lazy = lazy
+        self.examples = examples
+        self.params += global_options()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the registry."""
@@ -289,10 +270,23 @@ class LazyGroup(Group):
         entry = self.lazy.get(cmd_name)
         return entry.load() if entry else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, suggesting the nearest name for an unknown one."""
+        if args and args[0] not in self.lazy and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], self.list_commands(ctx))
+            ctx.fail(f"No such command {args[0]!r}. {hint}".rstrip())
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the registry alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.lazy.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        format_examples(self.examples, formatter)
 
 
 def format_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
@@ -303,14 +297,9 @@ def format_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> 
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
 
-@overload
-def command(function: Callable[..., Any], /) -> click.Command: ...
-@overload
-def command(**kwargs: Any) -> Callable[[Callable[..., Any]], click.Command]: ...
-def command(function: Callable[..., Any] | None = None, /, **kwargs: Any) -> Any:
+def command(function: Callable[..., Any]) -> Command:
     """Make a function a command with the global options; the decorator every command uses."""
-    decorate = click.command(cls=Command, **kwargs)
-    return decorate if function is None else decorate(function)
+    return click.command(cls=Command)(function)
 
 
 def with_options(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:

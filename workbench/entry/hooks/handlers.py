@@ -67,7 +67,7 @@ def respond(
         return HookReply()
     if opened is not None and opened.root == root:
         return _EVENTS[call.event](opened, opened.config, call)
-    from workbench.config import load
+    from workbench.config_layers import load
     from workbench.entry.project import find_state
 
     config = load(project=root, env=environment).config

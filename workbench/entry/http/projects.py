@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from workbench.config import project_file, user_file
+from workbench.config_layers import project_file, user_file
 from workbench.entry.http.guard import RequestRefused
 from workbench.entry.services.opening import (
     ENDED,

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.beneath import find_program
-from workbench.config import ClipboardConfig, user_cache
+from workbench.config import ClipboardConfig
+from workbench.config_layers import user_cache
 from workbench.errors import StoreError
 from workbench.records.dataclass import dataclass
 from workbench.text.sanitize import visible_line

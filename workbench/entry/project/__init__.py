@@ -1,10 +1,14 @@
 """A project and the adapters that serve it: the only package that knows both the engine and `store`.
 
-What is here is imported when it is named: the project as it is opened (`project` over `indexes`, `tables` and
-`journals`), its `models` and its `repository`, and of `store` what needs no wiring, as it is.
+What is here is imported when it is named, from where the list below says: the project as it is opened
+(`project` over `indexes`, `tables` and `journals`), its `models` and its `repository`, and of `store` what
+needs no wiring, as it is.
 """
 
+import re
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -94,53 +98,21 @@ if TYPE_CHECKING:
         server_identity,
     )
 
-_NAMES = {
-    "store.app_state": "place_file read_place_file seems_indexed update_place_file",
-    "store.cache": "ProcessCache RedisCache",
-    "store.clock": "SystemClock",
-    "store.file_history": "AskedTask",
-    "store.files": "private_dir replace_file write_atomic",
-    "store.git_diff": "diff_hunks",
-    "store.git_log": "commit_parents log_commits shallow_edge",
-    "store.git_objects": "BlobReader read_tree",
-    "store.git_process": "git_version",
-    "store.git_repository": "Repository remote_addresses resolve share_history work_trees",
-    "store.lists.sessions": "SessionList session_family",
-    "store.locks": "announce_waits lock_waits",
-    "store.metrics": "LOCK LOCKS record_call",
-    "store.project_state": "give_consent project_id project_root repository_at state_notes work_state",
-    "store.journal": "FileJournal",
-    "store.journal_files": "ROTATED list_streams",
-    "store.journal_lines": "decode_line encode_line",
-    "store.purge": "remains remove_indexes remove_projections remove_runs rewrite_files",
-    "store.rewriting": "Again StreamRewrite rewrite_journals stream_lines",
-    "store.runs": "MAX_RUNS_TOTAL list_runs open_run put_run write_rows",
-    "store.search_index": "SearchIndex build_search_index load_search_index",
-    "store.storage": "StoredSize directory_sizes journal_sizes",
-    "store.table_moves": "rewrite_streams",
-    "store.table_notes": "table_notes",
-    "store.qdrant_collection": "own_name",
-    "store.team.copying": "compare_teams copy_team",
-    "store.team.members": "add_team_member prepare_team_project remove_team_member team_members",
-    "store.team.replicas": "USES own_machine",
-    "store.team.settings": "TeamSettings mask_url",
-    "store.team.team": "ProjectTeam is_url open_place",
-    "store.vectors": "build_index",
-    "workbench.entry.project.models": (
-        "cached_embedder cross_encoder embedding_options embedding_settings grepai_program language_model"
-        " language_state prepare_embedder ready_embedder second_stage"
-    ),
-    "workbench.entry.project.project": "OpenedProject find_state open_project open_workspace require_consent",
-    "workbench.entry.project.repository": "delta",
-    "workbench.entry.project.vector_servers": (
-        "MEMORY feature_collection postgres_vectors qdrant_server rule_collection segment_collection"
-        " segments_name server_identity"
-    ),
-}
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_IMPORT = re.compile(r"^    from (\S+) import (?:\(([^)]+)\)|(.+))", re.MULTILINE)
+
+
+@cache
+def _homes() -> dict[str, tuple[str, str]]:
+    """Return {name: (its module, what it is called there)} of the imports that type checkers see above."""
+    return {
+        name: (module, original or name)
+        for module, many, few in _IMPORT.findall(Path(__file__).read_text(encoding="utf-8"))
+        for original, name in re.findall(r"(?:(\w+) as )?(\w+)", many or few)
+    }
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _homes():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, original = _homes()[name]
+    return getattr(import_module(module), original)

@@ -55,7 +55,7 @@ class ProjectJournals(ProjectState):
         """The settings. Raises: ConfigError."""
         if self.given is not None:
             return self.given
-        from workbench.config import load
+        from workbench.config_layers import load
 
         return load(project=self.root).config
 

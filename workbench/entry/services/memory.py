@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.config import load
+from workbench.config_layers import load
 from workbench.entry.project import OpenedProject
 from workbench.errors import WorkbenchError
 from workbench.memory.iterations import DigestedOutput, digest_output, is_stagnant, journal_entry

@@ -167,7 +167,7 @@ def host_project(
     Its state is found and nothing is read of its files. Raises: ProjectError for what is no directory and for
     a bare repository; ConfigError; Unasked; StoreError.
     """
-    from workbench.config import load
+    from workbench.config_layers import load
     from workbench.entry.project import open_workspace
 
     if not path.is_dir():

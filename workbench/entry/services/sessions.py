@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from workbench.config import Config, SessionsConfig, load
+from workbench.config import Config, SessionsConfig
+from workbench.config_layers import load
 from workbench.entry.project import (
     OpenedProject,
     Repository,

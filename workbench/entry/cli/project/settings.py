@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbench import config as configuration
+from workbench import config_layers as configuration
 from workbench.config_file import set_key, to_toml, unset_key
 from workbench.entry.cli.frame import command, current
 from workbench.entry.project import replace_file

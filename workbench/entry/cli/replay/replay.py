@@ -158,7 +158,7 @@ def _history(
     report: str | None,
     rows: str | None,
 ) -> int:
-    from workbench.config import load
+    from workbench.config_layers import load
     from workbench.entry.cli.replay.report import run_outputs
     from workbench.entry.services.replay import PACKS, ReplayOptions, open_past, replay_past, score_replay
     from workbench.replay.gates import leaner_systems
@@ -235,7 +235,7 @@ def _stash(
     **others: Any,
 ) -> int:
     """Replay recorded conversations against the stash."""
-    from workbench.config import load
+    from workbench.config_layers import load
     from workbench.entry.cli.replay.report import run_outputs
     from workbench.entry.services.stash_replay import (
         StashReplayOptions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from workbench.entry.cli.frame import Group, Invocation, command, current, with_options
+from workbench.entry.cli.frame import Invocation, command, current, with_options
 from workbench.entry.cli.team.team import project_of
 from workbench.entry.services import team as service
 from workbench.records.answers.team import TeamMembers
@@ -17,12 +17,7 @@ _WHERE = with_options(
 )
 
 
-@click.group(cls=Group, examples=("workbench store members list", "workbench store members add bob"))
-def members() -> None:
-    """List, add and remove members. Adding and removing needs the owner of the database."""
-
-
-@command(name="list", examples=("workbench store members list",))
+@command
 @_WHERE
 def list_(url: str, name: str) -> None:
     """List the members, and who was one and has machines."""
@@ -31,13 +26,7 @@ def list_(url: str, name: str) -> None:
         _show(here, service.list_members(project, url, name))
 
 
-@command(
-    examples=(
-        "workbench store members add bob",
-        'workbench store members add anna --url "$OWNER" --name github.com/acme/shop',
-        "workbench store members add bob --json | jq -r .url",
-    )
-)
+@command
 @click.argument("member", metavar="NAME")
 @_WHERE
 def add(member: str, url: str, name: str) -> None:
@@ -56,7 +45,7 @@ def add(member: str, url: str, name: str) -> None:
         )
 
 
-@command(examples=("workbench store members remove bob",))
+@command
 @click.argument("member", metavar="NAME")
 @_WHERE
 def remove(member: str, url: str, name: str) -> None:
@@ -75,7 +64,3 @@ def _show(here: Invocation, found: TeamMembers) -> None:
         former = "" if one.present else ", no member any more"
         line = f"{one.member:<20} {plural(one.machines, 'machine')}{seen}{former}"
         here.out.data(visible_line(line))
-
-
-for _command in (list_, add, remove):
-    members.add_command(_command)

@@ -38,13 +38,7 @@ def progress_of(here: Invocation) -> Iterator[Progress]:
         yield lambda stage, done, total: line(done, total, stage)
 
 
-@command(
-    examples=(
-        "workbench store use postgresql://anna@db.example.org/team",
-        "workbench store use postgresql://anna@db.example.org/team --name github.com/acme/shop",
-        'workbench store use "$(pass show team-url)" --json',
-    )
-)
+@command
 @click.argument("url", metavar="URL")
 @click.option(
     "--name", default="", metavar="NAME", help="The project at the server (default: from the git remote)."
@@ -78,7 +72,7 @@ def use(url: str, name: str) -> None:
     _show_exchange(here, done)
 
 
-@command(examples=("workbench store status", "workbench store status --json | jq .unsent"))
+@command
 def status() -> None:
     """Show the server, the machines, and what is not on both sides yet."""
     here = current()
@@ -90,7 +84,7 @@ def status() -> None:
         _show_status(here, found)
 
 
-@command(examples=("workbench store sync", "workbench store sync --json | jq .received"))
+@command
 def sync() -> None:
     """Send what was written here and receive what others wrote, now."""
     here = current()
@@ -102,7 +96,7 @@ def sync() -> None:
     _show_exchange(here, done)
 
 
-@command(examples=("workbench store verify", "workbench store verify --json | jq .differences"))
+@command
 def verify() -> int:
     """Compare every record here with the server's.
 
@@ -116,13 +110,7 @@ def verify() -> int:
     return _show_verification(here, found)
 
 
-@command(
-    examples=(
-        "workbench store copy . ~/backups/team-2026-11",
-        "workbench store copy postgresql://anna@old.example.org/team ~/backups/team --name shop",
-        "workbench store copy ~/backups/team postgresql://owner@new.example.org/team --name shop",
-    )
-)
+@command
 @click.argument("source", metavar="A")
 @click.argument("target", metavar="B")
 @NAME
@@ -141,7 +129,7 @@ def copy(source: str, target: str, name: str) -> int:
     return _show_verification(here, found)
 
 
-@command(examples=("workbench store leave", "workbench store leave --forget"))
+@command
 @click.option("--forget", is_flag=True, help="Remove what others wrote from this machine, too.")
 def leave(forget: bool) -> None:
     """Work alone again: nothing is sent or received any more.
