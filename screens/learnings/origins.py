@@ -86,7 +86,7 @@ def _extract(engine: AppEngine, one: FeatureLearning, session: str, job: Job) ->
 
 
 def _transcripts(engine: AppEngine, session: str, job: Job) -> Sequence[Path]:
-    from workbench.entry.services.sessions import project_places
+    from workbench.entry.services.transcripts import project_places
     from workbench.sessions.importers.places import project_transcripts
 
     with engine.workspace(job.progress) as place:

@@ -86,7 +86,7 @@ def list_runs(root: Path, job: Job) -> ListedRuns:
 
 def _no_past(root: Path) -> str:
     """Return why nothing of a project can be replayed, '' if something can."""
-    from workbench.entry.services.replay import open_past
+    from workbench.entry.services.past_project import open_past
     from workbench.errors import ProjectError
 
     try:

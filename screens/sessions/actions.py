@@ -26,7 +26,7 @@ from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
     from workbench.entry.project import FileHistory
-    from workbench.entry.services.sessions import FoundTranscripts
+    from workbench.entry.services.transcripts import FoundTranscripts
     from workbench.records.episodes import SessionRow
 
 _NEEDS_ROW: Final = frozenset(

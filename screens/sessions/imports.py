@@ -11,7 +11,7 @@ from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.services.sessions import FoundTranscripts
+    from workbench.entry.services.transcripts import FoundTranscripts
 
 ARGUMENTS: Final = ("import", "sessions")
 _MOST: Final = 12

@@ -28,7 +28,7 @@ from workbench.sessions.importers.fold import seconds
 from workbench.sessions.importers.lines import TranscriptSource
 
 if TYPE_CHECKING:
-    from workbench.entry.services.sessions import SessionFile
+    from workbench.entry.services.transcripts import SessionFile
     from workbench.records.episodes import Episode
 
 BACK: Final = 60
@@ -83,7 +83,7 @@ def reading(path: str) -> Iterator[None]:
 
 def find_transcript(engine: AppEngine, episode: Episode, job: Job) -> SessionFile:
     """Return where the transcript of an episode is, or why there is none. Raises: WorkbenchError."""
-    from workbench.entry.services.sessions import session_file
+    from workbench.entry.services.transcripts import session_file
 
     with reading("the directory of transcripts"), engine.workspace(job.progress) as place:
         return session_file(place, episode)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from screens.app import WorkbenchApp
-    from workbench.entry.services.sessions import SessionFile
+    from workbench.entry.services.transcripts import SessionFile
     from workbench.sessions.conversation import TranscriptPage
 
 Result = TypeVar("Result")

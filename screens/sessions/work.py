@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from workbench.entry.project import FileHistory
-    from workbench.entry.services.sessions import FoundTranscripts
+    from workbench.entry.services.transcripts import FoundTranscripts
     from workbench.records.episodes import SessionRow, Trace
     from workbench.sessions.episodes import EpisodeService
 
@@ -148,7 +148,7 @@ def file_past(engine: AppEngine, path: str, job: Job) -> FileHistory:
 
 def discover_transcripts(engine: AppEngine, job: Job) -> tuple[FoundTranscripts, ...]:
     """Return which transcripts there are, without opening any. Raises: WorkbenchError."""
-    from workbench.entry.services.sessions import discover_sessions
+    from workbench.entry.services.transcripts import discover_sessions
     from workbench.errors import UsageError
 
     try:

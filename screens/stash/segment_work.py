@@ -127,7 +127,7 @@ class StashWriter:
 
     def transcript(self, job: Job) -> str:
         """Return the path of the project's latest transcript, empty without any."""
-        from workbench.entry.services.sessions import newest_transcript
+        from workbench.entry.services.transcripts import newest_transcript
 
         with self.engine.workspace(job.progress) as opened:
             found = newest_transcript(opened)

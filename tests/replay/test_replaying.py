@@ -15,14 +15,8 @@ import pytest
 from workbench.config import Config, ModelsConfig, RerankConfig
 from workbench.entry.services import replay as replaying
 from workbench.entry.services import replay_engine
-from workbench.entry.services.replay import (
-    ReplayOptions,
-    ReplayOutcome,
-    explain_task,
-    open_past,
-    replay_past,
-    score_replay,
-)
+from workbench.entry.services.past_project import ReplayOptions, open_past
+from workbench.entry.services.replay import ReplayOutcome, explain_task, replay_past, score_replay
 from workbench.errors import UsageError
 from workbench.records.replay import TaskRow
 from workbench.replay import engine

@@ -8,20 +8,13 @@ from typing import Any
 from store.clock import SystemClock
 from store.journal import FileJournal
 from workbench.config import Config
-from workbench.entry.services.replay import ReplayOptions, open_past, replay_past
+from workbench.entry.services.past_project import ReplayOptions, open_past
+from workbench.entry.services.replay import replay_past
 from workbench.ports import Entry
 from workbench.records.episodes import Outcome
 from workbench.replay.systems import parse_systems
 from workbench.replay.tasks import ReplayTask, SeenPaths, TaskSource, recorded_sessions, session_tasks
-from workbench.sessions.episodes_fold import (
-    ENDED,
-    EVENT,
-    FEEDBACK,
-    FORGOTTEN,
-    IMPORTED,
-    STARTED,
-    STREAM,
-)
+from workbench.sessions.episodes_fold import ENDED, EVENT, FEEDBACK, FORGOTTEN, IMPORTED, STARTED, STREAM
 
 
 def episode(

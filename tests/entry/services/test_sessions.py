@@ -13,7 +13,7 @@ from tests.sessions.importers.made import edited, raw, user
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_workspace
 from workbench.entry.services.episodes import episode_service
-from workbench.entry.services.sessions import discover_sessions, import_sessions, session_file
+from workbench.entry.services.transcripts import discover_sessions, import_sessions, session_file
 from workbench.records.episodes import Episode
 from workbench.sessions.importers.importer import ImportRequest
 

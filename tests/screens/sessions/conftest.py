@@ -16,7 +16,8 @@ from tests.sessions.importers.made import codex, codex_did, codex_said, did, edi
 from workbench.config_layers import load
 from workbench.entry.project import open_workspace
 from workbench.entry.services.episodes import episode_service
-from workbench.entry.services.sessions import import_sessions, session_completeness
+from workbench.entry.services.sessions import session_completeness
+from workbench.entry.services.transcripts import import_sessions
 from workbench.sessions.episodes import EpisodeService
 from workbench.sessions.importers.importer import ImportRequest
 

@@ -177,7 +177,7 @@ def archive_session(project: OpenedProject, config: Config, call: HookCall) -> N
     """Copy a session's transcript into the archive before its agent deletes it. Raises: StoreError."""
     files = transcript_files(call, project.environment) if config.sessions.archive else []
     if files:
-        from workbench.entry.services.sessions import archive_transcripts
+        from workbench.entry.services.transcripts import archive_transcripts
 
         archive_transcripts(project, config, files)
 

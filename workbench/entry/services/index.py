@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject, ProjectTeam
-from workbench.entry.services.sessions import project_places
+from workbench.entry.services.transcripts import project_places
 from workbench.errors import GitError, StoreError, TeamError
 from workbench.plan.matching import LEARNINGS, RULES
 from workbench.plan.semantics import TASKS, head_texts

@@ -29,7 +29,7 @@ from workbench.replay.tasks import ReplayTask
 from workbench.replay.timeline import known_commit
 
 if TYPE_CHECKING:
-    from workbench.entry.services.replay import PastProject
+    from workbench.entry.services.past_project import PastProject
     from workbench.replay.engine import Vectors
     from workbench.replay.timeline import KnownTask, PastReader
 

@@ -24,26 +24,15 @@ from workbench.entry.services.model_fits import (
     train_adapter,
     verdict_weights,
 )
-from workbench.entry.services.models import (
-    TRAINING_LOCK,
-    activate_model,
-    packaged_ranking,
-    register_model,
-)
-from workbench.entry.services.replay import (
+from workbench.entry.services.models import TRAINING_LOCK, activate_model, packaged_ranking, register_model
+from workbench.entry.services.past_project import (
     ReplayOptions,
     engine_spec,
     open_past,
     past_tasks,
     task_vectors,
 )
-from workbench.entry.services.replay_engine import (
-    COMMITS,
-    EngineSpec,
-    engine_version,
-    open_reader,
-    release,
-)
+from workbench.entry.services.replay_engine import COMMITS, EngineSpec, engine_version, open_reader, release
 from workbench.errors import UsageError
 from workbench.models.registry import STREAM, TRAINED
 from workbench.plan.own_models import ADAPTER, BASES, LINEAR, SCHEMA, adapter_params
@@ -59,7 +48,7 @@ from workbench.replay.timeline import KnownTask, PastReader
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
-    from workbench.entry.services.replay import PastProject
+    from workbench.entry.services.past_project import PastProject
 
 MOST: Final = 10_000  # tasks, the newest ones
 LEAST: Final = 500

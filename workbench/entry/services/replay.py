@@ -1,118 +1,52 @@
-"""A project's past replayed: its tasks, what decides their rows, and the engine that makes them."""
+"""A project's past replayed: what decides the rows of its tasks, their scores, and why a file ranks."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
+from typing import Any
 
 from workbench.config import Config
-from workbench.curation.folding import read_ledger
 from workbench.entry.parameters import excluded_patterns, trust
-from workbench.entry.project import (
-    OpenedProject,
-    Repository,
-    cached_embedder,
-    find_state,
-    second_stage,
-    shallow_edge,
+from workbench.entry.project import second_stage, shallow_edge
+from workbench.entry.services.past_project import (
+    PER_TASK,
+    PastProject,
+    ReplayOptions,
+    engine_spec,
+    open_past,
+    own_rankings,
+    past_rules,
+    past_tasks,
+    task_vectors,
 )
 from workbench.entry.services.replay_engine import (
     COMMITS,
-    EngineSpec,
     engine_version,
     open_engine,
     open_reader,
     release,
     replay_one,
 )
-from workbench.errors import ProjectError, UsageError, WorkbenchError
-from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
-from workbench.plan.semantics import head_texts, task_text
+from workbench.errors import UsageError
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
 from workbench.records.replay import ReplayRun, TaskRow
-from workbench.records.rules import Rule
-from workbench.replay.engine import Progress, Replayed, Vectors, replay_tasks
-from workbench.replay.packs import RuleHistory, collect_rules
+from workbench.replay.engine import Progress, Replayed, replay_tasks
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.run_report import counterpart
 from workbench.replay.statistics import system_scores
-from workbench.replay.systems import OWN, PLAIN, OwnRankings, System, SystemRanking, parse_systems
+from workbench.replay.systems import OwnRankings, System, SystemRanking, parse_systems
 from workbench.replay.task_rows import Explanation, find_task, weigh_files
-from workbench.replay.tasks import (
-    PastSession,
-    ReplayTask,
-    TaskSource,
-    commit_tasks,
-    recorded_sessions,
-    session_tasks,
-)
-from workbench.replay.timeline import (
-    PastReader,
-    known_commit,
-    tidy,
-)
-from workbench.rules.curation.ledger import RuleLedger
-from workbench.rules.curation.ruletype import STREAM as RULES
-from workbench.sessions.episodes_fold import STREAM
-from workbench.text.terms import parse_task
+from workbench.replay.tasks import ReplayTask, TaskSource
+from workbench.replay.timeline import tidy
 
-PACKS: Final = (
-    300  # packs take as long as everything else, and the figures of this many have narrow intervals
-)
-_PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping changes and new files do not count
-_SPARE = 300
 _SPARE_TASKS = 2000  # tasks that may have come since a run
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayOptions:
-    """What a user asks a replay for.
-
-    `tasks` is how many at most; packs of `budget` tokens are made for the newest `packs` of them. `fresh`
-    computes every row again.
-    """
-
-    source: TaskSource
-    tasks: int
-    systems: tuple[System, ...]
-    budget: int
-    packs: int = PACKS
-    fresh: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PastProject:
-    """A project whose past can be replayed. `repository` is None where only its sessions are left."""
-
-    place: OpenedProject
-    name: str
-    sessions: tuple[PastSession, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def root(self) -> Path:
-        """The project's directory, or that of its bare repository."""
-        return self.place.root
-
-    @property
-    def state(self) -> Path:
-        """The project's state directory."""
-        return self.place.state
-
-    @property
-    def repository(self) -> Repository | None:
-        """The project's repository."""
-        return self.place.repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,30 +58,6 @@ class ReplayOutcome:
     settings: Mapping[str, Any]
     degraded: tuple[str, ...]
     notes: tuple[str, ...]
-
-
-def open_past(start: Path, environment: Mapping[str, str] = os.environ) -> PastProject:
-    """Find the project at a directory, a bare repository included, and what it recorded of its sessions.
-
-    Raises: ProjectError where there is neither a repository nor a recorded session; StoreError.
-    """
-    project = find_state(start, environment=environment)
-    root, repository = project.root, project.repository
-    sessions, malformed = recorded_sessions(entry for _, entry in project.journal.read(STREAM))
-    if repository is None and not sessions:
-        raise ProjectError(
-            f"{root} has no past to replay: it is not a git repository, and no session of it was imported",
-            hint="Name a repository, or run `workbench import sessions` first.",
-        )
-    notes = [f"{malformed} recorded sessions are malformed and left out"] if malformed else []
-    if repository is None:
-        notes.append(f"{project.note}: files are ranked by the paths that sessions had seen")
-    return PastProject(project, project_name(root), tuple(sessions), tuple(notes))
-
-
-def project_name(root: Path) -> str:
-    """Return what a project is called in reports."""
-    return root.name.removesuffix(".git") if root.name not in ("repo", "git") else root.parent.name
 
 
 def replay_past(
@@ -163,12 +73,12 @@ def replay_past(
     Raises: GitError, StoreError, ModelError, ProjectError if there is no task.
     """
     history = max(config.index.history_commits, 0)
-    commits = max(COMMITS, _PER_TASK * wanted.tasks + history)
+    commits = max(COMMITS, PER_TASK * wanted.tasks + history)
     with ExitStack() as stack:
         reader = open_reader(project.repository, commits, stack)
         tasks = past_tasks(project, reader, wanted)
         vectors, model, missing = task_vectors(project, config, reader, tasks, history, progress)
-    rules = _rules(project, config, tasks)
+    rules = past_rules(project, config, tasks)
     systems = tuple(one for one in wanted.systems if vectors is not None or one.kind != "vector")
     notes = list(project.notes)
     if len(systems) < len(wanted.systems):
@@ -222,7 +132,7 @@ def weigh_again(
     source = TaskSource.SESSIONS if row.source == "session" else TaskSource.COMMITS
     wanted = ReplayOptions(source, among, (system,), config.plan.budget, packs=0)
     history = max(config.index.history_commits, 0)
-    commits = max(COMMITS, _PER_TASK * among + history)
+    commits = max(COMMITS, PER_TASK * among + history)
     with ExitStack() as stack:
         reader = open_reader(project.repository, commits, stack)
         tasks = [task for task in past_tasks(project, reader, wanted) if task.id == row.id]
@@ -232,134 +142,12 @@ def weigh_again(
                 hint="It is of another project, or was rewritten or forgotten since.",
             )
         vectors, _, _ = task_vectors(project, config, reader, tasks, history, progress)
-        rules = _rules(project, config, tasks)
+        rules = past_rules(project, config, tasks)
         spec = engine_spec(project, config, wanted, (system,), commits, engine_version(), vectors, rules)
         engine = open_engine(spec, stack)
         ranking = engine.weigh(tasks[0], system)
         engine.cache.flush()
     return ranking
-
-
-def engine_spec(
-    project: PastProject,
-    config: Config,
-    wanted: ReplayOptions,
-    systems: tuple[System, ...],
-    commits: int,
-    version: str,
-    vectors: Vectors | None,
-    rules: RuleHistory,
-) -> EngineSpec:
-    """Return what a process needs to replay tasks of a project."""
-    main = config.models.ranking or DEFAULT_MODEL
-    second = any(one.second for one in systems)
-    return EngineSpec(
-        root=project.root,
-        bare=project.repository is not None and project.repository.bare,
-        gone=project.repository is None,
-        project=project.place.project_id,
-        systems=systems,
-        main=main,
-        budget=wanted.budget,
-        tokenizer=config.plan.tokenizer,
-        history=max(config.index.history_commits, 0),
-        commits=commits,
-        excluded=excluded_patterns(config),
-        cache=project.state / "replay" / "facts",
-        version=version,
-        sessions=project.sessions,
-        vectors=vectors,
-        rules=rules,
-        config=config,
-        own=own_rankings(project, main, systems),
-        reranker=project.place.active_reranker() if second else None,
-        answers=project.place.answer_cache if second else None,
-    )
-
-
-def own_rankings(project: PastProject, main: str, systems: Sequence[System]) -> OwnRankings:
-    """Return what models of the project make of the packaged ones: those in use, and those systems name.
-
-    Raises: UsageError for one that the project does not have; ModelError for one that cannot be used.
-    """
-    wanted = sorted({one.model for one in systems if one.model and one.model.startswith(OWN)})
-    if not project.place.has_models and not wanted:
-        return OwnRankings()
-    from workbench.entry.services.models import find_model
-    from workbench.plan.own_models import apply_models
-
-    own, bases = project.place.own_models, [load_model(name) for name in dict.fromkeys((main, LEXICAL_MODEL))]
-    active = {base.model_id: own.apply(base, canary=False)[0] for base in bases}
-    named = {}
-    for name in wanted:
-        model = find_model(own.registry(), name)
-        for base, key in zip(bases, (name, f"{name}{PLAIN}"), strict=False):
-            named[key] = apply_models(base, {model.model_kind: model})
-    return OwnRankings(active, named)
-
-
-def past_tasks(project: PastProject, reader: PastReader, wanted: ReplayOptions) -> list[ReplayTask]:
-    """Return the newest tasks of the sources wanted; a commit that answers a prompt is not listed twice."""
-    found: list[ReplayTask] = []
-    if wanted.source is not TaskSource.COMMITS:
-        gone = project.repository is None
-        found += session_tasks(project.sessions, reader.commits, wanted.tasks, gone=gone)
-    if wanted.source is not TaskSource.SESSIONS:
-        answered = {task.commit for task in found if task.commit}
-        commits = [commit for commit in reader.commits if commit.sha not in answered]
-        found += commit_tasks(commits, reader.line, wanted.tasks)
-    found.sort(key=lambda task: -task.at)
-    if not found:
-        raise ProjectError(
-            f"{project.name} has no task to replay: nothing that was done modified a file that existed",
-            hint="Commit something first, or import sessions with `workbench import sessions`.",
-        )
-    most = wanted.packs if project.repository is not None else 0
-    return [replace(task, packed=place < most) for place, task in enumerate(found[: wanted.tasks])]
-
-
-def task_vectors(
-    project: PastProject,
-    config: Config,
-    reader: PastReader,
-    tasks: Sequence[ReplayTask],
-    history: int,
-    progress: Progress,
-) -> tuple[Vectors | None, str, str]:
-    """Return vectors of all tasks and of all past ones, the model's identity, and what is missing if not."""
-    embedder, missing = cached_embedder(config, project.place.home)
-    if embedder is None:
-        return None, "", missing or "there is no embedding model: see `workbench model list`"
-    begun = {tasks[-1].revision, tasks[-1].commit}
-    oldest = max((place for place, commit in enumerate(reader.commits) if commit.sha in begun), default=0)
-    past = islice(reader.commits, oldest + history + _SPARE)
-    heads = [known.head for commit in past if (known := known_commit(commit)) is not None]
-    heads += [one.known.head for one in project.sessions]
-    texts = list(dict.fromkeys([*head_texts(heads), *(task_text(parse_task(task.text)) for task in tasks)]))
-    try:
-        matrix = embedder.embed(texts, progress=lambda done, total: progress(done, total, "Embedding tasks"))
-    except WorkbenchError as error:
-        return None, "", error.message
-    rows = {text: number for number, text in enumerate(texts)}
-    return Vectors(rows, np.ascontiguousarray(matrix, dtype=np.float32), embedder.model), embedder.model, ""
-
-
-def _rules(project: PastProject, config: Config, tasks: Sequence[ReplayTask]) -> RuleHistory:
-    """Return the rules that were in force when each task began. Raises: StoreError."""
-    journals = [(journal, origin == "home") for origin, journal in project.place.journals.items()]
-    changes = [entry.at for one, _ in journals for _, entry in one.read(RULES)]
-    identifier = project.place.project_id
-
-    def in_force(until: str) -> list[Rule]:
-        live = read_ledger(RuleLedger, journals, until).live.values()
-        return [
-            rule
-            for rule in live
-            if rule.project_id in (None, identifier)
-            and (config.rules.home or rule.provenance is None or not rule.provenance.home)
-        ]
-
-    return collect_rules(changes, [task.at for task in tasks], in_force)
 
 
 def _settings(

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.services.handovers import BROKEN, GIVEN, LOADED, LOST, STREAM, read_handover
-from workbench.entry.services.sessions import project_places, session_page, session_query
+from workbench.entry.services.sessions import session_page, session_query
+from workbench.entry.services.transcripts import project_places
 from workbench.entry.services.usage import rules_in_book
 from workbench.records.answers.usage import RunningSession
 from workbench.rules.curation.ruletype import STREAM as RULES

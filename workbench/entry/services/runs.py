@@ -130,7 +130,8 @@ def run_replay(  # noqa: PLR0913 - the options of a replay
     Raises: ProjectError where there is no past; UsageError for an unknown system or source; GitError,
     StoreError, ModelError.
     """
-    from workbench.entry.services.replay import PACKS, ReplayOptions, open_past, replay_past, score_replay
+    from workbench.entry.services.past_project import PACKS, ReplayOptions, open_past
+    from workbench.entry.services.replay import replay_past, score_replay
     from workbench.replay.systems import DEFAULT_SYSTEMS, parse_systems
     from workbench.replay.tasks import TaskSource
     from workbench.sessions.episodes_checks import one_of

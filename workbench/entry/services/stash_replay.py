@@ -20,7 +20,8 @@ import numpy as np
 
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, cached_embedder, find_state
-from workbench.entry.services.replay import PastProject, ReplayOutcome, project_name, score_replay
+from workbench.entry.services.past_project import PastProject, project_name
+from workbench.entry.services.replay import ReplayOutcome, score_replay
 from workbench.entry.services.replay_engine import engine_version
 from workbench.entry.services.stash import stash_service
 from workbench.entry.services.stash_models import segment_model

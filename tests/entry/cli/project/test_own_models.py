@@ -16,7 +16,8 @@ from workbench.entry.services import model_training
 from workbench.entry.services.episodes import episode_service
 from workbench.entry.services.handovers import SESSION_VARIABLE
 from workbench.entry.services.models import register_model
-from workbench.entry.services.replay import ReplayOptions, open_past, replay_past
+from workbench.entry.services.past_project import ReplayOptions, open_past
+from workbench.entry.services.replay import replay_past
 from workbench.errors import UsageError
 from workbench.models.registry import STREAM, model_name
 from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, RankingModel, load_model

@@ -27,7 +27,8 @@ from workbench.text.counts import plural
 if TYPE_CHECKING:
     from workbench.config import Config
     from workbench.entry.cli.replay.report import RunOutputs
-    from workbench.entry.services.replay import PastProject, ReplayOutcome
+    from workbench.entry.services.past_project import PastProject
+    from workbench.entry.services.replay import ReplayOutcome
     from workbench.records.replay import ReplayRun
 
 STASH: Final = "stash"
@@ -133,7 +134,7 @@ def _is_transcripts(given: Path) -> bool:
 
 def _transcripts(here: Invocation, given: Path, **options: Any) -> int:
     """Replay the prompts of transcripts without importing them."""
-    from workbench.entry.services.sessions import transcript_past
+    from workbench.entry.services.transcripts import transcript_past
 
     config = here.settings().config
     with transcript_past(here.project, given, config) as past:
@@ -160,7 +161,8 @@ def _history(
 ) -> int:
     from workbench.config_layers import load
     from workbench.entry.cli.replay.report import run_outputs
-    from workbench.entry.services.replay import PACKS, ReplayOptions, open_past, replay_past, score_replay
+    from workbench.entry.services.past_project import PACKS, ReplayOptions, open_past
+    from workbench.entry.services.replay import replay_past, score_replay
     from workbench.replay.gates import leaner_systems
     from workbench.replay.systems import DEFAULT_SYSTEMS, parse_systems
     from workbench.replay.tasks import TaskSource

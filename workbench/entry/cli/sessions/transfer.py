@@ -20,7 +20,7 @@ from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.services.sessions import Imported
+    from workbench.entry.services.transcripts import Imported
     from workbench.sessions.importers.importer import ImportReport
     from workbench.sessions.importers.transcripts import ReadTally
 
@@ -51,7 +51,7 @@ def import_sessions(
     `workbench export sessions` wrote. Each prompt becomes a task with the files read and changed for it
     and how it ended. Only what is new is read; secrets and other projects' paths stay out.
     """
-    from workbench.entry.services.sessions import import_sessions as run_import
+    from workbench.entry.services.transcripts import import_sessions as run_import
     from workbench.sessions.importers.importer import ImportRequest
 
     if archived and paths:
