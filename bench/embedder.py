@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from store import minilm
-from store.embedding import FastembedEmbedder
+from store.embedders import FastembedEmbedder
 from store.onnx_embedder import OnnxEmbedder
 from workbench.config_layers import user_cache
 

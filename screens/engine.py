@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
     from workbench.entry.services.metrics import Measured
     from workbench.entry.services.running import RunningSessions
-    from workbench.entry.services.team import TeamListener
+    from workbench.entry.services.team_exchange import TeamListener
     from workbench.lists.tables import TableRebuild
     from workbench.memory.learnings.service import LearningService
     from workbench.plan.workspace import Progress

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from store import embedding, minilm
-from store.embedding import EmbeddingSettings, FastembedEmbedder, LazyEmbedder, resolve_embedder, survey
+from store.embedders import FastembedEmbedder, LazyEmbedder
+from store.embedding import EmbeddingSettings, resolve_embedder, survey
 from store.onnx_embedder import OnnxEmbedder
 from workbench.errors import ModelError
 

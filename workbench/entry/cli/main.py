@@ -103,7 +103,7 @@ def _exchange_afterwards(arguments: list[str]) -> None:
     used = [root for root in dict.fromkeys(USED) if (root / STATE / "team" / "team.json").is_file()]
     USED.clear()
     if used and not _WITHOUT_EXCHANGE.intersection(arguments):
-        from workbench.entry.services.team import exchange_briefly
+        from workbench.entry.services.team_exchange import exchange_briefly
 
         for root in used:
             for sentence in exchange_briefly(root):

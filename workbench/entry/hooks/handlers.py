@@ -79,7 +79,7 @@ def respond(
         return reply
 
     def then() -> None:
-        from workbench.entry.services.team import exchange_beside
+        from workbench.entry.services.team_exchange import exchange_beside
 
         reply.then()
         exchange_beside(project)

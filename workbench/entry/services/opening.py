@@ -17,7 +17,7 @@ from workbench.records.dataclass import dataclass
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
     from workbench.entry.services.metrics import Measured
-    from workbench.entry.services.team import TeamListener
+    from workbench.entry.services.team_exchange import TeamListener
 
 Progress = Callable[[str, int, int], None]
 
@@ -153,7 +153,7 @@ def listen_to_team(project: OpenedProject, listener: TeamListener | None) -> Tea
     if not project.has_team:
         return listener
     if listener is None or not listener.is_listening:
-        from workbench.entry.services.team import TeamListener, is_asked  # where there is a team
+        from workbench.entry.services.team_exchange import TeamListener, is_asked  # where there is a team
 
         return TeamListener(project) if is_asked() else None
     return listener

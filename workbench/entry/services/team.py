@@ -1,15 +1,9 @@
-"""The team of a project as faces ask for it: joining, status, exchange, copies, members, and listening.
-
-Nothing waits for a server: writes are local, and what is sent and received goes on beside or after the work.
-"""
+"""The team of a project as faces ask for it: joining, status, copies and members."""
 
 from __future__ import annotations
 
-import os
 import socket
-import threading
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +18,6 @@ from workbench.entry.project import (
     add_team_member,
     compare_teams,
     copy_team,
-    find_state,
     is_url,
     mask_url,
     open_place,
@@ -33,15 +26,7 @@ from workbench.entry.project import (
     remove_team_member,
     team_members,
 )
-from workbench.errors import (
-    GitError,
-    ServerUnreachable,
-    StoreBusy,
-    StoreError,
-    TeamError,
-    UsageError,
-    WorkbenchError,
-)
+from workbench.errors import GitError, ServerUnreachable, TeamError, UsageError
 from workbench.records.answers.team import (
     MachineState,
     MemberState,
@@ -53,23 +38,9 @@ from workbench.records.answers.team import (
 )
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Exchange, ProjectState, TeamComparison, TeamMachine, TeamServer
+    from workbench.entry.project import Exchange, ProjectState, TeamComparison, TeamMachine
     from workbench.entry.services.opening import Progress
 
-SWITCH: Final = "WORKBENCH_TEAM"
-_POLL: Final = 0.25
-"""Seconds between two looks of a long-lived face at the own journals; their files are looked at."""
-_LISTEN: Final = 0.2
-"""Seconds of waiting for others between them."""
-_REST: Final = 30.0
-"""Seconds after which what rules were used for is sent without anything else."""
-_RETRY: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Seconds until a server that did not answer is asked again by a long-lived face."""
-_TURN: Final = 60.0
-"""Seconds between two exchanges that hooks start."""
-_BRIEFLY: Final = 1.0
-"""Seconds that a command waits for the server after its answer."""
-_LATER: Final = "What you do is kept here and sent later."
 _LONGEST: Final = 200  # bytes of a project's name
 
 
@@ -297,122 +268,3 @@ def _verification(found: TeamComparison, copied: int = 0, notes: Sequence[str] =
 
 def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else ""
-
-
-def is_asked(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether a team's server is asked beside the work: not where WORKBENCH_TEAM=0 says so, as on a train."""
-    return environment.get(SWITCH, "") != "0"
-
-
-def exchange_briefly(root: Path) -> Sequence[str]:
-    """Send and receive what is new, for at most a second, and return what a person should know of it.
-
-    Not where everything was exchanged a moment ago, nor soon after a server did not answer. Raises nothing
-    that concerns the team: it is in `workbench store status`.
-    """
-    if not is_asked():
-        return ()
-    project = find_state(root)
-    team, connected, found = ProjectTeam(project), threading.Event(), list[str]()
-
-    def exchange() -> None:
-        try:
-            with closing(team.connect()) as server:
-                connected.set()
-                found.extend(team.sync(0, server=server).notes)
-        except StoreBusy:
-            return  # another process of this machine sends and receives
-        except WorkbenchError as error:
-            _note_fault(team, error, found)
-
-    try:
-        if team.is_resting() or not team.has_news():
-            return ()
-        team.load()
-    except WorkbenchError as error:
-        _note_fault(team, error, found)
-        return tuple(found)
-    thread = threading.Thread(target=exchange, name="team", daemon=True)
-    thread.start()
-    thread.join(_BRIEFLY)
-    if thread.is_alive() and not connected.is_set():
-        silent = ServerUnreachable("the team's server did not answer within a second", hint=_LATER)
-        _note_fault(team, silent, found)
-    return tuple(found)
-
-
-def exchange_beside(project: ProjectState) -> bool:
-    """Let a process of its own exchange what is new, and return at once whether one was started.
-
-    Not where all is exchanged, as where an app or a server listens, nor twice within a minute, nor soon after
-    a server did not answer. Raises: StoreError.
-    """
-    from workbench.entry.os.background import run_in_background  # for hooks
-
-    team = ProjectTeam(project)
-    if not is_asked() or team.settings is None or team.is_resting() or not team.has_news():
-        return False
-    return team.begin_turn(_TURN) and run_in_background(project.root, "store", "sync")
-
-
-def _note_fault(team: ProjectTeam, error: WorkbenchError, found: list[str]) -> None:
-    """Keep what was wrong, and report it unless it was already."""
-    if team.look.fault != error.message:
-        found.append(". ".join(filter(None, (error.message, error.hint))))
-    with suppress(StoreError):
-        team.note_fault(error)
-
-
-class TeamListener:
-    """Keeps a project's replicas up to date in a thread, while something long-lived works on it.
-
-    What is written here is sent at once, what others send received within a second; a server that does not
-    answer is asked again after a while.
-    """
-
-    def __init__(self, project: ProjectState) -> None:
-        """Take a project, and begin."""
-        self._team = ProjectTeam(project)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="team", daemon=True)
-        self._thread.start()
-
-    @property
-    def is_listening(self) -> bool:
-        """Whether it goes on: it ends by itself where the team was left."""
-        return self._thread.is_alive() and not self._stop.is_set()
-
-    def stop(self) -> None:
-        """End; whoever looks next goes on with what was being sent or received."""
-        self._stop.set()
-        self._thread.join(2 * _LISTEN)
-
-    def _run(self) -> None:
-        waits = iter(_RETRY)
-        while not self._stop.is_set():
-            try:
-                with closing(self._team.connect()) as server:
-                    for _ in self._exchanges(server):
-                        waits = iter(_RETRY)
-                return
-            except UsageError:
-                return  # the team was left, or its server cannot be asked without what is to be installed
-            except StoreBusy:
-                self._stop.wait(_POLL)
-            except StoreError as error:
-                with suppress(StoreError):
-                    self._team.note_fault(error)
-                self._stop.wait(next(waits, _RETRY[-1]))
-
-    def _exchanges(self, server: TeamServer) -> Iterator[None]:
-        seen: object = None
-        news: Collection[str] | None = ()
-        looked = 0.0
-        while not self._stop.is_set() and (now := self._team.written_sizes()) is not None:
-            rested = time.monotonic() - looked > _REST and self._team.has_news()
-            if news is not None or now != seen or rested:
-                own = () if rested else (self._team.machine,)
-                self._team.sync(server=server, machines=own if news is None else news)
-                seen, looked = now, time.monotonic()
-                yield
-            news = server.wait(_LISTEN)
