@@ -17,6 +17,7 @@ from textual.content import Content
 
 from screens.base import SectionScreen
 from screens.jobs import Ahead, Failure, Job, JobOptions
+from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from screens.widgets.window_rows import WindowRows, place_of, window_around
@@ -84,19 +85,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
     """The command that lists the records."""
     marks_hint: ClassVar[str] = ""
     """What acts on marked records, empty where none can be marked."""
-    DEFAULT_CSS = """
-    RecordListScreen {
-        & .split { height: 1fr; layout: horizontal; }
-        & .split > VirtualTable { width: 3fr; }
-        & .record-pane { width: 2fr; height: 1fr; border-left: vkey $panel; border-top: solid $panel; }
-        & .record-pane { border-title-color: $text-muted; }
-        &.-wide .split > VirtualTable { width: 2fr; }
-        &.-wide .record-pane { width: 1fr; }
-        &.-narrow .split { layout: vertical; }
-        &.-narrow .split > VirtualTable { width: 1fr; height: 1fr; }
-        &.-narrow .record-pane { width: 1fr; height: 45%; border-left: none; }
-    }
-    """
+    DEFAULT_CSS = style_of("RecordListScreen")
 
     def __init__(self) -> None:
         super().__init__()

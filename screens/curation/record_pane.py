@@ -13,6 +13,7 @@ from textual.widgets import Static
 from screens.commands import pane_title
 from screens.rules.rule_view import mark_rewording
 from screens.safe_text import join_parts, safe
+from screens.themes import style_of
 from screens.widgets.diff import ReadingPane
 from workbench.text.word_diff import word_pieces
 
@@ -87,14 +88,7 @@ def _plain(value: object) -> str:
 class RecordPane(ReadingPane):
     """Shows the record it is given, called `noun`, and asks for nothing itself."""
 
-    DEFAULT_CSS = """
-    RecordPane {
-        padding: 0 1;
-        & > Static { height: auto; }
-        border-title-color: $text-muted;
-        &:focus { background-tint: $foreground 4%; border-title-style: bold; }
-    }
-    """
+    DEFAULT_CSS = style_of("RecordPane")
 
     def __init__(self, noun: str, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="record-pane")

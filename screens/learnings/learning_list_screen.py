@@ -30,6 +30,7 @@ from screens.learnings.learning_view import (
     nothing_learned,
     story_content,
 )
+from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from screens.widgets.window_rows import WindowRows
@@ -50,13 +51,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
     list_id: ClassVar = "learnings-list"
     list_command: ClassVar = ("memory", "list")
     marks_hint: ClassVar = "a r d R act on all of them, one step"
-    DEFAULT_CSS = """
-    LearningListScreen {
-        & #learnings-head { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
-        &.-nothing #learnings-list { width: 1fr; }
-        &.-nothing #learnings-pane { display: none; }
-    }
-    """
+    DEFAULT_CSS = style_of("LearningListScreen")
 
     def __init__(self) -> None:
         super().__init__()

@@ -36,58 +36,12 @@ from screens.plan.panels import PlanHeader, PreviewPanel, WhyPanel
 from screens.plan.query import PlanQuery
 from screens.safe_text import safe, shown_lines
 from screens.sitting import text_of, texts_of
+from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
 from screens.widgets.table_rows import ListRows, NoRows
 from workbench.entry.project import seems_indexed
-
-_LAYOUT: Final = """
-PlanScreen {
-    & #plan-work { height: 1fr; }
-    & PromptEditor { max-height: 6; }
-    & PlanHeader { height: 1; padding: 0 1; }
-    & #plan-panes { height: 1fr; layout: horizontal; }
-    & #plan-list { width: 1fr; height: 1fr; }
-    & #plan-side { width: 1fr; height: 1fr; layout: vertical; }
-    & WhyPanel { display: none; height: 2fr; }
-    & PreviewPanel { height: 3fr; }
-    &.-why WhyPanel { display: block; }
-    &.-whole WhyPanel { display: none; }
-    & FirstRun { display: none; height: 1fr; }
-    &.-first FirstRun { display: block; }
-    &.-first PlanHeader, &.-first #plan-panes { display: none; }
-}
-PlanScreen.-narrow {
-    & #plan-panes { layout: vertical; }
-    & #plan-list, & #plan-side { width: 100%; }
-    &.-why PreviewPanel { display: none; }
-    &.-whole PreviewPanel { display: block; }
-}
-PlanScreen.-wide {
-    & #plan-list { width: 2fr; }
-    & #plan-side { width: 3fr; layout: horizontal; }
-    & WhyPanel { width: 2fr; height: 1fr; }
-    & PreviewPanel { width: 3fr; height: 1fr; }
-}
-PlanScreen.-compared {
-    & #plan-panes { layout: vertical; }
-    & #plan-list, & #plan-side { width: 100%; }
-    & #plan-list { height: 3fr; }
-    & #plan-side { layout: horizontal; height: 2fr; }
-    & WhyPanel, & PreviewPanel { width: 1fr; height: 1fr; }
-}
-PlanScreen.-narrow.-why #plan-side { height: 2fr; }
-PlanScreen.-narrow.-why #plan-list { height: 3fr; }
-PlanScreen.-narrow.-short.-why #plan-side { height: 7; }
-PlanScreen.-narrow.-short.-whole #plan-side { height: 2fr; }
-PlanScreen.-short {
-    & PromptEditor { min-height: 1; max-height: 3; border: none; border-left: outer $primary; }
-    & WhyPanel, & PreviewPanel { border: none; border-top: solid $panel; }
-    & WhyPanel:focus, & PreviewPanel:focus-within { border: none; border-top: solid $primary; }
-}
-"""
-
 
 _REST: Final = 0.05  # seconds the cursor rests on a candidate before its text is drawn
 _HISTORY: Final = 50
@@ -106,7 +60,7 @@ class PlanScreen(PlanActions):
 
     section: ClassVar[str] = "plan"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("plan")]
-    DEFAULT_CSS = _LAYOUT
+    DEFAULT_CSS = style_of("PlanScreen")
 
     def __init__(self) -> None:
         super().__init__()

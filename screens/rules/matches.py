@@ -17,6 +17,7 @@ from screens.engine import AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.safe_text import embolden, safe, shown_lines
+from screens.themes import style_of
 from screens.widgets.bars import Contribution, FeatureBars
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
@@ -53,14 +54,7 @@ def why(answer: MessageMatch) -> Content:
 class MatchesView(Vertical):
     """The rules above the parts of the score of the one under the cursor."""
 
-    DEFAULT_CSS = """
-    MatchesView {
-        height: 1fr;
-        & VirtualTable { height: 1fr; min-height: 3; }
-        & FeatureBars { margin: 0 1; }
-        & Static { height: auto; max-height: 8; padding: 0 1; }
-    }
-    """
+    DEFAULT_CSS = style_of("MatchesView")
 
     class RuleWanted(Message):
         """A rule was opened, to be shown in the list."""

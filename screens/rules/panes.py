@@ -20,6 +20,7 @@ from screens.commands import key_of
 from screens.rules.matches import MatchesView, MessageMatches
 from screens.rules.rule_view import change_cells, change_content, rule_content, use_content
 from screens.safe_text import safe
+from screens.themes import style_of
 from screens.widgets.code import CodeView
 from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -45,7 +46,7 @@ TITLES: Final = {
 class PaneTabs(Widget):
     """The names of the panes behind their keys, the one that is shown in brackets."""
 
-    DEFAULT_CSS = "PaneTabs { height: 1; background: $panel; }"
+    DEFAULT_CSS = style_of("PaneTabs")
     shown_pane: reactive[str] = reactive(PANES[0])
 
     class Chosen(Message):
@@ -77,21 +78,7 @@ class PaneTabs(Widget):
 class RulePanes(Vertical):
     """Five views of a rule. It shows what it is given and asks for nothing itself."""
 
-    DEFAULT_CSS = """
-    RulePanes {
-        & #pane-parts, & ContentSwitcher, & #pane-file { height: 1fr; }
-        & ContentSwitcher, & #pane-file { width: 1fr; }
-        & #pane-file { display: none; }
-        &.-file #pane-file { display: block; }
-        &.-file ContentSwitcher { display: none; }
-        & .pane { height: 1fr; padding: 0 1; }
-        & .pane > Static { height: auto; }
-        & #pane-versions VirtualTable { height: 40%; min-height: 4; }
-        & #version-text { height: 1fr; padding: 0 1; }
-        & #file-name { height: 1; color: $text-muted; padding: 0 1; }
-        & .pane:focus { background-tint: $foreground 4%; }
-    }
-    """
+    DEFAULT_CSS = style_of("RulePanes")
 
     class MessageGiven(Message):
         """A message was written, to see which rules match it."""

@@ -14,6 +14,7 @@ from textual.binding import BindingType
 
 from screens.commands import widget_bindings
 from screens.curation.record_form import RecordFields, RecordForm, SaveForm
+from screens.themes import style_of
 from screens.widgets.form import FormField
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Level, Rule
@@ -316,11 +317,7 @@ def _format_value(field: str, value: Any) -> Any:  # noqa: ANN401 - a field of a
 class BulkEditForm(RecordForm):
     """A form for what is to be the same in many rules."""
 
-    DEFAULT_CSS = """BulkEditForm {
-        & > .dialog { width: 84; height: 90%; }
-        & FieldForm TextArea { height: 2; }
-        & FieldForm #field-0 { height: 1; }
-    }"""
+    DEFAULT_CSS = style_of("BulkEditForm")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("bulk-edit")
     HINT: ClassVar = "what is empty stays as it is · ctrl+s saves all as one step · escape leaves"
 

@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 
 from screens.commands import widget_bindings
 from screens.safe_text import safe
+from screens.themes import style_of
 from screens.widgets.fields import SafeInput
 from workbench.lists.filters import Field, Filter, parse
 
@@ -64,25 +65,7 @@ class FilterBar(Horizontal):
     Without fields any text is a search: what it found is shown with `say`, and `down` goes to it.
     """
 
-    DEFAULT_CSS = """
-    FilterBar {
-        height: 1;
-        display: none;
-        background: $panel;
-        &.-open { display: block; }
-        & > .filter--sign { width: 2; text-style: bold; }
-        & > FilterInput { width: 1fr; background: $panel; }
-        & > FilterInput > .input--placeholder { color: $text-muted; }
-        & > .filter--state {
-            width: auto;
-            max-width: 60%;
-            padding: 0 1;
-            text-wrap: nowrap;
-            text-overflow: ellipsis;
-        }
-        &.-wrong > .filter--state { text-style: bold; color: $text-error; }
-    }
-    """
+    DEFAULT_CSS = style_of("FilterBar")
 
     @dataclass
     class Changed(Message):

@@ -20,6 +20,7 @@ from textual.message import Message
 
 from screens.commands import widget_bindings
 from screens.safe_text import safe
+from screens.themes import style_of
 from screens.widgets.table_rows import (
     GUTTER,
     Column,
@@ -50,30 +51,7 @@ class VirtualTable(DrawnTable, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("table")
 
-    DEFAULT_CSS = """
-    VirtualTable {
-        height: 1fr;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-size-vertical: 1;
-        background: $surface;
-        color: $foreground;
-        & > .virtual-table--header { color: $foreground; text-style: bold underline; }
-        & > .virtual-table--cursor { text-style: underline; }
-        & > .virtual-table--marked { text-style: bold; }
-        &:focus > .virtual-table--cursor {
-            background: $block-cursor-background;
-            color: $block-cursor-foreground;
-            text-style: $block-cursor-text-style;
-        }
-        &:ansi > .virtual-table--cursor { text-style: underline; }
-        &:ansi:focus > .virtual-table--cursor {
-            background: ansi_default;
-            color: ansi_default;
-            text-style: reverse;
-        }
-    }
-    """
+    DEFAULT_CSS = style_of("VirtualTable")
 
     @dataclass
     class TableMessage(Message):
