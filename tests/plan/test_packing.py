@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.plan.packing import Item, Offer, Packing, hull, pack
+from workbench.plan.knapsack import Item, Offer, hull
+from workbench.plan.packing import Packing, pack
 
 OFFERS = st.lists(
     st.builds(Offer, st.sampled_from("abcd"), st.integers(0, 60), st.floats(0, 1).map(lambda x: round(x, 3))),

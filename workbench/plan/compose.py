@@ -12,7 +12,8 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 
-from workbench.plan.packing import MANDATORY_SHARE, Item, Offer, PackedOffer, Packing, item_order, pack
+from workbench.plan.knapsack import Item, Offer
+from workbench.plan.packing import MANDATORY_SHARE, PackedOffer, Packing, item_order, pack
 from workbench.plan.render import FileView, Passage, Style, render_pack
 from workbench.records.answers.plan import BudgetReport
 from workbench.records.dataclass import dataclass

@@ -20,6 +20,7 @@ from workbench.entry.hooks.handlers import respond
 from workbench.entry.os import background
 from workbench.entry.project import find_state
 from workbench.entry.services import team as service
+from workbench.entry.services import team_exchange as exchange
 from workbench.entry.services.opening import host_project, listen_to_team
 from workbench.errors import TeamError
 
@@ -145,7 +146,7 @@ def test_without_the_server_work_goes_on(
             silent.wait()
             cut("connect")(call)
 
-    monkeypatch.setattr(service, "_BRIEFLY", 0.01)
+    monkeypatch.setattr(exchange, "_BRIEFLY", 0.01)
     server.fail = hang
     quiet = anna("rules", "add", "Never fetch.")
     silent.set()
@@ -251,8 +252,8 @@ def test_what_runs_long_sends_and_receives_beside_its_work(
         return done
 
     monkeypatch.setattr(team.ProjectTeam, "sync", sync)
-    monkeypatch.setattr(service, "_RETRY", (0.01,))
-    monkeypatch.setattr(service, "_LISTEN", 0.01)
+    monkeypatch.setattr(exchange, "_RETRY", (0.01,))
+    monkeypatch.setattr(exchange, "_LISTEN", 0.01)
     state = find_state(project.root)
 
     def received(count: int) -> bool:
@@ -395,9 +396,9 @@ def test_between_turns_of_an_agent_another_process_exchanges(
     assert hook("Stop") == 0
     state = find_state(project.root)
     state.journal.append("rules", "rule.put", [{"id": "rule-1", "rule": "Never push."}], by="mcp")
-    monkeypatch.setenv(service.SWITCH, "0")
+    monkeypatch.setenv(exchange.SWITCH, "0")
     assert hook("Stop") == 0
-    monkeypatch.delenv(service.SWITCH)
+    monkeypatch.delenv(exchange.SWITCH)
     assert (hook("PostToolUse"), hook("Stop"), hook("Stop")) == (0, 1, 1)
     assert started == [("store", "sync")]
     (state.state / "team" / "turn").write_text("nonsense")
