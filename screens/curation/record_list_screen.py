@@ -1,95 +1,35 @@
-"""A section that lists records: their order and rows from a table, the one under the cursor, those chosen.
+"""A section that lists records: shown as they come, the one under the cursor, those chosen.
 
-The order of a query is taken once, as row numbers; rows come by windows as they are looked at. Everything
-that asks the table runs in jobs. When the list changes the cursor stays on its row, and where it was in view.
+When the list changes the cursor stays on its row, and where it was in view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual import on
-from textual.content import Content
 
-from screens.base import SectionScreen
+from screens.curation.listed_records import ListedRecords, ListedRows, ListQuestion, RecordT, RowT
 from screens.jobs import Ahead, Failure, Job, JobOptions
 from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
-from screens.widgets.window_rows import WindowRows, place_of, window_around
-from workbench.lists.filters import Facet, Filter
-from workbench.lists.tables import ListQuery, ListTable, ListType, Sort, TableRebuild, row_number
+from screens.widgets.window_rows import WindowRows, place_of
+from workbench.lists.tables import TableRebuild, row_number
 
-if TYPE_CHECKING:
-    from workbench.ports import Int64
-
-
-class Identified(Protocol):
-    """A record that can be listed."""
-
-    @property
-    def id(self) -> str:
-        """What tells it from every other record of its type."""
-        ...
-
-
-RecordT = TypeVar("RecordT", bound=Identified)
-RowT = TypeVar("RowT")
-
-_BATCH = 1_000  # records that are looked up at once
 _LONG = 0.5  # seconds after which is said what is waited for
 _GLANCE = 0.04  # seconds the cursor rests on a record before it is shown
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRows(Generic[RowT]):
-    """What a list is to show: the numbers of its rows in order, out of how many, and the rows to begin with.
-
-    `place` is where the cursor goes, None where its row is gone; `reached` whether that is its goal.
-    """
-
-    numbers: Int64
-    total: int
-    rows: Mapping[int, RowT]
-    place: int | None
-    reached: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ListQuestion:
-    """What a list is to show: records that `base` lets through, as `query` wants them.
-
-    The cursor goes to the record `goal`, else stays on the row `number`, else at its place `cursor`. `total`
-    is how many there are without a filter, None to count them.
-    """
-
-    query: ListQuery
-    base: Filter
-    is_narrowed: bool
-    goal: str = ""
-    number: int | None = None
-    cursor: int = 0
-    total: int | None = None
-
-
-class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
+class RecordListScreen(ListedRecords[RecordT, RowT]):
     """Lists records of one type in the table `#list_id`. Subclasses name their table and show a record."""
 
-    list_type: ClassVar[ListType]
-    list_id: ClassVar[str]
-    list_command: ClassVar[tuple[str, ...]]
-    """The command that lists the records."""
-    marks_hint: ClassVar[str] = ""
-    """What acts on marked records, empty where none can be marked."""
     DEFAULT_CSS = style_of("RecordListScreen")
 
     def __init__(self) -> None:
         super().__init__()
-        self.wanted = ListQuery()
         self.goal = ""
         """The record to have the cursor on once it is listed."""
         self.total = 0
@@ -97,81 +37,6 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         self.is_listed = False
         self._questions = count()
         self._ahead: Ahead[ListedRows[RowT]] | None = None
-
-    # What a type of record says.
-
-    def table_of(self, job: Job) -> ListTable[Any]:
-        """Return the table of the records. Called in jobs."""
-        raise NotImplementedError
-
-    def read_rows(self, table: ListTable[Any], numbers: Sequence[int]) -> Mapping[int, RowT]:
-        """Return rows by number; those that are gone are missing. Called in jobs."""
-        return table.rows(numbers)
-
-    def record_of(self, row: RowT) -> RecordT:
-        """Return the record of a row."""
-        raise NotImplementedError
-
-    def id_of(self, row: RowT) -> str:
-        """Return the id of a row's record."""
-        return self.record_of(row).id
-
-    def cells_of(self, row: RowT) -> Sequence[Content | str]:
-        """Return a row's cells."""
-        raise NotImplementedError
-
-    def empty_text(self) -> str:
-        """Return what is shown where no row is."""
-        raise NotImplementedError
-
-    def busy_text(self) -> str:
-        """Return what is still going on once rows are listed."""
-        return ""
-
-    def away(self) -> Collection[str]:
-        """Return the ids of records that are decided and that no list shows, whatever the tables say yet."""
-        return ()
-
-    def glance(self) -> None:
-        """Show the record under the cursor."""
-        raise NotImplementedError
-
-    def open_current(self) -> None:
-        """Go to what shows the record under the cursor."""
-        raise NotImplementedError
-
-    @property
-    def summary(self) -> str:
-        """What is said of the list while nothing is marked."""
-        return ""
-
-    def base_filter(self) -> Filter:
-        """Return what holds for all that is listed, besides what is typed."""
-        return Filter()
-
-    def usual_sort(self) -> Sort | None:
-        """Return the order where no column was chosen, None for that of the type."""
-        return None
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether less is listed than there is."""
-        return bool(self.wanted.filter)
-
-    def number_rows(self, table: ListTable[Any], query: ListQuery, job: Job) -> Int64:
-        """Return the numbers of the rows to list, in order. Called in a job."""
-        return table.order(query).numbers
-
-    def columns(self) -> Sequence[Column]:
-        """Return the columns for what is listed."""
-        return self.table.columns
-
-    # What is listed.
-
-    @property
-    def noun(self) -> str:
-        """What a record is called."""
-        return self.list_type.noun
 
     @property
     def table(self) -> VirtualTable:
@@ -182,6 +47,10 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
     def bar(self) -> FilterBar:
         """Where the filter is typed."""
         return self.query_one("#filter", FilterBar)
+
+    def columns(self) -> Sequence[Column]:
+        """Return the columns for what is listed."""
+        return self.table.columns
 
     @property
     def rows(self) -> WindowRows[RowT] | None:
@@ -200,14 +69,6 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         """The record under the cursor, None where it is not there yet."""
         row = self.row
         return None if row is None else self.record_of(row)
-
-    @property
-    def asked(self) -> ListQuery:
-        """What the list is to show, with what holds for all that is listed."""
-        wanted = self.wanted
-        terms = (*self.base_filter().terms, *wanted.filter.terms)
-        sort = wanted.sort or (None if wanted.filter.ranks else self.usual_sort())
-        return ListQuery(Filter(terms), sort)
 
     @on(VirtualTable.Highlighted)
     def _handle_move(self, event: VirtualTable.Highlighted) -> None:
@@ -261,7 +122,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         others = sorted(marks - shown.keys())
 
         def work(job: Job) -> dict[str, RowT]:
-            return {self.id_of(row): row for row in self._look_up(others, job)}
+            return {self.id_of(row): row for row in self.look_up(others, job)}
 
         def found(read: Mapping[str, RowT]) -> None:
             chosen = {**shown, **read}
@@ -272,17 +133,6 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
             self.ask("Reading", work, found, leads=True)
         else:
             found({})
-
-    def _look_up(self, identifiers: Sequence[str], job: Job) -> Iterator[RowT]:
-        """Yield the rows of records that are there."""
-        table = self.table_of(job)
-        for start in range(0, len(identifiers), _BATCH):
-            job.check()
-            some = tuple(identifiers[start : start + _BATCH])
-            query = ListQuery(Filter((Facet("id", some),)))
-            rows = self.read_rows(table, table.order(query).numbers.tolist())
-            wanted = set(some)
-            yield from (row for row in rows.values() if self.id_of(row) in wanted)
 
     # Reading.
 
@@ -309,7 +159,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
 
         def work(job: Job) -> ListedRows[RowT]:
             found = None if ahead is None else ahead.answer(question)
-            return self._read_list(question, job) if found is None else found
+            return self.read_list(question, job) if found is None else found
 
         def listed(found: ListedRows[RowT]) -> None:
             self._show_listing(found, top=top)
@@ -325,28 +175,8 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
     def list_ahead(self) -> None:
         """Begin to read what is listed first while the widgets that show it are mounted."""
         question = ListQuestion(self.asked, self.base_filter(), self.is_narrowed, self.goal)
-        self._ahead = Ahead(question, partial(self._read_list, question))
+        self._ahead = Ahead(question, partial(self.read_list, question))
         self.begin(self._ahead)
-
-    def _read_list(self, asked: ListQuestion, job: Job) -> ListedRows[RowT]:
-        """Answer a question, all from one state of the tables. Called in a job."""
-        table = self.table_of(job)
-
-        def read() -> ListedRows[RowT]:
-            numbers = self.number_rows(table, asked.query, job)
-            sought = table.find(asked.goal) if asked.goal else None
-            place = None if sought is None else place_of(numbers, sought)
-            reached = place is not None
-            if place is None and asked.number is not None:
-                place = place_of(numbers, asked.number)
-            nearest = 0 if asked.number is None else min(asked.cursor, len(numbers))
-            everything = asked.total if asked.is_narrowed else len(numbers)
-            if everything is None:
-                everything = table.order(ListQuery(asked.base)).total
-            held = self.read_rows(table, window_around(numbers, nearest if place is None else place))
-            return ListedRows(numbers, everything, held, place, reached)
-
-        return table.snapshot(read)
 
     def _patiently(self, job: Job) -> None:
         """Say what is waited for if a question takes long: another process may hold the tables."""
@@ -422,7 +252,7 @@ class RecordListScreen(SectionScreen, Generic[RecordT, RowT]):
         marks = sorted(self.table.marks)
 
         def work(job: Job) -> frozenset[str]:
-            return frozenset(self.id_of(row) for row in self._look_up(marks, job))
+            return frozenset(self.id_of(row) for row in self.look_up(marks, job))
 
         def then(known: frozenset[str]) -> None:
             self.table.keep_marks(known | (self.table.marks - set(marks)))

@@ -11,7 +11,8 @@ from textual import on
 from textual.app import ComposeResult
 
 from screens.curation.facets import FacetDialog, plain_facets
-from screens.curation.record_list_screen import RecordListScreen, RecordT, RowT
+from screens.curation.listed_records import RecordT, RowT
+from screens.curation.record_list_screen import RecordListScreen
 from screens.jobs import Job
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable

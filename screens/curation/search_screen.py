@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from textual import on
 
-from screens.curation.record_list_screen import RecordT, RowT
+from screens.curation.listed_records import RecordT, RowT
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Failure, Job
 from screens.widgets.filter import FilterBar

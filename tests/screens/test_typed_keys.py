@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from textual import events
 
+from screens.curation.listed_records import ListedRows, ListQuestion
 from screens.curation.record_form import RecordForm
-from screens.curation.record_list_screen import ListedRows, ListQuestion
 from screens.jobs import Job
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.fields import SafeInput
@@ -143,7 +143,7 @@ async def test_keys_after_a_filter_are_for_the_rows_that_it_lets_through(
     """They wait for the end of the job that lists them; what is typed in the field meanwhile does not."""
     async with opened() as desk:
         app, screen = desk.app, desk.screen
-        gate, read = threading.Event(), screen._read_list
+        gate, read = threading.Event(), screen.read_list
         last = desk.shown[-1]
         assert screen.table.cursor_key != last
 
@@ -151,7 +151,7 @@ async def test_keys_after_a_filter_are_for_the_rows_that_it_lets_through(
             gate.wait(10)
             return read(asked, job)
 
-        monkeypatch.setattr(screen, "_read_list", read_late)
+        monkeypatch.setattr(screen, "read_list", read_late)
         for event in keys_of("/dyndex"):
             app.post_message(event)
         await desk.pilot.pause()
