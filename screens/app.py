@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import gc
-import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.widget import Widget
 
 from screens.base import SectionScreen
 from screens.chrome import StatusLine, TopBar, jobs_text
@@ -24,13 +22,11 @@ from screens.engine import AppEngine, StoreChanged, Watcher
 from screens.jobs import Failure, Job, Jobs, interrupt_children
 from screens.safe_text import toast
 from screens.sitting import ActionLog, AppPlace, PlaceKeeper, read_place
-from screens.terminal import TerminalApp
-from screens.themes import ANSI, DARK, MANY_COLORS, THEMES, readable_variables
+from screens.undo import UndoApp
 from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from screens.widgets.dialogs import CopyRequested
-    from workbench.curation.steps import BuiltUpon
     from workbench.entry.os.clipboard import Copied
     from workbench.lists.tables import TableRebuild
 
@@ -46,7 +42,7 @@ def _palette() -> type[Provider]:
     return CommandProvider
 
 
-class WorkbenchApp(TerminalApp):
+class WorkbenchApp(UndoApp):
     """The app on one project. `place_file` keeps the place it was left at; None keeps nothing."""
 
     TITLE = "workbench"
@@ -70,9 +66,7 @@ class WorkbenchApp(TerminalApp):
         watch: bool = True,
         section: str = "",
     ) -> None:
-        colorless = bool(os.environ.get("NO_COLOR"))
-        super().__init__(ansi_color=True if colorless else None)
-        self.colorless = colorless
+        super().__init__()
         self.engine = AppEngine(root, flags or {})
         self.jobs = Jobs(self, self.show_failure)
         self.log_of_actions = ActionLog()
@@ -83,12 +77,9 @@ class WorkbenchApp(TerminalApp):
         self._first = section
         self._watcher = Watcher(self, self.engine) if watch else None
         self._refused: ConfigError | None = None
-        self._refused_undo: BuiltUpon | None = None
         self._rebuild_told: TableRebuild | None = None
         read_alt_digits()
-        for theme in THEMES:
-            self.register_theme(theme)
-        self._take_theme(self._wanted_theme())
+        self.take_theme(self._read_settings(), self.place.theme)
 
     # Start and end.
 
@@ -117,31 +108,15 @@ class WorkbenchApp(TerminalApp):
     def _first_section(self) -> Section:
         return find_section(self._first) or find_section(self.place.section) or SECTIONS[0]
 
-    def _take_theme(self, name: str) -> None:
-        """Begin in a theme, before anything is drawn: one that is changed later reads all styles again."""
-        self.set_reactive(App.theme, name)
-        self.stylesheet.set_variables(self.get_css_variables())
-        self._refresh_truecolor_filter(self.ansi_theme)
-        theme = self.current_theme
-        wanted = {f"-theme-{name}": True, "-dark-mode": theme.dark, "-light-mode": not theme.dark}
-        self.update_classes(wanted, update=False)
-
-    def _wanted_theme(self) -> str:
-        """Return the theme to open in, and apply the settings' keys; what is wrong is reported later."""
-        configured = ""
+    def _read_settings(self) -> str:
+        """Apply the settings' keys and return their theme; what is wrong is reported later."""
         try:
             settings = self.engine.config.app
             self.set_keymap(keymap(settings.keys))
-            configured = settings.theme
+            return settings.theme
         except ConfigError as error:
             self._refused = error
-        if self.colorless:
-            return ANSI
-        known = [theme for theme in (configured, self.place.theme) if theme in self.available_themes]
-        if self.console.color_system not in MANY_COLORS and not configured:
-            known = [theme for theme in known if self.available_themes[theme].ansi]
-            return known[0] if known else ANSI
-        return known[0] if known else DARK
+            return ""
 
     def on_unmount(self) -> None:
         """Leave no thread that still writes to the screen, and no connection."""
@@ -150,10 +125,6 @@ class WorkbenchApp(TerminalApp):
         self.jobs.cancel()
         interrupt_children()
         self.engine.close()
-
-    def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's variables with every text colour made readable."""
-        return readable_variables(super().get_css_variables(), dark=self.current_theme.dark)
 
     def get_key_display(self, binding: Binding) -> str:
         """Return a key as the footer writes it."""
@@ -209,30 +180,6 @@ class WorkbenchApp(TerminalApp):
         self.report(f"{job.name}: {failure.message}{hint}", severity="error")
         self.log_of_actions.add(f"# {job.name}", failure.details or failure.message, failed=True)
 
-    def undo_rule(self, job: Job, step: str = "") -> str:
-        """Take back the last step of curating rules, or another one; return its title and its files."""
-        from workbench.curation.steps import BuiltUpon
-
-        with self.engine.rules("undo", job.progress) as rules:
-            try:
-                return rules.curator.undo(step).summary
-            except BuiltUpon as error:
-                self._refused_undo = error
-                raise
-
-    def redo_rule(self, job: Job) -> str:
-        """Do the last undone step of curating rules again; return its title and its files."""
-        with self.engine.rules("redo", job.progress) as rules:
-            return rules.curator.redo().summary
-
-    @property
-    def section(self) -> SectionScreen | None:
-        """The section that is shown, below any dialog."""
-        for screen in reversed(self.screen_stack):
-            if isinstance(screen, SectionScreen):
-                return screen
-        return None
-
     # Commands.
 
     def action_show_section(self, identifier: str) -> None:
@@ -242,29 +189,10 @@ class WorkbenchApp(TerminalApp):
 
     def action_show_help(self) -> None:
         """List the commands of this screen, and run the one that is chosen."""
-        from screens.overlays import HelpScreen
-        from screens.widgets.table_view import DrawnTable
+        from screens.overlays import show_help
 
-        here = self.section
-        found = find_section(here.section) if here else None
-        if here is None or found is None or self.screen is not here:
-            return
-
-        def run(action: str | None) -> None:
-            if action:
-                self.run_worker(here.run_action(action), exit_on_error=True)
-
-        tables = (table for table in here.query(DrawnTable) if table.region.area)
-        columns = dict.fromkeys(column for table in tables for column in table.columns)
-        self.push_screen(HelpScreen(found.id, found.title, tuple(columns)), run)
-
-    def action_undo(self) -> None:
-        """Take back the last step of what is curated on this screen."""
-        self._step("undo", "undone")
-
-    def action_redo(self) -> None:
-        """Do the last undone step again."""
-        self._step("redo", "redone")
+        if isinstance(self.screen, SectionScreen) and (found := find_section(self.screen.section)):
+            show_help(self.screen, found)
 
     def action_match(self, step: int) -> None:
         """Go to the next match of the filter or the search, or to the one before."""
@@ -281,18 +209,10 @@ class WorkbenchApp(TerminalApp):
 
     def action_jump(self) -> None:
         """Show letters on the panels and go to one, or by a digit to a section."""
-        from screens.overlays import JumpScreen, targets_of
-
-        targets = targets_of(list(self.screen.focus_chain))
-
-        def go(target: Widget | Section | None) -> None:
-            if isinstance(target, Widget):
-                target.focus()
-            elif target is not None:
-                self.show_section(target.id)
+        from screens.overlays import show_targets
 
         if isinstance(self.screen, SectionScreen):
-            self.push_screen(JumpScreen(targets), go)
+            show_targets(self.screen, self.show_section)
 
     def action_refresh_section(self) -> None:
         """Ask for everything on this screen again."""
@@ -302,10 +222,6 @@ class WorkbenchApp(TerminalApp):
     def copy_to_clipboard(self, text: str) -> None:
         """Put what is selected on the clipboard, by the way that is known to work here."""
         self.copy(text, "the selection")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Refuse undo and redo in a terminal that is too small to see what they do."""
-        return not (action in ("undo", "redo") and self.section is not None and self.section.too_small)
 
     # Messages.
 
@@ -352,40 +268,6 @@ class WorkbenchApp(TerminalApp):
         with self.engine.workspace(job.progress) as place:
             state = place.location.root
         return copy(text, self.engine.config.clipboard, terminal_write=send, directory=state)
-
-    def _step(self, verb: str, done: str) -> None:
-        here = self.section
-        if here is None or self.screen is not here:
-            return
-        undo, redo, _ = here.undo_with()
-        self._walk(here, verb, done, undo if verb == "undo" else redo)
-
-    def _walk(self, here: SectionScreen, verb: str, done: str, work: Callable[[Job], str]) -> None:
-        def then(title: str) -> None:
-            sentence = f"{done}: {title.removeprefix(f'{verb}: ')}"
-            self.report(sentence)
-            here.say(sentence)  # the line may name what was just undone, as if it held
-            for arguments in here.step_commands(verb):
-                self.log_action(arguments, title)
-            here.mark_stale()
-
-        here.ask(verb.capitalize(), work, then, failed=partial(self._offer_older_undo, verb), writes=True)
-
-    def _offer_older_undo(self, verb: str, failure: Failure) -> None:
-        from screens.widgets.dialogs import Confirm
-
-        refused, self._refused_undo = self._refused_undo, None
-        here = self.section
-        if refused is None or not refused.older or here is None:
-            self.report(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
-            return
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._walk(here, "undo", "undone", partial(self.undo_rule, step=refused.older))
-
-        body = f"{failure.message}\n\nUndo the step before it instead: {refused.older_title}?"
-        self.push_screen(Confirm("This step stays as it is", body, yes="Undo"), answered)
 
     def _tell_rebuild(self) -> None:
         """Say once what became of damaged tables."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import wrap
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Key
 from textual.geometry import Region
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -33,6 +33,7 @@ from screens.commands import (
 from screens.themes import style_of
 from screens.widgets.dialogs import LegibleList
 from screens.widgets.table_rows import Column
+from screens.widgets.table_view import DrawnTable
 
 _WIDEST: Final = 110
 _FRAME: Final = 9  # cells that border, padding and scrollbar take
@@ -229,7 +230,27 @@ class JumpScreen(ModalScreen[Widget | Section | None]):
         self.dismiss(found[0] if found else section)
 
 
-def targets_of(widgets: list[Widget]) -> dict[str, tuple[Widget, Region]]:
-    """Return {letter: (widget, its region)} of the widgets that can be seen."""
-    visible = [widget for widget in widgets if widget.region.area and not widget.disabled]
-    return {letter: (widget, widget.region) for letter, widget in zip(LETTERS, visible, strict=False)}
+def show_help(here: Screen[Any], section: Section) -> None:
+    """List the commands of a screen, a section's, and run the one that is chosen there."""
+
+    def run(action: str | None) -> None:
+        if action:
+            here.app.run_worker(here.run_action(action), exit_on_error=True)
+
+    tables = (table for table in here.query(DrawnTable) if table.region.area)
+    columns = dict.fromkeys(column for table in tables for column in table.columns)
+    here.app.push_screen(HelpScreen(section.id, section.title, tuple(columns)), run)
+
+
+def show_targets(here: Screen[Any], show_section: Callable[[str], None]) -> None:
+    """Show a letter on each widget of a screen that can be seen, and go where a key says."""
+    visible = [widget for widget in here.focus_chain if widget.region.area and not widget.disabled]
+
+    def go(target: Widget | Section | None) -> None:
+        if isinstance(target, Widget):
+            target.focus()
+        elif target is not None:
+            show_section(target.id)
+
+    targets = {letter: (widget, widget.region) for letter, widget in zip(LETTERS, visible, strict=False)}
+    here.app.push_screen(JumpScreen(targets), go)

@@ -1,4 +1,4 @@
-"""What the app does with its terminal: pictures of it, the mouse given back, all drawn again once resized.
+"""What the app does with its terminal: colours, pictures, the mouse given back, all drawn again once resized.
 
 A picture is an SVG and a text beside the project's state, where no later plan takes them for files of the
 project. While the mouse is the terminal's, text is selected and copied as in any other program there.
@@ -21,6 +21,7 @@ from textual.timer import Timer
 
 from screens.jobs import Job
 from screens.sitting import Sitting
+from screens.themes import ANSI, DARK, MANY_COLORS, THEMES, readable_variables
 from workbench.beneath import open_beneath
 from workbench.errors import StoreError
 
@@ -86,18 +87,41 @@ vars(message_pump)["Timer"] = SureTimer  # what makes the timers of the app, its
 
 
 class TerminalApp(Sitting):
-    """The base of the app: what it does with its terminal."""
+    """The base of the app: what it does with its terminal. Under NO_COLOR it is `colorless`."""
 
     engine: AppEngine
 
-    def __init__(self, *, ansi_color: bool | None = None) -> None:
-        super().__init__(ansi_color=ansi_color)
+    def __init__(self) -> None:
+        self.colorless = bool(os.environ.get("NO_COLOR"))
+        super().__init__(ansi_color=True if self.colorless else None)
+        for theme in THEMES:
+            self.register_theme(theme)
         self.mouse_released = False
         self._resized: Timer | None = None
 
     def show_jobs(self) -> None:
         """Show what runs, and whose the mouse is."""
         raise NotImplementedError
+
+    def take_theme(self, configured: str, kept: str) -> None:
+        """Begin in a theme: the configured one, that of the last time, or one this terminal has colours for.
+
+        It is taken before anything is drawn: one that is changed later reads all styles again.
+        """
+        known = [name for name in (configured, kept) if name in self.available_themes]
+        if self.console.color_system not in MANY_COLORS and not configured:
+            known = [name for name in known if self.available_themes[name].ansi] or [ANSI]
+        name = ANSI if self.colorless else known[0] if known else DARK
+        self.set_reactive(App.theme, name)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self._refresh_truecolor_filter(self.ansi_theme)
+        theme = self.current_theme
+        wanted = {f"-theme-{name}": True, "-dark-mode": theme.dark, "-light-mode": not theme.dark}
+        self.update_classes(wanted, update=False)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Return the theme's variables with every text colour made readable."""
+        return readable_variables(super().get_css_variables(), dark=self.current_theme.dark)
 
     def on_resize(self, event: Resize) -> None:
         """Draw everything again once the size is settled, also where it is as before.
