@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from typing import Final
 
-from screens.base import SectionScreen
 from screens.jobs import Failure, Job
 from screens.plan import query, work
-from screens.plan.candidates import FILES, PackCandidate, ShownPlan
+from screens.plan.candidates import FILES, PackCandidate
+from screens.plan.exports import PlanExports
 from screens.plan.first_run import FirstRun
 from screens.plan.query import PlanQuery
 from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
+from screens.widgets.table_rows import ListRows
 from workbench.errors import UsageError
 
 _MARGIN, _WIDEST = 12, 88  # cells of the screen beside a dialog's text, and of the text
+TASKS_KEPT: Final = 50
 _PULSE = 0.25  # seconds between two looks at how far the first index is
 
 
-class PlanActions(SectionScreen):
+class PlanActions(PlanExports):
     """The commands of the plan. The screen below it composes, asks and shows."""
 
-    asked: PlanQuery
-    plan: ShownPlan | None
     indexing: Job | None
     compares: bool = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.past_tasks: list[str] = []
+        """What was asked here, newest first."""
 
     # What the screen gives.
 
@@ -44,11 +48,8 @@ class PlanActions(SectionScreen):
     @property
     def candidate(self) -> PackCandidate | None:
         """The candidate under the cursor."""
-        raise NotImplementedError
-
-    def note_task(self, task: str) -> None:
-        """Have a task first among those that up brings back."""
-        raise NotImplementedError
+        rows = self.table.rows
+        return rows.thing(self.table.cursor) if isinstance(rows, ListRows) and len(rows) else None
 
     @property
     def editor(self) -> PromptEditor:
@@ -145,6 +146,15 @@ class PlanActions(SectionScreen):
         self.bench.log_action(("index",), failure.message, failed=True)
 
     # The task and how it is planned.
+
+    def recall_tasks(self, heads: Iterable[str]) -> None:
+        """Have up bring back what was asked here, then other tasks."""
+        self.editor.recall(tuple(dict.fromkeys((*self.past_tasks, *heads))))
+
+    def note_task(self, task: str) -> None:
+        """Have a task first among those that up brings back."""
+        self.past_tasks = [task, *(one for one in self.past_tasks if one != task)][:TASKS_KEPT]
+        self.recall_tasks(self.plan.heads if self.plan is not None else ())
 
     def action_new(self) -> None:
         """Start a new task; the last one is a key up."""
@@ -285,109 +295,12 @@ class PlanActions(SectionScreen):
 
         self.app.push_screen(Details(title, text))
 
-    # What leaves the screen.
-
-    def action_copy(self) -> None:
-        """Put the pack on the clipboard."""
-        if self.plan is not None:
-            self.bench.copy(self.plan.text, "the pack")
-            self._handed_over(self.plan)
-            self.bench.log_action(self.asked.arguments("--copy"))
-
-    def action_copy_pack(self) -> None:
-        """Copy the pack from the task field."""
-        self.action_copy()
-
-    def action_export(self) -> None:
-        """Ask for a form and a path, and write the pack there."""
-        from screens.widgets.dialogs import Ask, Choose, DialogChoice
-
-        if self.plan is None:
-            return
-        asked, plan = self.asked, self.plan
-
-        def formed(form: str | None) -> None:
-            if form is None:
-                return
-            # Beside the state, where no later plan takes the pack for a file of the project.
-            title, name = f"Export as {form}", f".workbench/context.{work.FORMATS[form]}"
-            body = f"A path, relative to {self.engine.root} unless absolute."
-            named = partial(self._export_to, asked, plan, form)
-            self.app.push_screen(Ask(title, body=body, value=name, validate=_wrong_path), named)
-
-        details = {"json": "the full answer, with every reason", "xml": "for prompts with tags"}
-        choices = [DialogChoice(form, form, details.get(form, "")) for form in work.FORMATS]
-        self.app.push_screen(Choose("Export the pack as", choices), formed)
-
-    def _export_to(self, asked: PlanQuery, plan: ShownPlan, form: str, path: str | None) -> None:
-        if path is None:
-            return
-        target = self.engine.root / Path(path.strip()).expanduser()
-        job = partial(work.export_pack, self.engine, asked, form, target, False)
-        then = partial(self._finish_export, asked, plan, form, target)
-        self.ask("Exporting", job, then, group="export", writes=True)
-
-    def _finish_export(
-        self, asked: PlanQuery, plan: ShownPlan, form: str, target: Path, written: int | None
-    ) -> None:
-        from screens.widgets.dialogs import Confirm
-
-        if written is None:
-
-            def answered(yes: bool | None) -> None:
-                if yes:
-                    job = partial(work.export_pack, self.engine, asked, form, target, True)
-                    then = partial(self._finish_export, asked, plan, form, target)
-                    self.ask("Exporting", job, then, group="export", writes=True)
-
-            self.app.push_screen(
-                Confirm("Replace the file?", f"{target} already exists.", yes="Replace", danger=True),
-                answered,
-            )
-            return
-        self._handed_over(plan)
-        self.bench.report(f"{written:,} characters of {form} written to {target}")
-        line = shlex.join(("workbench", *asked.arguments("--format", form)))
-        self.bench.log_of_actions.add(f"{line} > {shlex.quote(str(target))}", f"{written:,} characters")
-
-    def action_save(self) -> None:
-        """Start an episode with this task and this pack."""
-        plan, asked = self.plan, self.asked
-        if plan is None:
-            return
-        from screens.sessions.beginning import ask_name  # not for the first paint
-
-        def named(name: str) -> None:
-            job = partial(work.start_episode, self.engine, asked, plan, name)
-            self.ask("Saving", job, partial(self._finish_saving, asked, plan), group="save", writes=True)
-
-        ask_name(self, plan.task, named)
-
-    def _handed_over(self, plan: ShownPlan, session: str = "") -> None:
-        job = partial(work.record_use, self.engine, plan, session)
-        self.ask("Recording use", job, lambda _: None, group="given", quiet=True)
-
-    def _finish_saving(self, asked: PlanQuery, plan: ShownPlan, session: str) -> None:
-        self._handed_over(plan, session)
-        self.bench.log_action(asked.arguments("--session", session), session)
-        self.bench.report(
-            f"Episode {session} has begun: in Sessions it is among those that run, and ends there"
-        )
-
 
 _NEED_A_PLAN = frozenset(
-    (
-        "plan.pin",
-        "plan.exclude",
-        "plan.copy",
-        "plan.copy-pack",
-        "plan.export",
-        "plan.save",
-        "plan.pack",
-        "plan.reasons",
-        "plan.explain",
-        "plan.compare",
-    )
+    """
+    plan.pin plan.exclude plan.copy plan.copy-pack plan.export plan.save plan.pack plan.reasons plan.explain
+    plan.compare
+    """.split()
 )
 
 
@@ -396,10 +309,3 @@ def _nothing_to_undo(job: Job) -> str:
         "nothing can be undone here",
         hint="i and x again clear a pin or an exclusion, R clears all; u undoes curation on other screens.",
     )
-
-
-def _wrong_path(text: str) -> str:
-    path = text.strip()
-    if not path:
-        return "a path is missing"
-    return "a path cannot contain NUL characters" if "\0" in path else ""

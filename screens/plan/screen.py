@@ -21,7 +21,7 @@ from textual.content import Content
 from screens.commands import bindings
 from screens.jobs import Failure
 from screens.plan import candidates, query, work
-from screens.plan.actions import PlanActions
+from screens.plan.actions import TASKS_KEPT, PlanActions
 from screens.plan.candidates import (
     COLUMNS,
     FIELDS,
@@ -40,11 +40,10 @@ from screens.themes import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
-from screens.widgets.table_rows import ListRows, NoRows
+from screens.widgets.table_rows import NoRows
 from workbench.entry.project import seems_indexed
 
 _REST: Final = 0.05  # seconds the cursor rests on a candidate before its text is drawn
-_HISTORY: Final = 50
 _TEACH: Final = (
     "Write above what is to be done, in your own words or as a pasted error.\n"
     "What an agent should read for it appears here as you type:\n"
@@ -66,7 +65,6 @@ class PlanScreen(PlanActions):
         super().__init__()
         self.asked = PlanQuery()
         self.plan: ShownPlan | None = None
-        self._history: list[str] = []
         self._keep = ""
         self._anew = False
         self._packed = True
@@ -96,7 +94,7 @@ class PlanScreen(PlanActions):
         return {
             **query.dump_query(self.asked),
             "task": self.editor.text,
-            "history": self._history[:_HISTORY],
+            "history": self.past_tasks[:TASKS_KEPT],
             "cursor": self.table.cursor_key or self._keep,
             "filter": self.filter.text,
             "why": self.has_class("-why"),
@@ -109,9 +107,9 @@ class PlanScreen(PlanActions):
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take it back."""
         self.asked = query.load_query(kept)
-        self._history = texts_of(kept, "history")[:_HISTORY]
-        if not self.asked.blank and self.asked.task not in self._history:
-            self._history.insert(0, self.asked.task)
+        self.past_tasks = texts_of(kept, "history")[:TASKS_KEPT]
+        if not self.asked.blank and self.asked.task not in self.past_tasks:
+            self.past_tasks.insert(0, self.asked.task)
         self._keep = text_of(kept, "cursor")
         self.set_class(kept.get("why") is not False, "-why")
         self.set_class(kept.get("whole") is True, "-whole")
@@ -119,7 +117,7 @@ class PlanScreen(PlanActions):
         self._opened_kinds = frozenset(texts_of(kept, "opened"))
         self.compares = kept.get("compared") is True
         self.editor.text = self.asked.task
-        self.editor.recall(self._history)
+        self.editor.recall(self.past_tasks)
         self.editor.select_all()  # what is typed first is another task; up brings this one back
         self.set_focus(self.editor)
         if text := text_of(kept, "filter"):
@@ -158,14 +156,12 @@ class PlanScreen(PlanActions):
             self._show_nothing()
             self.say("ready")
             return
-        then = partial(self._take_plan, asked, log)
-        failed = partial(self._not_planned, asked)
         self.ask(
             "Planning",
             partial(work.make_plan, self.engine, asked, compared=self.compares),
-            then,
+            partial(self._take_plan, asked, log),
             group="plan",
-            failed=failed,
+            failed=partial(self._not_planned, asked),
             stopped=partial(self._report_stop, asked),
         )
 
@@ -174,10 +170,8 @@ class PlanScreen(PlanActions):
         if asked is self.asked and not any(
             job.group == f"{self.section}/plan" for job in self.bench.jobs.running
         ):
-            self.plan = None
-            self._show_nothing()
-            self.table.set_empty(safe("Cancelled. enter in the task, or f5, plans it.", "$text-muted"))
-            self.say("no plan: it was cancelled")
+            why = safe("Cancelled. enter in the task, or f5, plans it.", "$text-muted")
+            self._show_no_plan(why, "it was cancelled")
 
     def _take_first_look(self, found: work.Opening) -> None:
         self.set_class(not found.indexed, "-first")
@@ -196,7 +190,7 @@ class PlanScreen(PlanActions):
             self.replan(self.asked, log=False)
 
     def _warm(self, heads: tuple[str, ...]) -> None:
-        self._recall_tasks(heads)
+        self.recall_tasks(heads)
         if self.plan is None:
             self.say("ready")
 
@@ -204,7 +198,7 @@ class PlanScreen(PlanActions):
         before, self.plan = self.plan, plan
         if plan.gone:
             self.asked = asked.without(plan.gone)
-        self._recall_tasks(plan.heads)
+        self.recall_tasks(plan.heads)
         self._show_how()
         status = candidates.plan_status(plan)
         if before is not None and before.task == asked.task:
@@ -220,23 +214,18 @@ class PlanScreen(PlanActions):
             self.bench.log_action(self.asked.arguments(), outcome)
 
     def _not_planned(self, asked: PlanQuery, failure: Failure) -> None:
-        self.plan = None
-        self._show_nothing()
-        self.table.set_empty(
-            Content.assemble(
-                safe(f"! {failure.message}", "bold $text-error"), "\n", safe(failure.hint, "$text-muted")
-            )
-        )
-        self.say(f"no plan: {failure.message}")
+        said = safe(f"! {failure.message}", "bold $text-error")
+        why = Content.assemble(said, "\n", safe(failure.hint, "$text-muted"))
+        self._show_no_plan(why, failure.message)
         self.bench.log_action(asked.arguments(), failure.details or failure.message, failed=True)
 
-    # Showing.
+    def _show_no_plan(self, why: Content, sentence: str) -> None:
+        self.plan = None
+        self._show_nothing()
+        self.table.set_empty(why)
+        self.say(f"no plan: {sentence}")
 
-    @property
-    def candidate(self) -> PackCandidate | None:
-        """The candidate under the cursor."""
-        rows = self.table.rows
-        return rows.thing(self.table.cursor) if isinstance(rows, ListRows) and len(rows) else None
+    # Showing.
 
     def _list(self) -> None:
         """List the candidates that the filter lets through; the cursor stays with its own."""
@@ -306,14 +295,6 @@ class PlanScreen(PlanActions):
     def _read(self, one: PackCandidate, text: bytes | str) -> None:
         if self.candidate is not None and self.candidate.key == one.key and not self.has_class("-whole"):
             self.query_one(PreviewPanel).show_file(one, text)
-
-    def _recall_tasks(self, heads: Iterable[str]) -> None:
-        self.editor.recall(tuple(dict.fromkeys((*self._history, *heads))))
-
-    def note_task(self, task: str) -> None:
-        """Have a task first among those that up brings back."""
-        self._history = [task, *(one for one in self._history if one != task)][:_HISTORY]
-        self._recall_tasks(self.plan.heads if self.plan is not None else ())
 
     # Messages.
 
