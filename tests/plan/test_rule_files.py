@@ -10,7 +10,7 @@ import pytest
 
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_workspace
-from workbench.plan.project_rules import indexed_rule_files, listed_rule_files
+from workbench.plan.rule_workspace import indexed_rule_files, listed_rule_files
 from workbench.project.directories import walk_lister
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import GitError, StoreError
 from workbench.plan.adapters import Adapters, WorkspaceLimits
-from workbench.plan.project_rules import ProjectRules, indexed_rule_files
+from workbench.plan.rule_workspace import RuleWorkspace, indexed_rule_files
 from workbench.plan.view import RankingView, view_project
 from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex
@@ -73,7 +73,7 @@ class Stored:
     notes: tuple[str, ...] = ()
 
 
-class Workspace(ProjectRules):
+class Workspace(RuleWorkspace):
     """One project's knowledge. Not thread-safe: callers serialise `sync` and `view`."""
 
     def __init__(self, adapters: Adapters, limits: WorkspaceLimits) -> None:

@@ -35,7 +35,7 @@ from workbench.stash.segmentparts import (
     read_part,
     write_part,
 )
-from workbench.stash.segmentrows import SegmentRows
+from workbench.stash.segmentrows import IndexedSegments
 from workbench.stash.segmenttail import SegmentTail, segment_chunks
 from workbench.stash.segmenttype import MERGED, PUT, REMOVED, SEGMENTS, SHOWN, STREAM
 from workbench.stash.stashstore import used_segments
@@ -69,7 +69,7 @@ class IndexPlaces:
     chunk_tokens: int
 
 
-class SegmentIndex(SegmentRows):
+class SegmentIndex(IndexedSegments):
     """All segments of a stash. `refresh` brings it up to the journal; `notes` say what was found amiss."""
 
     def __init__(self, places: IndexPlaces) -> None:

@@ -30,7 +30,7 @@ LABELLED: Final = 20
 """Segments with a name that are looked at for who speaks in them."""
 
 
-class SegmentRows:
+class IndexedSegments:
     """Segments to be searched.
 
     `model` is that of the vectors, "" where there are none; `setting` is what it was opened by; `blocks` is

@@ -19,7 +19,7 @@ from workbench.entry.services import rules as rule_caches
 from workbench.entry.services.doctor import examine
 from workbench.entry.services.rules import rule_fetcher
 from workbench.errors import ConfigError, ProjectError
-from workbench.plan import project_rules
+from workbench.plan import rule_workspace
 from workbench.records.answers.project import DoctorFinding, State
 from workbench.rules.fetching.cache import CacheLevel, RuleFetcher
 
@@ -70,13 +70,13 @@ def test_what_others_add_is_fetched_without_listing_the_project(
 ) -> None:
     """Names are listed again for a file that changed, for a session that begins, and past the caches."""
     listed: list[int] = []
-    list_files = project_rules.listed_rule_files
+    list_files = rule_workspace.listed_rule_files
 
     def counted(*given: Any) -> Any:
         listed.append(1)
         return list_files(*given)
 
-    monkeypatch.setattr(project_rules, "listed_rule_files", counted)
+    monkeypatch.setattr(rule_workspace, "listed_rule_files", counted)
     found = fetcher(project)
     for text in ("Use tabs.", "Ask before a push."):
         texts(found)  # the first one imports the file

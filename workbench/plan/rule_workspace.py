@@ -55,7 +55,7 @@ def listed_rule_files(root: Path, lister: Lister, max_bytes: int) -> tuple[tuple
     return rule_candidates(entry.path for entry in found.files), found.notes
 
 
-class ProjectRules:
+class RuleWorkspace:
     """The rules and learnings of one project. Not thread-safe."""
 
     def __init__(self, adapters: Adapters, limits: WorkspaceLimits) -> None:
