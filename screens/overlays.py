@@ -91,7 +91,8 @@ class HelpScreen(ModalScreen[str]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Return the chosen command's action."""
-        self.dismiss(event.option_id or "")
+        commands = (*commands_of(self.section_id), *IN_LISTS)
+        self.dismiss(next((one.action for one in commands if one.id == event.option_id), ""))
 
     def action_filter(self) -> None:
         """Write a filter."""
@@ -121,7 +122,7 @@ class HelpScreen(ModalScreen[str]):
             if members:
                 options.add_option(Option(Content.styled(group, "bold"), disabled=True))
             for command in members:
-                options.add_option(Option(_help_lines(command, column, width), id=command.action or None))
+                options.add_option(Option(_help_lines(command, column, width), id=command.id))
         words = query.lower().split()
         columns = [
             one for one in self.columns if all(word in f"{one.title} {one.about}".lower() for word in words)

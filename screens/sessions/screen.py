@@ -78,6 +78,7 @@ class SessionsScreen(RunningView):
     def __init__(self) -> None:
         super().__init__()
         self.listing: SessionListing | None = None
+        self._clock = SessionClock(0.0, 0.0)  # of the rows that show, also while others are awaited
         self.wanted = SessionQuery()
         self.current: TracedSession | None = None
         self.judged = work.FeedbackHistory()
@@ -176,7 +177,7 @@ class SessionsScreen(RunningView):
     def _take_listing(self, found: SessionListing, *, filtered: bool) -> None:
         if self.shows_running:
             return
-        before, self.listing = self.rows, found
+        before, self.listing, self._clock = self.rows, found, found.clock
         self.table.busy = ""
         self.set_class(not found.total, "-empty")
         if not found.total:
@@ -210,7 +211,7 @@ class SessionsScreen(RunningView):
             found.numbers,
             self._fetch,
             key=lambda row: row.session_id,
-            cells=lambda row: cells(row, self._clock()),
+            cells=lambda row: cells(row, self._clock),
             held=found.rows,
         )
         self.table.set_rows(rows, place=place)
@@ -305,13 +306,10 @@ class SessionsScreen(RunningView):
         if self.shows_running and self.is_current:
             self.look()
         elif listing is not None and self.is_current and listing.stories.open:
-            self.listing = replace(listing, clock=replace(listing.clock, now=time.time()))
+            self._clock = replace(listing.clock, now=time.time())
+            self.listing = replace(listing, clock=self._clock)
             self.table.refresh_rows()
             self._draw(same=True)
-
-    def _clock(self) -> SessionClock:
-        assert self.listing is not None
-        return self.listing.clock
 
     def _moment(self) -> float | None:
         row = self.row

@@ -13,7 +13,7 @@ from textual.widgets import OptionList
 
 from screens.app import WorkbenchApp
 from screens.chrome import CommandFooter, FooterEntry, TooSmall, fit_entries, labels
-from screens.commands import SECTIONS, read_alt_digits
+from screens.commands import SECTIONS, commands_of, read_alt_digits
 from screens.curation.record_form import RecordForm
 from screens.jobs import Ahead, Job
 from screens.overlays import HelpScreen, JumpScreen
@@ -308,6 +308,18 @@ async def test_a_terminal_too_small_is_covered_and_refuses_changes(tmp_path: Pat
         await settle(pilot)
         assert not app.screen.query_one(TooSmall).display
         assert app.check_action("undo", ()) is True
+
+
+async def test_help_lists_every_command_of_every_section(tmp_path: Path) -> None:
+    """Two commands of a section may do the same."""
+    app = make(tmp_path)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        for section in SECTIONS:
+            await app.push_screen(HelpScreen(section.id, section.title))
+            listed = {one.id for one in app.screen.query_one(OptionList).options if one.id}
+            assert listed >= {command.id for command in commands_of(section.id)}
+            app.pop_screen()
 
 
 async def test_help_lists_commands_and_runs_the_chosen_one(tmp_path: Path) -> None:

@@ -454,6 +454,18 @@ async def test_marked_sessions_are_judged_together_and_undone_after_a_restart(fr
         assert len(commands(again)) == 2
 
 
+async def test_rows_are_drawn_until_those_of_the_other_view_arrive(past: Path) -> None:
+    """The table draws the sessions of the past while those that run are looked for."""
+    app = app_on(past)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        table = screen_of(app).table
+        before = table.rows.cells(0)
+        screen_of(app).action_view()
+        assert table.rows.cells(0) == before
+        await settle(pilot)
+
+
 async def test_running_sessions_are_followed_begun_and_ended(fresh: Path) -> None:
     """What each needed and was not given, as others record it; an outcome ends it; a new one is named."""
     app = app_on(fresh)
