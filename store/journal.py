@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
@@ -52,6 +52,8 @@ from workbench.records.ids import IdSource, is_id
 
 PROJECT: Final = "project"
 HOME: Final = "home"
+HEAD: Final = 256
+"""Bytes by which the beginning of a stream is told from that of another."""
 """Where journals come from; those of a team's machines have the machines' ids."""
 
 _BLOCK = 1024 * 1024
@@ -186,15 +188,19 @@ class FileJournal:
         Besides the size it holds the first line and the end of the last one, in which the entries' ids are: a
         journal that another one of the same size took the place of has another revision.
         """
+        return self._look(stream)[1]
+
+    def _look(self, stream: str) -> tuple[int, str, bytes]:
+        """Return the size and the revision of a stream, and its first `HEAD` bytes."""
         with reading_stream(self._root, stream) as file:
             if file is None:
-                return "0"
+                return 0, "0", b""
             end = readable_end(file)
             file.seek(0)
-            first = file.read(min(end, FIRST))
+            head = file.read(HEAD)
             file.seek(max(0, end - LAST))
             last = file.read(min(end, LAST))
-        return revision_text(end, first, last)
+        return end, revision_text(end, head[: min(end, FIRST)], last), head
 
     def checksum(self, stream: str, end: int) -> int:
         """Return the CRC-32 of the first `end` bytes, -1 for a stream that is shorter."""
@@ -246,6 +252,10 @@ class OriginJournals(Mapping[str, FileJournal]):
 
     def __iter__(self) -> Iterator[str]:
         return iter((*self._own, *self._peers()))
+
+    def items(self) -> ItemsView[str, FileJournal]:
+        """Return all of them, the peers looked up once."""
+        return {**self._own, **self._peers()}.items()
 
     def __len__(self) -> int:
         return len(self._own) + len(self._peers())

@@ -1,16 +1,21 @@
-"""One round of projection: from where the tables are to where the journals end, in one transaction."""
+"""One round of projection: from where the tables are to where the journals end, in one transaction.
+
+What several journals have of one kind of stream goes through one projector: in a team a round is a few
+entries of each of many machines, and a statement costs the same for one row as for many.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from store.duck import ForeignSchema, storable
-from store.journal import HOME, PROJECT, FileJournal, Quarantined
+from store.journal import HEAD, PROJECT, FileJournal, Quarantined
 from store.projections import episodes, handovers, learnings, rows, rules, segments
+from store.projections.rows import Place, insert_rows
 from workbench.ports import Entry
 from workbench.records.dataclass import dataclass
 
@@ -21,32 +26,38 @@ if TYPE_CHECKING:
 # Raised when the same entries give other rows than before: tables made by another number are made again.
 PROJECTION: Final = 8
 HELD_ROWS: Final = 50_000
-HEAD_BYTES: Final = 256
 SHOWN: Final = 100  # entries left out that a catch-up names
 
 SELECT_FINGERPRINT: Final = "SELECT fingerprint FROM projected"
 INSERT_FINGERPRINT: Final = "INSERT INTO projected VALUES (?)"
 SELECT_APPLIED: Final = "SELECT origin, stream, position, head FROM applied"
 # The beginning of a stream may have been applied as nothing; afterwards an UPDATE takes a third of the time.
+# `staged` has a row for each stream.
 PUT_APPLIED: Final = """
-INSERT INTO applied VALUES ($origin, $stream, $position, $head)
+INSERT INTO applied SELECT origin, stream, position, head FROM staged
 ON CONFLICT (origin, stream) DO UPDATE SET position = excluded.position, head = excluded.head
 """
 UPDATE_APPLIED: Final = """
-UPDATE applied SET position = $position, head = $head WHERE origin = $origin AND stream = $stream
+UPDATE applied SET position = staged.position, head = staged.head
+FROM staged WHERE applied.origin = staged.origin AND applied.stream = staged.stream
 """
 PUT_COUNTS: Final = """
-INSERT INTO stream_counts VALUES ($origin, $stream, $entries, $unknown, $rejected, $quarantined)
+INSERT INTO stream_counts SELECT origin, stream, entries, "unknown", rejected, quarantined FROM staged
 ON CONFLICT (origin, stream) DO UPDATE SET
-    entries = stream_counts.entries + excluded.entries, unknown = stream_counts.unknown + excluded.unknown,
+    entries = stream_counts.entries + excluded.entries,
+    "unknown" = stream_counts."unknown" + excluded."unknown",
     rejected = stream_counts.rejected + excluded.rejected,
     quarantined = stream_counts.quarantined + excluded.quarantined
 """
 ADD_COUNTS: Final = """
-UPDATE stream_counts SET entries = entries + $entries, unknown = unknown + $unknown,
-    rejected = rejected + $rejected, quarantined = quarantined + $quarantined
-WHERE origin = $origin AND stream = $stream
+UPDATE stream_counts SET entries = stream_counts.entries + staged.entries,
+    "unknown" = stream_counts."unknown" + staged."unknown",
+    rejected = stream_counts.rejected + staged.rejected,
+    quarantined = stream_counts.quarantined + staged.quarantined
+FROM staged WHERE stream_counts.origin = staged.origin AND stream_counts.stream = staged.stream
 """
+TYPES: Final = dict.fromkeys(("position", "entries", "unknown", "rejected", "quarantined"), "int64")
+"""NumPy's, of the columns of these statements that are not texts."""
 INSERT_REJECTED: Final = "INSERT INTO rejected VALUES (?, ?, ?, ?, ?)"
 FORGET_METRICS: Final = (
     "DELETE FROM metrics",
@@ -57,7 +68,7 @@ FORGET_METRICS: Final = (
 
 
 class Projector(Protocol):
-    """What turns the entries of a stream into rows."""
+    """What turns the entries of streams into rows, of one stream after the other, each in its order."""
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -69,8 +80,8 @@ class Projector(Protocol):
         """How many rows it holds back."""
         ...
 
-    def take(self, offset: int, entry: Entry) -> None:
-        """Take an entry. Raises ValueError for a body of another form."""
+    def take(self, place: Place, offset: int, entry: Entry) -> None:
+        """Take an entry whose line begins at a byte of a stream. Raises ValueError for a malformed body."""
         ...
 
     def flush(self) -> None:
@@ -102,6 +113,15 @@ class RoundTally:
     quarantined: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     rejected: list[Rejected] = field(default_factory=list)
+
+    def counts(self) -> dict[str, int]:
+        """Return what it adds to the counts of its stream."""
+        return {
+            "entries": self.entries,
+            "unknown": self.unknown.total(),
+            "rejected": len(self.rejected),
+            "quarantined": self.quarantined,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +158,14 @@ class _Pending:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Applied:
+    pending: _Pending
+    tally: RoundTally
+    position: int
+    head: str
+
+
 class Replaced(Exception):
     """A journal is not the one the tables were made from."""
 
@@ -165,34 +193,64 @@ def project(connection: Connection, journals: Mapping[str, FileJournal], limit: 
     """
     connection.execute("BEGIN")
     _check_fingerprint(connection)
-    tallies: list[RoundTally] = []
-    more = False
+    journals = dict(journals.items())  # who the machines of a team are is looked up once
+    projectors: dict[object, Projector] = {}
+    applied: list[_Applied] = []
+    left, more = limit, False
     for one in _pending(connection, journals):
-        left = limit - sum(tally.entries for tally in tallies)
         if left <= 0:
             more = True
             break
-        tally, position = _apply(connection, journals[one.origin], one, left)
+        kind = _projector(one.origin, one.stream)
+        assert kind is not None  # it is pending
+        if kind not in projectors:
+            projectors[kind] = kind(connection)
+        tally, position = _apply(projectors[kind], journals[one.origin], one, left)
         tally.bytes = position - one.start
-        tallies.append(tally)
+        left -= tally.entries
         head = fingerprint(journals[one.origin], one.stream, position)
-        _record(connection, one, tally, position, head)
+        applied.append(_Applied(one, tally, position, head))
         more = position < one.end
         if more:
             break
+    for projector in projectors.values():
+        projector.finish()
+    _record(connection, applied)
     connection.execute("COMMIT")
-    return Round(tuple(tallies), more)
+    return Round(tuple(one.tally for one in applied), more)
+
+
+ALL: Final = ("",)
+"""The beginnings of the names of all streams."""
+
+Sizes = Mapping[Place, int]
+"""How many bytes streams have, or the tables of them."""
+
+
+def of_streams(sizes: Sizes, streams: tuple[str, ...]) -> Sizes:
+    """Return the sizes of streams whose names begin in one of some ways."""
+    return sizes if streams == ALL else {one: sizes[one] for one in sizes if one[1].startswith(streams)}
+
+
+def with_streams(known: Sizes, sizes: Sizes, streams: tuple[str, ...]) -> Sizes:
+    """Return known sizes, of streams whose names begin in one of some ways these."""
+    return {**{one: known[one] for one in known if not one[1].startswith(streams)}, **sizes}
 
 
 def is_current(
     connection: Connection,
     journals: Mapping[str, FileJournal],
-    sizes: Mapping[tuple[str, str], int],
+    sizes: Sizes,
+    streams: tuple[str, ...] = ALL,
 ) -> bool:
-    """Tell whether the tables hold at least `sizes` bytes of the journals, and nothing of others."""
+    """Tell whether the tables hold at least `sizes` bytes of the journals, and nothing of others.
+
+    Only streams whose names begin in one of some ways are compared.
+    """
     if connection.execute(SELECT_FINGERPRINT).fetchall() != [(PROJECTION,)]:
         return False
-    applied = _applied_positions(connection)
+    journals = dict(journals.items())
+    applied = {key: at for key, at in _applied_positions(connection).items() if key[1].startswith(streams)}
     if any(applied.get(key, (0, ""))[0] < size for key, size in sizes.items()):
         return False
     return all(_is_same(journals, key, position, head) for key, (position, head) in applied.items())
@@ -205,17 +263,17 @@ def projected_streams(origin: str, journal: FileJournal) -> list[str]:
 
 def fingerprint(journal: FileJournal, stream: str, position: int) -> str:
     """Return what distinguishes the first `position` bytes of a stream from those of another."""
-    beginning = journal.prefix(stream, min(position, HEAD_BYTES))
+    beginning = journal.prefix(stream, min(position, HEAD))
     return hashlib.blake2b(beginning, digest_size=8).hexdigest()
 
 
 def _projector(origin: str, stream: str) -> Callable[[Connection], Projector] | None:
     if stream == rules.STREAM:
-        return lambda connection: rules.RuleProjector(connection, origin, int(origin == HOME))
+        return rules.RuleProjector
     if stream == rows.USAGE:
-        return lambda connection: rows.UsageProjector(connection, origin)
+        return rows.UsageProjector
     if stream.startswith(learnings.PREFIX):
-        return lambda connection: learnings.LearningProjector(connection, origin, stream)
+        return learnings.LearningProjector
     if origin != PROJECT:
         return None
     if _is_metrics(stream):
@@ -264,7 +322,7 @@ def _pending(connection: Connection, journals: Mapping[str, FileJournal]) -> lis
     return list(_pending_entries(journals, {key: position for key, (position, _) in applied.items()}))
 
 
-def _applied_positions(connection: Connection) -> dict[tuple[str, str], tuple[int, str]]:
+def _applied_positions(connection: Connection) -> dict[Place, tuple[int, str]]:
     rows = connection.execute(SELECT_APPLIED).fetchall()
     return {(origin, stream): (position, head) for origin, stream, position, head in rows}
 
@@ -291,10 +349,9 @@ def _pending_entries(
 
 
 def _apply(
-    connection: Connection, journal: FileJournal, pending: _Pending, limit: int
+    projector: Projector, journal: FileJournal, pending: _Pending, limit: int
 ) -> tuple[RoundTally, int]:
-    """Project up to `limit` entries of a stream; return the tally and the offset where it stopped."""
-    projector = open_projector(connection, pending.origin, pending.stream)
+    """Have up to `limit` entries of a stream taken; return the tally and the offset where it stopped."""
     tally = RoundTally()
     position = pending.start
     for offset, after, found in journal.scan(pending.stream, pending.start, pending.end):
@@ -304,14 +361,13 @@ def _apply(
             break
     else:
         position = pending.end
-    projector.finish()
     return tally, position
 
 
 def take_entry(
     projector: Projector,
     tally: RoundTally,
-    place: tuple[str, str],
+    place: Place,
     offset: int,
     found: Entry | Quarantined,
 ) -> None:
@@ -324,7 +380,7 @@ def take_entry(
         tally.unknown[found.kind[:200]] += 1
         return
     try:
-        projector.take(offset, found)
+        projector.take(place, offset, found)
     except (ValueError, RecursionError) as error:
         reason = (str(error) or type(error).__name__)[:200]
         tally.rejected.append(Rejected(*place, offset, found.kind[:200], reason))
@@ -332,18 +388,14 @@ def take_entry(
         projector.flush()
 
 
-def _record(connection: Connection, pending: _Pending, tally: RoundTally, position: int, head: str) -> None:
-    stream = {"origin": pending.origin, "stream": pending.stream}
-    put, add = (UPDATE_APPLIED, ADD_COUNTS) if pending.start else (PUT_APPLIED, PUT_COUNTS)
-    connection.execute(put, {**stream, "position": position, "head": head})
-    counts = {
-        **stream,
-        "entries": tally.entries,
-        "unknown": tally.unknown.total(),
-        "rejected": len(tally.rejected),
-        "quarantined": tally.quarantined,
-    }
-    connection.execute(add, counts)
-    for one in tally.rejected:
+def _record(connection: Connection, applied: Sequence[_Applied]) -> None:
+    for is_new, put, add in ((True, PUT_APPLIED, PUT_COUNTS), (False, UPDATE_APPLIED, ADD_COUNTS)):
+        found = [one for one in applied if (not one.pending.start) is is_new]
+        places = [{"origin": one.pending.origin, "stream": one.pending.stream} for one in found]
+        ends = [{"position": one.position, "head": one.head} for one in found]
+        counts = [one.tally.counts() for one in found]
+        insert_rows(connection, put, [place | end for place, end in zip(places, ends, strict=True)], TYPES)
+        insert_rows(connection, add, [place | one for place, one in zip(places, counts, strict=True)], TYPES)
+    for one in (rejected for each in applied for rejected in each.tally.rejected):
         row = [one.origin, one.stream, one.offset, storable(one.kind), storable(one.reason)]
         connection.execute(INSERT_REJECTED, row)

@@ -20,12 +20,14 @@ from store.files import sync_dir, translate_errors
 from store.journal import PROJECT, FileJournal, Quarantined
 from store.journal_lines import decode_line
 from store.projections import episodes, handovers, learnings
+from store.projections.rows import insert_rows
 from store.projector import (
     ADD_COUNTS,
     INSERT_REJECTED,
     PROJECTION,
     SELECT_APPLIED,
     SELECT_FINGERPRINT,
+    TYPES,
     UPDATE_APPLIED,
     RoundTally,
     fingerprint,
@@ -145,7 +147,7 @@ def _along(
                 for stream, one in ones.items():
                     place = {"origin": PROJECT, "stream": stream, "position": one.moves.now}
                     head = fingerprint(journal, stream, one.moves.now)
-                    connection.execute(UPDATE_APPLIED, {**place, "head": head})
+                    insert_rows(connection, UPDATE_APPLIED, [{**place, "head": head}], TYPES)
                 connection.execute("CHECKPOINT tables")
             remove(path)
             os.replace(beside, path)
@@ -211,7 +213,7 @@ def _move(connection: Connection, stream: str, moves: LineMoves) -> None:
     connection.execute("BEGIN")
     projector, tally = open_projector(connection, PROJECT, stream), RoundTally()
     for entry in forgotten:
-        projector.take(0, entry)
+        projector.take((PROJECT, stream), 0, entry)
     for offset, found in _again(moves):
         take_entry(projector, tally, (PROJECT, stream), offset, found)
     projector.finish()
@@ -225,8 +227,8 @@ def _move(connection: Connection, stream: str, moves: LineMoves) -> None:
         "rejected": left[0] - rejected[0],
         "quarantined": tally.quarantined - moves.kinds[""],
     }
-    connection.execute(ADD_COUNTS, {**place, **counts})
-    connection.execute(UPDATE_APPLIED, {**place, "position": moves.now, "head": ""})
+    insert_rows(connection, ADD_COUNTS, [{**place, **counts}], TYPES)
+    insert_rows(connection, UPDATE_APPLIED, [{**place, "position": moves.now, "head": ""}], TYPES)
     for statement in () if moves.now else FORGET_STREAM:
         connection.execute(statement, place)
     connection.execute("COMMIT")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from store import projector
 from store.duck import log_file
 from store.journal import PROJECT, FileJournal
-from store.journal_files import stream_path
+from store.journal_files import SUFFIX
+from store.projections.rows import Place
 from store.table_notes import table_notes
 from workbench.records.answers.models import ModelEntry, ModelProvenance
 from workbench.records.dataclass import dataclass
@@ -52,15 +55,29 @@ def table_file(path: Path, journals: Mapping[str, FileJournal]) -> TableFile | N
     """Return how the file is without opening it, None before the first. Raises: OSError."""
     if not path.exists():
         return None
-    found = [one.stat() for one in (path, log_file(path)) if one.exists()]
-    written = max(one.st_mtime_ns for one in found)
-    behind = [
-        stream if origin == PROJECT else f"{origin}:{stream}"
+    places = [
+        (origin, stream)
         for origin, journal in sorted(journals.items())
         for stream in projector.projected_streams(origin, journal)
-        if stream_path(journal.root, stream).stat().st_mtime_ns > written
     ]
-    return TableFile(sum(one.st_size for one in found), tuple(behind))
+    behind = [
+        stream if origin == PROJECT else f"{origin}:{stream}"
+        for origin, stream in written_later(path, journals, places)
+    ]
+    return TableFile(sum(one.stat().st_size for one in (path, log_file(path)) if one.exists()), tuple(behind))
+
+
+def written_later(
+    path: Path, journals: Mapping[str, FileJournal], places: Iterable[Place]
+) -> Iterator[Place]:
+    """Yield which streams were written after the tables at `path`. Raises: OSError."""
+    written = os.stat(path).st_mtime_ns
+    with suppress(FileNotFoundError):
+        written = max(written, os.stat(log_file(path)).st_mtime_ns)
+    known = dict(journals.items())
+    for origin, stream in places:
+        if os.stat(f"{known[origin].root}/journal/{stream}{SUFFIX}").st_mtime_ns > written:
+            yield origin, stream
 
 
 def tables_report(tables: Tables) -> TablesReport:

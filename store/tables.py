@@ -28,10 +28,20 @@ from store.duck import (
 from store.files import open_state, private_dir, translate_errors
 from store.journal import FileJournal
 from store.projections import artifacts
-from store.projector import CatchUp, Rejected, Replaced, Round, caught_up
+from store.projector import (
+    ALL,
+    CatchUp,
+    Rejected,
+    Replaced,
+    Round,
+    Sizes,
+    caught_up,
+    of_streams,
+    with_streams,
+)
 from store.table_digests import digests
 from store.table_files import identity, is_open, remove, set_aside
-from store.table_state import table_file
+from store.table_state import written_later
 from workbench.errors import StoreError
 from workbench.lists.tables import TableRebuild
 from workbench.ports import Clock
@@ -75,8 +85,8 @@ class Tables:
         self._clock = clock
         self._kept = KeptConnection(root / "spill")
         self._mutex = threading.RLock()
-        self._caught_up: dict[tuple[str, str], int] = {}
-        self._settled: Mapping[tuple[str, str], int] | None = None
+        self._caught_up: Sizes = {}
+        self._settled: Sizes | None = None
         self._reading: Connection | None = None
         self.latest_rebuild: TableRebuild | None = None
         """The last rebuild by this process, also while it goes on."""
@@ -115,19 +125,21 @@ class Tables:
         """Return the rows of a SELECT over tables that are up to date. Raises: StoreError, StoreBusy."""
         return self.read(lambda connection: connection.execute(statement, parameters).fetchall())
 
-    def read(self, work: Callable[[Connection], T]) -> T:
+    def read(self, work: Callable[[Connection], T], streams: tuple[str, ...] = ALL) -> T:
         """Return what `work` reads from tables that are up to date; it may be called twice.
 
-        What `work` reads of these tables in turn is of the same state. Raises: StoreError, StoreBusy.
+        `streams` are the beginnings of the names of those that have to be in them. What `work` reads of these
+        tables in turn is of the same state. Raises: StoreError, StoreBusy.
         """
         with self._mutex:
             if self._reading is not None:
                 return work(self._reading)
             sizes = self._sizes()
-            found = None if self._is_behind(sizes) else self._read_current(work, sizes)
+            wanted = of_streams(sizes, streams)
+            found = None if self._is_behind(wanted, streams) else self._read_current(work, wanted, streams)
             rounds: list[Round] = []
             while found is None and self._turn(sizes, rounds) is None:
-                found = self._read_current(work, sizes)
+                found = self._read_current(work, wanted, streams)
             if found is not None:
                 return found[0]
             seen = identity(self.path)
@@ -231,7 +243,7 @@ class Tables:
         """Keep no connection any more, also where a thread still reads; later questions open one each."""
         self._kept.close()
 
-    def _sizes(self) -> Mapping[tuple[str, str], int]:
+    def _sizes(self) -> Sizes:
         if self._settled is not None:
             return self._settled
         return {
@@ -240,14 +252,17 @@ class Tables:
             for stream in projector.projected_streams(origin, journal)
         }
 
-    def _catch_up(self, sizes: Mapping[tuple[str, str], int]) -> CatchUp:
+    def _is_caught_up(self, sizes: Sizes, streams: tuple[str, ...] = ALL) -> bool:
+        return sizes == of_streams(self._caught_up, streams)
+
+    def _catch_up(self, sizes: Sizes) -> CatchUp:
         rounds: list[Round] = []
         while (report := self._turn(sizes, rounds)) is None:
             if self._is_current(sizes):
                 return caught_up(rounds)
         return report
 
-    def _turn(self, sizes: Mapping[tuple[str, str], int], rounds: list[Round]) -> CatchUp | None:
+    def _turn(self, sizes: Sizes, rounds: list[Round]) -> CatchUp | None:
         """Project a round, or wait for another process's; None where a look has to tell what is missing."""
         self._kept.prepare(writing=True)
         with self._lock.turn() as own:
@@ -266,30 +281,33 @@ class Tables:
         self._caught_up = dict(sizes)
         return caught_up(rounds)
 
-    def _is_behind(self, sizes: Mapping[tuple[str, str], int]) -> bool:
+    def _is_behind(self, sizes: Sizes, streams: tuple[str, ...]) -> bool:
         """Tell whether a journal was written after the tables: nobody has projected that yet."""
+        if self._is_caught_up(sizes, streams):
+            return False
         with contextlib.suppress(OSError):  # a look tells
-            file = None if sizes == self._caught_up else table_file(self.path, self._journals)
-            return bool(file and file.behind)
+            return any(True for _ in written_later(self.path, self._journals, sizes))
         return False
 
-    def _is_current(self, sizes: Mapping[tuple[str, str], int]) -> bool:
-        if sizes == self._caught_up and self.path.exists():
+    def _is_current(self, sizes: Sizes) -> bool:
+        if self._is_caught_up(sizes) and self.path.exists():
             return True
         return self._read_current(lambda _: None, sizes) is not None
 
     def _read_current(
-        self, work: Callable[[Connection], T], sizes: Mapping[tuple[str, str], int]
+        self, work: Callable[[Connection], T], sizes: Sizes, streams: tuple[str, ...] = ALL
     ) -> tuple[T] | None:
         """Return what `work` reads, None if the tables hold less of the journals, whoever projected it."""
         if not self.path.exists():
             return None
 
         def current(connection: Connection) -> tuple[T] | None:
-            if sizes != self._caught_up:
-                if not (is_migrated(connection) and projector.is_current(connection, self._journals, sizes)):
+            if not self._is_caught_up(sizes, streams):
+                if not is_migrated(connection):
                     return None
-                self._caught_up = dict(sizes)
+                if not projector.is_current(connection, self._journals, sizes, streams):
+                    return None
+                self._caught_up = with_streams(self._caught_up, sizes, streams)
             return (work(connection),)
 
         try:

@@ -10,6 +10,7 @@ from store.journal import FileJournal
 from store.lists.conditions import FieldColumn
 from store.lists.conflicts import OPEN
 from store.lists.sql_list import ListColumns, SortKey, SqlList
+from store.projections.learnings import PREFIX
 from store.tables import Tables
 from workbench.lists.learnings import LEARNINGS, STATES, WHYS, LearningRow
 from workbench.ports import Clock, Entry
@@ -89,7 +90,7 @@ SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
 def learning_list(tables: Tables, clock: Clock) -> SqlList[LearningRow]:
     """Return the learnings, live or not; ages are counted up to now."""
     row = f"body, coalesce({_WHY}, ''), contradictions, {_AGE}, {_HEARD}"
-    columns = ListColumns(LEARNINGS, "FROM learnings", FIELDS, SORTS, row, _learning)
+    columns = ListColumns(LEARNINGS, "FROM learnings", FIELDS, SORTS, row, _learning, streams=(PREFIX,))
     return SqlList(tables, columns, lambda: {"now": clock.now()})
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from store.lists.conditions import FieldColumn
 from store.lists.sql_list import ListColumns, SortKey, SqlList
+from store.projections import rows, rules
 from store.tables import Tables
 from workbench.lists.rules import RULES
 from workbench.records.conversion import convert
@@ -78,7 +79,8 @@ _NAMES: Final = tuple(name for name in Rule.__slots__)
 def rule_list(tables: Tables, project_id: str, *, home: bool) -> SqlList[Rule]:
     """Return the rules in force in a project; with `home` those of files in the user's home, too."""
     row = ", ".join((*(f'"{name}"' for name in _NAMES), "line", "end_line"))
-    columns = ListColumns(RULES, "FROM rules", FIELDS, SORTS, row, _rule, VISIBLE)
+    streams = (rules.STREAM, rows.USAGE)
+    columns = ListColumns(RULES, "FROM rules", FIELDS, SORTS, row, _rule, VISIBLE, streams=streams)
     return SqlList(tables, columns, lambda: {"project": project_id, "home": home})
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from store.duck import select, storable
 from store.lists.conditions import FieldColumn
 from store.lists.sql_list import ListColumns, SortKey, SqlList
+from store.projections.segments import STREAM
 from store.tables import Tables
 from workbench.lists.segments import PREVIEW, SEGMENTS, SegmentRow
 from workbench.lists.tables import row_number
@@ -66,7 +67,9 @@ _ROW: Final = f"""segment_id, session_id, left(text, {PREVIEW}), type, "timestam
 
 def segment_list(tables: Tables, clock: Clock) -> SqlList[SegmentRow]:
     """Return the segments of the stash; ages and what is expired are as of now."""
-    columns = ListColumns(SEGMENTS, "FROM segments", FIELDS, SORTS, _ROW, _segment_row, visible="NOT removed")
+    columns = ListColumns(
+        SEGMENTS, "FROM segments", FIELDS, SORTS, _ROW, _segment_row, "NOT removed", streams=(STREAM,)
+    )
 
     def given() -> Mapping[str, Any]:
         now = clock.now()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from store.duck import register_columns
 from store.lists.conditions import FieldColumn, Parameters, compile_filter
 from store.lists.patterns import ENGLISH, NOT_ENGLISH, UNICODE, Alphabet
+from store.projector import ALL
 from store.tables import Tables
 from workbench.errors import UsageError
 from workbench.lists.tables import (
@@ -71,7 +72,8 @@ class ListColumns(Generic[RowT]):
 
     `source` is FROM with their table, `visible` the condition of the rows that are shown. The table has
     `number`, `id` and, with what is searched, `haystack` and `cased`. `row` are the expressions that
-    `decode` makes a row of. Every order begins with `ahead`, whichever way round it is.
+    `decode` makes a row of. Every order begins with `ahead`, whichever way round it is. The rows are made of
+    the streams whose names begin with one of `streams`: what came of others is not waited for.
     """
 
     type: ListType
@@ -82,6 +84,7 @@ class ListColumns(Generic[RowT]):
     decode: Callable[[Sequence[Any]], RowT]
     visible: str = "true"
     ahead: tuple[SortKey, ...] = ()
+    streams: tuple[str, ...] = ALL
 
 
 class SqlList(Generic[RowT]):
@@ -135,7 +138,7 @@ class SqlList(Generic[RowT]):
                     [(total,)] = _execute(connection, only, counting.values).fetchall()
             return total, found, self._select(connection, [row[1] for row in found[:limit]])
 
-        total, found, selected = self._tables.read(work)
+        total, found, selected = self._read(work)
         rows, shown = self._decode(selected), found[:limit]
         following = encode_cursor(shown[-1][2:], asked) if len(found) > limit else None
         return Page(tuple(rows[row[1]] for row in shown), total, following)
@@ -153,7 +156,7 @@ class SqlList(Generic[RowT]):
                 found = _execute(connection, statement, parameters.values).fetchnumpy()
             return Order(found["number"], found["score"] if ranked else None)
 
-        return self._tables.read(work)
+        return self._read(work)
 
     def snapshot(self, work: Callable[[], T]) -> T:
         """Return what `work` reads of this and other lists of the project, all of one state of the tables."""
@@ -161,7 +164,7 @@ class SqlList(Generic[RowT]):
 
     def rows(self, numbers: Sequence[int]) -> Mapping[int, RowT]:
         """Return rows by number; those that are gone are missing."""
-        return self._decode(self._tables.read(lambda connection: self._select(connection, numbers)))
+        return self._decode(self._read(lambda connection: self._select(connection, numbers)))
 
     def find(self, identifier: str) -> int | None:
         """Return the number of the row of a record, None if there is none."""
@@ -172,9 +175,7 @@ class SqlList(Generic[RowT]):
             id=parameters.add(identifier),
             visible=self._columns.visible,
         )
-        found = self._tables.read(
-            lambda connection: _execute(connection, statement, parameters.values).fetchall()
-        )
+        found = self._read(lambda connection: _execute(connection, statement, parameters.values).fetchall())
         return found[0][0] if found else None
 
     def numbers(self, identifiers: Sequence[str]) -> Int64:
@@ -188,7 +189,7 @@ class SqlList(Generic[RowT]):
                 found: Int64 = _execute(connection, statement, self._given()).fetchnumpy()["number"]
                 return found
 
-        return self._tables.read(work)
+        return self._read(work)
 
     def record(self, identifier: str) -> RowT | None:
         """Return the row of a record, None if there is none."""
@@ -213,11 +214,14 @@ class SqlList(Generic[RowT]):
             with register_columns(connection, _numbers(within)):
                 return _execute(connection, statement, parameters.values).fetchall()
 
-        (_, _, total, _), *found = self._tables.read(work)
+        (_, _, total, _), *found = self._read(work)
         counts: dict[str, list[ValueCount]] = {name: [] for name in asked}
         for name, value, times, _ in found:
             counts[name].append(ValueCount(value, times))
         return ValueCounts(total, {name: tuple(values) for name, values in counts.items()})
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        return self._tables.read(work, self._columns.streams)
 
     def _parameters(self, letters: Alphabet = UNICODE) -> Parameters:
         return Parameters(dict(self._given()), letters)

@@ -25,7 +25,7 @@ from store.journal import FileJournal
 from store.postgres.connection import ANSWERING, Connections, errors
 from store.postgres.table_connection import BEGIN_READING, TableConnection
 from store.postgres.table_dialect import schema as schema_of
-from store.projector import CatchUp, Replaced, Round, caught_up
+from store.projector import ALL, CatchUp, Replaced, Round, Sizes, caught_up, of_streams, with_streams
 from store.table_digests import PROJECTED
 from store.table_files import SERVER_MARK
 from store.table_queries import TableQueries
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from store.duck import Connection
 
 T = TypeVar("T")
-Sizes = Mapping[tuple[str, str], int]
 
 PATIENCE: Final = 60.0
 """Seconds after which a server is asked again that did not answer, or failed."""
@@ -111,19 +110,20 @@ class ServerTables(TableQueries):
             found = self._ask_server(lambda: self._rebuild_server("asked for"), REBUILD_PATIENCE)
             return super().rebuild() if found is None else found[0]
 
-    def read(self, work: Callable[[Connection], T]) -> T:
+    def read(self, work: Callable[[Connection], T], streams: tuple[str, ...] = ALL) -> T:
         """Return what `work` reads from tables that are up to date; it may be called twice.
 
+        `streams` are the beginnings of the names of those that have to be in them.
         Raises: StoreError, StoreBusy.
         """
         with self._mutex:
             if self._reading is not None:
                 return work(self._reading)
-            sizes = self._sizes()
-            found = self._ask_server(lambda: self._read_server(work, sizes))
+            sizes = of_streams(self._sizes(), streams)
+            found = self._ask_server(lambda: self._read_server(work, sizes, streams))
             if found == (None,) and self._ask_server(self._catch_up_server, REBUILD_PATIENCE):
-                found = self._ask_server(lambda: self._read_server(work, None))
-            return found[0][0] if found and found[0] else super().read(work)
+                found = self._ask_server(lambda: self._read_server(work, {}, ()))
+            return found[0][0] if found and found[0] else super().read(work, streams)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Return what `work` does, in one transaction, to tables that no journal is behind.
@@ -219,10 +219,12 @@ class ServerTables(TableQueries):
         assert self._server is not None  # inside `_asked`
         return TableConnection(self._server, schema)
 
-    def _read_server(self, work: Callable[[Connection], T], sizes: Sizes | None) -> tuple[T] | None:
+    def _read_server(
+        self, work: Callable[[Connection], T], sizes: Sizes, streams: tuple[str, ...]
+    ) -> tuple[T] | None:
         """Return what `work` reads, None if the schema holds less of the journals than `sizes`."""
         with self._transaction(BEGIN_READING) as connection:
-            if sizes is not None and not self._holds(connection, sizes):
+            if not self._holds(connection, sizes, streams):
                 return None
             self._reading = connection
             try:
@@ -230,14 +232,14 @@ class ServerTables(TableQueries):
             finally:
                 self._reading = None
 
-    def _holds(self, connection: TableConnection, sizes: Sizes) -> bool:
+    def _holds(self, connection: TableConnection, sizes: Sizes, streams: tuple[str, ...]) -> bool:
         """Tell whether the schema holds the journals up to `sizes`, whoever projected them."""
-        if sizes != self._held:
+        if self._held is None or sizes != of_streams(self._held, streams):
             if not _is_made(connection) or not duck.is_migrated(connection):
                 return False
-            if not projector.is_current(connection, self._journals, sizes):
+            if not projector.is_current(connection, self._journals, sizes, streams):
                 return False
-            self._held = dict(sizes)
+            self._held = with_streams(self._held or {}, sizes, streams)
         return True
 
     def _catch_up_server(self) -> CatchUp:

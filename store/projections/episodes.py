@@ -52,6 +52,7 @@ from store.projections.episode_sql import (
     UPDATE_LINKS,
     UPDATE_SOURCES,
 )
+from store.projections.rows import Place
 from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert
@@ -101,8 +102,9 @@ class EpisodeProjector:
         """How many rows are held back."""
         return len(self._touched) + len(self._events) + len(self._links)
 
-    def take(self, offset: int, entry: Entry) -> None:
+    def take(self, place: Place, offset: int, entry: Entry) -> None:
         """Take an entry whose line begins at byte `offset`. Raises ValueError for a body of another form."""
+        del place
         self._handlers[entry.kind](offset, entry)
 
     def flush(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from store.projections.bodies import Name, Whole, json_text
-from store.projections.rows import Row, insert_rows
+from store.projections.rows import Place, Row, insert_rows
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 
@@ -83,20 +83,21 @@ class HandoverProjector:
         """How many rows are held back."""
         return len(self._given) + len(self._loaded) + len(self._broken)
 
-    def take(self, offset: int, entry: Entry) -> None:
+    def take(self, place: Place, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a malformed body or time."""
         at = datetime.fromisoformat(entry.at).timestamp()
-        place = {"position": offset, "at": at}
+        del place
+        placed = {"position": offset, "at": at}
         if entry.kind == "handover.given":
             given = msgspec.structs.asdict(convert(entry.body, _Given))
             texts = {name: json_text(given[name]) for name in ("files", "passages", "matched")}
-            self._given.append({**given, **texts, **place, "by": entry.by})
+            self._given.append({**given, **texts, **placed, "by": entry.by})
         elif entry.kind == "handover.instructions":
-            self._loaded.append({**msgspec.structs.asdict(convert(entry.body, _Loaded)), **place})
+            self._loaded.append({**msgspec.structs.asdict(convert(entry.body, _Loaded)), **placed})
         elif entry.kind == "handover.broken":
             body = convert(entry.body, _Broken)
             call = body.call or f"@{offset}"
-            facts = {**place, "session_id": body.session_id, "decision": body.decision, "by": entry.by}
+            facts = {**placed, "session_id": body.session_id, "decision": body.decision, "by": entry.by}
             if body.at:
                 facts["at"] = datetime.fromisoformat(body.at).timestamp()
             for rule in body.rules:

@@ -16,7 +16,7 @@ import msgspec
 from store.duck import insert, select, storable
 from store.lists.haystack import haystack
 from store.projections.bodies import json_text
-from store.projections.rows import Row, insert_rows
+from store.projections.rows import Place, Row, insert_rows
 from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert, decode_json
@@ -167,15 +167,13 @@ class _NoteBody(msgspec.Struct):
 
 
 class LearningProjector:
-    """What one stream of the journal `origin` says of learnings."""
+    """What streams say of learnings."""
 
     kinds = frozenset({*_EVENTS, *_PASSED, _SETTLED, _REOPENED, _SAID})
 
-    def __init__(self, connection: Connection, origin: str, stream: str) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._place = {"origin": origin, "stream": stream}
-        found = connection.execute(SELECT_CLOCK, self._place).fetchall()
-        self._clock: str = found[0][0] or ""
+        self._clocks: dict[Place, str] = {}
         self._events: list[Row] = []
         self._said: list[Row] = []
         self._settled: dict[str, Row] = {}
@@ -187,28 +185,35 @@ class LearningProjector:
         """How many rows are held back."""
         return len(self._events) + len(self._said) + len(self._settled)
 
-    def take(self, offset: int, entry: Entry) -> None:
+    def take(self, place: Place, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a body of another form."""
         if entry.kind in _PASSED:
             return
-        placed = {**self._place, "position": offset, "entry_id": entry.id, "at": entry.at}
+        placed = {"origin": place[0], "stream": place[1], "position": offset, "entry_id": entry.id}
+        placed["at"] = entry.at
         if entry.kind == _SAID:
             row = _correction_row(entry)
-            self._clock = max(self._clock, entry.id)
-            self._said.append({**placed, "moment": self._clock, **row})
+            self._said.append({**placed, "moment": self._moment(place, entry), **row})
             self._keys.add(row["key"])
             self._touched.add(row["learning_id"])
         elif entry.kind in (_SETTLED, _REOPENED):
-            self._clock = max(self._clock, entry.id)
-            row = _settlement_row(entry)
-            self._settled[row["id"]] = {"moment": self._clock, **row}
+            row = {"moment": self._moment(place, entry), **_settlement_row(entry)}
+            if row["moment"] >= self._settled.get(row["id"], row)["moment"]:
+                self._settled[row["id"]] = row
         else:
             event = _EVENTS[entry.kind]
             row = _put(entry) if event == "put" else _note(entry)
-            self._clock = max(self._clock, entry.id)
-            marks = {"moment": self._clock, "event": event, "by": entry.by, **_marks(entry)}
+            marks = {"moment": self._moment(place, entry), "event": event, "by": entry.by, **_marks(entry)}
             self._events.append({**placed, **marks, **row})
             self._touched.add(row["learning_id"])
+
+    def _moment(self, place: Place, entry: Entry) -> str:
+        """Return when an entry happened: after those before it, though a clock went back."""
+        if place not in self._clocks:
+            asked = dict(zip(("origin", "stream"), place, strict=True))
+            self._clocks[place] = self._connection.execute(SELECT_CLOCK, asked).fetchall()[0][0] or ""
+        self._clocks[place] = max(self._clocks[place], entry.id)
+        return self._clocks[place]
 
     def flush(self) -> None:
         """Write what is held back."""

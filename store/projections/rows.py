@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from store.duck import Connection
 
 Row = dict[str, Any]
+Place = tuple[str, str]
+"""The origin of a journal and a stream of it."""
 
 METRICS: Final = "metrics"
 MODELS: Final = "models"
@@ -145,9 +147,9 @@ class MeasureProjector(RowProjector):
         "tokens_saved": "object",
     }
 
-    def take(self, offset: int, entry: Entry) -> None:
+    def take(self, place: Place, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a malformed body or time."""
-        del offset
+        del place, offset
         body = convert(entry.body, MeasuredBody)
         self._rows.append(
             {
@@ -168,24 +170,23 @@ class MeasureProjector(RowProjector):
 
 
 class UsageProjector(RowProjector):
-    """Uses of rules by sessions. `origin` names the journal the entries are from."""
+    """Uses of rules by sessions."""
 
     kinds = frozenset({"rule.used"})
     statement = INSERT_USES
     types: Mapping[str, str] = {"position": "int64", "number": "int64"}
 
-    def __init__(self, connection: Connection, origin: str) -> None:
+    def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._origin = origin
         self._used: set[str] = set()
 
-    def take(self, offset: int, entry: Entry) -> None:
+    def take(self, place: Place, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a malformed body."""
         body = convert(entry.body, RuleUsed)
         self._used.update(body.rule_ids)
         self._rows += [
             {
-                "origin": self._origin,
+                "origin": place[0],
                 "position": offset,
                 "number": number,
                 "rule_id": identifier,
@@ -225,9 +226,9 @@ class ModelProjector:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def take(self, offset: int, entry: Entry) -> None:
+    def take(self, place: Place, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a malformed body."""
-        del offset
+        del place, offset
         if entry.kind == "model.registered":
             self._register(convert(entry.body, ModelRegistered))
         elif entry.kind == "model.activated":

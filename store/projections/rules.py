@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from store.duck import insert, select, storable
+from store.journal import HOME
 from store.lists.haystack import haystack
 from store.projections.bodies import (
     ConflictReopened,
@@ -22,7 +23,7 @@ from store.projections.bodies import (
     RuleRemoved,
     json_text,
 )
-from store.projections.rows import Row, count_uses, insert_rows
+from store.projections.rows import Place, Row, count_uses, insert_rows
 from store.projections.rule_places import place_rules
 from workbench.lists.tables import row_number
 from workbench.ports import Entry
@@ -36,9 +37,11 @@ if TYPE_CHECKING:
 STREAM: Final = "rules"
 CURATION: Final = "curation"
 
-SELECT_CLOCK: Final = "SELECT moment FROM rule_clocks WHERE origin = ?"
-INSERT_CLOCK: Final = "INSERT INTO rule_clocks VALUES ($origin, $moment)"
-UPDATE_CLOCK: Final = "UPDATE rule_clocks SET moment = $moment WHERE origin = $origin"
+SELECT_CLOCKS: Final = "SELECT origin, moment FROM rule_clocks"
+PUT_CLOCKS: Final = """
+INSERT INTO rule_clocks SELECT origin, moment FROM staged
+ON CONFLICT (origin) DO UPDATE SET moment = excluded.moment
+"""
 SELECT_MOMENTS: Final = "SELECT id, moment FROM rule_moments JOIN staged USING (kind, id)"
 PUT_MOMENTS: Final = """
 INSERT INTO rule_moments SELECT kind, id, moment FROM staged
@@ -104,18 +107,14 @@ _KINDS = {
 
 
 class RuleProjector:
-    """Holds back the newest change of each rule, conflict and file. `origin` names the journal.
+    """Holds back the newest change of each rule, conflict and file."""
 
-    `rank` puts equal moments of several journals in order.
-    """
-
-    def __init__(self, connection: Connection, origin: str, rank: int) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._origin = origin
-        self._rank = rank
-        found = connection.execute(SELECT_CLOCK, [origin]).fetchall()
-        self._clock: str = found[0][0] if found else ""
-        self._put_clock = UPDATE_CLOCK if found else INSERT_CLOCK
+        self._origin = ""
+        self._moment = ""
+        self._clocks: dict[str, str] = dict(connection.execute(SELECT_CLOCKS).fetchall())
+        self._moved: set[str] = set()  # origins whose clocks are
         self._latest: dict[str, dict[str, tuple[str, Row | None]]] = {name: {} for name in _KINDS}
         self._slots: dict[tuple[str, str], str] = {}  # by slot and rule, in a team
         self._versions: list[Row] = []
@@ -132,9 +131,12 @@ class RuleProjector:
         """How many rows are held back."""
         return len(self._versions) + sum(map(len, self._latest.values()))
 
-    def take(self, offset: int, entry: Entry) -> None:
+    def take(self, place: Place, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a body of another form."""
-        self._clock = max(self._clock, entry.id)
+        self._origin, _ = place
+        clock = self._clocks[self._origin] = max(self._clocks.get(self._origin, ""), entry.id)
+        self._moment = f"{clock}{int(self._origin == HOME)}"  # which puts equal ones of two journals in order
+        self._moved.add(self._origin)
         _TAKEN[entry.kind](self, offset, entry)
 
     def put(self, offset: int, entry: Entry) -> None:
@@ -209,9 +211,9 @@ class RuleProjector:
             self._settle_slots()
         insert_rows(self._connection, INSERT_VERSIONS, self._versions, _TYPES)
         self._versions.clear()
-        if self._clock:
-            self._connection.execute(self._put_clock, {"origin": self._origin, "moment": self._clock})
-            self._put_clock = UPDATE_CLOCK
+        clocks = [{"origin": one, "moment": self._clocks[one]} for one in sorted(self._moved)]
+        insert_rows(self._connection, PUT_CLOCKS, clocks, _TYPES)
+        self._moved.clear()
 
     def finish(self) -> None:
         """Write what is held back, and where their files have the rules."""
@@ -223,7 +225,8 @@ class RuleProjector:
         marks = entry.body.get(CURATION)
         if isinstance(marks, Mapping) and isinstance(marks.get("seen"), list):
             slot = storable(str(marks.get("slot") or identifier)) or ""
-            self._slots[f"slot {slot}", storable(identifier) or ""] = f"{self._clock}{self._rank}"
+            key = f"slot {slot}", storable(identifier) or ""
+            self._slots[key] = max(self._slots.get(key, ""), self._moment)
 
     def _settle_slots(self) -> None:
         """Let the last version of each slot hold alone, also of those that other machines wrote."""
@@ -244,8 +247,9 @@ class RuleProjector:
             insert(self._connection, DELETE_RULES, {"id": ("str", gone)})
 
     def _record(self, kind: str, identifier: str, row: Row | None) -> None:
-        stored = storable(identifier) or ""
-        self._latest[kind][stored] = (f"{self._clock}{self._rank}", row)
+        stored, latest = storable(identifier) or "", self._latest[kind]
+        if stored not in latest or latest[stored][0] <= self._moment:
+            latest[stored] = (self._moment, row)
 
     def _write(self, kind: _Kind, latest: Mapping[str, tuple[str, Row | None]]) -> None:
         asked = {"kind": ("str", [kind.name] * len(latest)), "id": ("str", list(latest))}

@@ -13,7 +13,7 @@ import msgspec
 from store.duck import insert, storable
 from store.lists.haystack import FIELD, haystack
 from store.projections.bodies import json_text
-from store.projections.rows import Row, insert_rows
+from store.projections.rows import Place, Row, insert_rows
 from workbench.lists.tables import row_number
 from workbench.ports import Entry
 from workbench.records.conversion import convert
@@ -119,8 +119,9 @@ class SegmentProjector:
         """How many rows are held back."""
         return len(self._rows) + len(self._hidden) + len(self._uses) + self._characters // _ROW_CHARACTERS
 
-    def take(self, offset: int, entry: Entry) -> None:
+    def take(self, place: Place, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a body of another form."""
+        del place
         if entry.kind == _PUT:
             self._put(entry)
         elif entry.kind == _REMOVED:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from store.files import read_state, write_atomic
-from store.journal import FileJournal, Quarantined
+from store.journal import HEAD, FileJournal, Quarantined
 from store.journal_files import SUFFIX
 from workbench.ports import Clock, Entry
 from workbench.records.ids import is_id, new_id
@@ -113,27 +113,31 @@ class PeerJournal(FileJournal):
         super().__init__(root, clock)
         self._machine = machine
         self._project_id = project_id
-        self._seen: dict[str, tuple[object, int, str]] = {}
+        self._seen: dict[str, tuple[object, tuple[int, str, bytes]]] = {}
 
     def size(self, stream: str) -> int:
         """Return how many bytes a reader may consume now, 0 for a stream that does not exist."""
-        return self._look(stream)[1]
+        return self._look(stream)[0]
 
-    def revision(self, stream: str) -> str:
-        """Return a short text that differs when what a reader may consume differs."""
-        return self._look(stream)[2]
+    def settled_size(self, stream: str) -> int:
+        """Return the size: whoever writes holds the lock of the team, which nobody waits for here."""
+        return self.size(stream)
 
-    def _look(self, stream: str) -> tuple[object, int, str]:
+    def prefix(self, stream: str, length: int) -> bytes:
+        """Return the first `length` bytes of a stream, fewer if it is shorter: they identify it."""
+        return self._look(stream)[2][:length] if length <= HEAD else super().prefix(stream, length)
+
+    def _look(self, stream: str) -> tuple[int, str, bytes]:
         """Return how a stream is: read again only if its file is another, for a team has many machines."""
         try:
             found = os.stat(f"{self.root}/journal/{stream}{SUFFIX}")
         except OSError:
-            return None, 0, "0"
+            return 0, "0", b""
         stamp = (found.st_size, found.st_mtime_ns, found.st_ino)
         known = self._seen.get(stream)
         if known is None or known[0] != stamp:
-            known = self._seen[stream] = (stamp, super().size(stream), super().revision(stream))
-        return known
+            known = self._seen[stream] = (stamp, super()._look(stream))
+        return known[1]
 
     def scan(
         self, stream: str, start: int = 0, end: int | None = None

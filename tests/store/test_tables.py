@@ -307,6 +307,28 @@ def test_who_else_has_the_database_open_is_named(tables: Tables, journal: FileJo
     assert tables.query("SELECT count(*) FROM episodes") == [(1,)]
 
 
+def test_a_question_of_some_streams_waits_for_no_others(journal: FileJournal, tables: Tables) -> None:
+    """What came of streams that nobody asks about is projected when they are, or along with the others."""
+    counts = "SELECT (SELECT count(*) FROM episodes), (SELECT count(*) FROM model_registry)"
+
+    def count(*streams: str) -> tuple[int, int]:
+        rows: tuple[int, int] = tables.read(
+            lambda connection: connection.execute(counts).fetchall()[0], streams
+        )
+        return rows
+
+    put(journal, episode(1))
+    assert count("sessions") == (1, 0)
+    model = {"model_id": "m", "model_kind": "adapter", "version": "1", "created_at": 1}
+    journal.append("models", "model.registered", [model], by="cli")
+    assert count("sessions") == (1, 0)
+    put(journal, episode(2))
+    assert count("sessions") == (2, 1)
+    put(journal, episode(3))
+    assert count("models") == (2, 1)
+    assert tables.query(counts) == [(3, 1)]
+
+
 def test_several_questions_can_be_of_one_state(journal: FileJournal, tables: Tables) -> None:
     """Who asks several questions may have tables catch up once; afterwards they do for each again."""
     put(journal, episode(1))
