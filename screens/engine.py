@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from workbench.plan.workspace import Progress
     from workbench.rules.curation.curator import Curator
     from workbench.rules.curation.rulestore import RuleStore
-    from workbench.rules.rulebook import Rulebook
+    from workbench.rules.keptbook import Rulebook
     from workbench.stash.service import StashService
 
 BY: Final = "tui"

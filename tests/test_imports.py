@@ -75,8 +75,8 @@ def test_the_package_imports_nothing_until_something_is_named() -> None:
     assert imported(listing) & HEAVY == set()
 
 
-MOST_OF_A_CHECK = 87
-MOST_OF_A_PLAN = 184
+MOST_OF_A_CHECK = 88
+MOST_OF_A_PLAN = 190
 """Modules of the product that a cold hook that checks rules, or a cold plan, imports: 0.3 ms of CPU each."""
 
 

@@ -38,9 +38,9 @@ from workbench.records.rules import Rule
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
     from workbench.plan.matching import RuleMatcher
+    from workbench.rules.keptbook import Rulebook
     from workbench.rules.lint.findings import LintFinding
     from workbench.rules.matching.search import FoundRule, RuleSearch
-    from workbench.rules.rulebook import Rulebook
 
 EMPTY: Final = teach(
     "No rules yet.\n\n"

@@ -12,7 +12,8 @@ from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.files.drift import find_drift, write_pending
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publication import publish
-from workbench.rules.rulebook import Rulebook, load_rulebook
+from workbench.rules.keptbook import Rulebook
+from workbench.rules.rulebook import load_rulebook
 
 CLAUDE = "# Rules\n\nWelcome.\n\n- Never log tokens.\n- Prefer small functions.\n"
 CURSOR = (

@@ -18,13 +18,14 @@ from workbench.plan.matching import RULES, RuleMatcher
 from workbench.records.rules import Rule
 from workbench.rules import ruleset, rulestorage
 from workbench.rules.curation.curator import Curator
+from workbench.rules.keptbook import Rulebook
 from workbench.rules.matching.filters import RuleQuery
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.matching.match import MatchReport
 from workbench.rules.matching.relevance import rule_texts
 from workbench.rules.matching.search import match_message
 from workbench.rules.matching.texts import texts_arrays, texts_from
-from workbench.rules.rulebook import Rulebook, load_rulebook
+from workbench.rules.rulebook import load_rulebook
 
 QUERY = "Which rule holds for tool 7?"
 

@@ -308,11 +308,10 @@ class LedgerReader(Generic[L]):
             if late <= self._based:  # it is in the base by now, which is none of the ledger before
                 self._refolds.clear()
             else:
-                changed = ({one.record_id, one.successor} for one in before.changes[progress[0] :])
-                self._refolds.append(Refold(progress, frozenset().union(*changed)))
+                self._refolds.append(Refold(progress, frozenset(before.ids_since(progress))))
             self._refolded += 1
         whole = at.ledger.fork()
-        whole.lasting = len(self._base.changes)
+        whole.lasting = self._base.progress
         for count, taken in enumerate(self._recent[at.count :], start=at.count + 1):
             self._take(whole, taken.entry, taken.home)
             if count > len(self._recent) - 2 * LATELY:

@@ -44,7 +44,7 @@ class Ledger(Generic[R]):
     versions that have another slot than their id, `parted` the numbers of the two sides of settled conflicts;
     `parents` are, by slot and step (`SLOT@STEP`), the steps of the versions that its writer had seen.
     `forks` are pairs of records that took the place of the same one, by that one's id. `shared` says whether
-    another machine wrote any of it. `lasting` is how many changes nothing that arrives can come before, -1
+    another machine wrote any of it. `lasting` is the `progress` that nothing that arrives can come before, ()
     where that is all, and `refolds` how often its reader had folded entries again when it was read.
     """
 
@@ -65,7 +65,7 @@ class Ledger(Generic[R]):
     forks: dict[str, tuple[str, str]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     shared: bool = False
-    lasting: int = field(default=-1, compare=False)
+    lasting: tuple[int, ...] = field(default=(), compare=False)
     refolds: int = field(default=0, compare=False)
     _own: set[str] = field(default_factory=set, compare=False)  # steps that no other ledger shares
     _last: dict[str, int] = field(default_factory=dict, compare=False)  # changes, by record, as far as
@@ -75,6 +75,20 @@ class Ledger(Generic[R]):
     def progress(self) -> tuple[int, ...]:
         """How many changes there are of each sort, those of records first; they are only ever added."""
         return (len(self.changes),)
+
+    @property
+    def begun(self) -> tuple[int, ...]:
+        """How many of these were saved by an earlier fold."""
+        return (self.changes.begun,)
+
+    def ids_since(self, progress: tuple[int, ...]) -> set[str]:
+        """Return the ids of records that changes after the first so many are about."""
+        return {name for one in self.changes[progress[0] :] for name in (one.record_id, one.successor)}
+
+    def newest(self, progress: tuple[int, ...]) -> tuple[str, ...]:
+        """Return what tells the last of the first so many changes of each sort."""
+        last = self.changes[progress[0] - 1] if 0 < progress[0] <= len(self.changes) else None
+        return ("" if last is None else f"{last.step} {last.record_id}",)
 
     def find(self, identifier: str) -> R | None:
         """Return the record of an id as it is shown, with what is counted of it, or None."""

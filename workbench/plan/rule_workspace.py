@@ -18,8 +18,9 @@ from workbench.project.snapshot import Snapshot
 from workbench.records.dataclass import dataclass
 from workbench.records.worktree import Listing
 from workbench.rules.curation.rulestore import CONFLICTS, RuleStore
+from workbench.rules.keptbook import Rulebook
 from workbench.rules.reading.discovery import MAX_FILES
-from workbench.rules.rulebook import Rulebook, follow_rulebook, load_rulebook, rule_candidates
+from workbench.rules.rulebook import follow_rulebook, load_rulebook, rule_candidates
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept

@@ -22,7 +22,8 @@ from workbench.project.upkeep import PROJECT, HeldIndex, IndexKeeper, IndexLimit
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Completeness
 from workbench.records.project import CacheStatus, Freshness
-from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook
+from workbench.rules.keptbook import Rulebook, stored_rulebook
+from workbench.rules.rulebook import load_rulebook
 from workbench.sessions.edits import EditKeeper, Edits
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import Past, PastKeeper, PastSync

@@ -1,4 +1,6 @@
-"""How a rulebook is kept for the next run: a base of all rules, and a small file of what changed since.
+"""How a set of rules is kept for the next run: a base of all rules, and a small file of what changed since.
+
+It serves the rulebook, and learnings as the rules that they would make.
 
 A base is a generation of lines, one a rule, that are read when they are asked for, and of mapped arrays of
 what is computed of all of them. An edit of few rules of many keeps only those; the others are read from the
@@ -22,9 +24,8 @@ import msgspec
 from workbench.curation.lazy import DamagedLines, FileLines, StoredFile, StoredValues, write_lines
 from workbench.errors import StoreError
 from workbench.records.conversion import convert, decode_lossless, encode_lossless
+from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import RuleLedger, read_usage, with_use
-from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.ruleset import RuleBase, RuleSet
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from workbench.rules.matching.lexical import RuleWords
     from workbench.rules.matching.texts import RuleTexts
 
-BASE: Final = "rules"
-CHANGES: Final = "rule_changes"
 MANY: Final = 200
 """Rules from which on a change of few is kept by itself: fewer are written in no time."""
 
@@ -48,6 +47,25 @@ _AT_ONCE = 256  # rules; one call for all would hold up other threads
 
 Head = Mapping[str, Any]
 DAMAGED: Final = (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError)
+
+
+Heal = Callable[[Mapping[str, int]], Callable[[str], Rule | None]]
+"""Gives, for the ends of the journals of use, what reads a rule from the journals by its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Where a set of rules is kept: generations of the kinds `base` and `changes`.
+
+    `arrays` are what is kept of a set besides its words, what filters look at and the keys of its texts.
+    """
+
+    latest: Callable[[str], Path | None]
+    publish: Callable[[str, Callable[[Path], None]], object]
+    base: str
+    changes: str
+    heal: Heal
+    arrays: Callable[[RuleSet], Mapping[str, NDArray[Any] | bytes]]
 
 
 class _Names(msgspec.Struct):
@@ -82,8 +100,8 @@ class StoredRules(StoredValues[Rule]):
         return super().all()
 
 
-def keep_rules(store: RuleStore, head: Head, rules: RuleSet, *, whole: bool) -> RuleSet:
-    """Keep rules and what else a rulebook has (`head`, with its signature): what changed, or the `whole`.
+def keep_rules(shelf: Shelf, head: Head, rules: RuleSet, *, whole: bool) -> RuleSet:
+    """Keep rules and what else is known of them (`head`, with its signature): what changed, or the `whole`.
 
     Returns the rules to go on with, over the base that is kept. Raises: StoreError.
     """
@@ -92,18 +110,18 @@ def keep_rules(store: RuleStore, head: Head, rules: RuleSet, *, whole: bool) -> 
         kept = {**head, "used_until": dict(base.used_until)}
         patch = {"base": base.digest, "gone": sorted(rules.gone), "put": list(rules.put.values())}
         data = encode_lossless({"head": kept, **patch})
-        store.publish(CHANGES, lambda directory: _write_sealed(directory / _PATCH, [data]))
+        shelf.publish(shelf.changes, lambda directory: _write_sealed(directory / _PATCH, [data]))
         return rules
     made = rules.rebase(str(head["signature"]), head["used_until"])
-    store.publish(BASE, lambda directory: _write_base(directory, head, made))
+    shelf.publish(shelf.base, lambda directory: _write_base(shelf, directory, head, made))
     return made
 
 
-def open_rules(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:
+def open_rules(shelf: Shelf, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:
     """Return the head and the rules that were kept last, None if nothing wanted or undamaged is kept."""
     for open_kept in (_open_changes, _open_base):
         try:
-            found = open_kept(store, is_wanted)
+            found = open_kept(shelf, is_wanted)
         except (OSError, *DAMAGED):
             continue
         if found is not None:
@@ -111,12 +129,14 @@ def open_rules(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Hea
     return None
 
 
-def open_arrays_of(store: RuleStore, rules: RuleSet) -> None:
-    """Open what is kept of all rules of the base. Raises: OSError, ValueError, KeyError if it is damaged."""
-    from workbench.project.arrays import open_arrays
-    from workbench.rules.fetching.facets import columns_from
+def open_arrays_of(shelf: Shelf, rules: RuleSet) -> Mapping[str, NDArray[Any]]:
+    """Open what is kept of all rules of the base, and return the arrays, by name.
 
-    base, directory = rules.base, store.latest(BASE)
+    Raises: OSError, ValueError, KeyError if it is damaged.
+    """
+    from workbench.project.arrays import open_arrays
+
+    base, directory = rules.base, shelf.latest(shelf.base)
     if directory is None:
         raise ValueError("the rules are gone")
     arrays = open_arrays(directory / _ARRAYS)
@@ -125,7 +145,7 @@ def open_arrays_of(store: RuleStore, rules: RuleSet) -> None:
     base.kept_words = partial(_open_words, arrays, len(base.ids))
     base.kept_matching = partial(_open_matching, arrays, RuleSet(base))
     base.kept_texts = partial(_open_texts, arrays, RuleSet(base))
-    base.columns = columns_from(arrays, RuleSet(base))
+    return arrays
 
 
 def _open_words(arrays: Mapping[str, NDArray[Any]], count: int) -> RuleWords | None:
@@ -163,8 +183,8 @@ def _arrays_named(arrays: Mapping[str, NDArray[Any]], begin: str) -> dict[str, N
     return {name.removeprefix(begin): held for name, held in arrays.items() if name.startswith(begin)}
 
 
-def _open_changes(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:
-    directory = store.latest(CHANGES)
+def _open_changes(shelf: Shelf, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:
+    directory = shelf.latest(shelf.changes)
     if directory is None:
         return None
     kept = decode_lossless(bytes(_read_sealed((directory / _PATCH).read_bytes())), dict[str, Any])
@@ -175,15 +195,15 @@ def _open_changes(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[
     def is_base(known: Head) -> bool:
         return bool(known["signature"] == kept["base"] and known["used_until"] == head["used_until"])
 
-    found = _open_base(store, is_base)
+    found = _open_base(shelf, is_base)
     if found is None:
         return None
     put = {rule.id: rule for rule in convert(kept["put"], list[Rule])}
     return head, found[1].with_changes(put, convert(kept["gone"], list[str]))
 
 
-def _open_base(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:
-    directory = store.latest(BASE)
+def _open_base(shelf: Shelf, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:
+    directory = shelf.latest(shelf.base)
     if directory is None:
         return None
     path = directory / _RULES
@@ -206,34 +226,32 @@ def _open_base(store: RuleStore, is_wanted: Callable[[Head], bool]) -> tuple[Hea
         raise ValueError("the rules are cut short")
     until, digest = convert(head["used_until"], dict[str, int]), str(head["signature"])
     lines = FileLines(StoredFile(path), ends, names.checksums)
-    held = StoredRules(lines, _Healing(store, path, names.ids, until))
+    held = StoredRules(lines, _Healing(shelf.heal, path, names.ids, until))
     return head, RuleSet(RuleBase(names.ids, held, names.lineage, names.checked, until, digest))
 
 
 class _Healing:
     """Gives rules of a damaged file as the journals have them; the next process makes another file."""
 
-    def __init__(self, store: RuleStore, path: Path, ids: Sequence[str], until: Mapping[str, int]) -> None:
-        self._store, self._path, self._ids, self._until = store, path, ids, until
-        self._read: tuple[RuleLedger, Mapping[str, tuple[int, str]]] | None = None
+    def __init__(self, heal: Heal, path: Path, ids: Sequence[str], until: Mapping[str, int]) -> None:
+        self._heal, self._path, self._ids, self._until = heal, path, ids, until
+        self._read: Callable[[str], Rule | None] | None = None
 
     def __call__(self, place: int) -> Rule:
         if self._read is None:
             self._path.unlink(missing_ok=True)
-            uses = read_usage(self._store.usage_origins, ends=self._until)
-            self._read = self._store.ledger(), uses
-        ledger, counts = self._read
-        for rule in ledger.with_places([self._ids[place]]).values():
-            return with_use(rule, counts)
-        raise StoreError(
-            f"the index of rules is damaged: {self._ids[place]} cannot be read",
-            hint="Run the command again: the rules are read from the journals then.",
-        )
+            self._read = self._heal(self._until)
+        found = self._read(self._ids[place])
+        if found is None:
+            raise StoreError(
+                f"the index {self._path.parent.name} is damaged: {self._ids[place]} cannot be read",
+                hint="Run the command again: all is read from the journals then.",
+            )
+        return found
 
 
-def _write_base(directory: Path, head: Head, rules: RuleSet) -> None:
+def _write_base(shelf: Shelf, directory: Path, head: Head, rules: RuleSet) -> None:
     from workbench.project.arrays import write_arrays
-    from workbench.rules.fetching.facets import columns_arrays
     from workbench.rules.matching.filters import match_arrays
     from workbench.rules.matching.lexical import words_arrays
     from workbench.rules.matching.texts import texts_arrays
@@ -252,8 +270,7 @@ def _write_base(directory: Path, head: Head, rules: RuleSet) -> None:
     matching = {f"matching.{name}": held for name, held in match_arrays(rules.matching).items()}
     texts = {f"texts.{name}": held for name, held in texts_arrays(rules.texts).items()}
     digest = str(head["signature"]).encode()
-    columns = columns_arrays(rules.columns)
-    write_arrays(directory / _ARRAYS, {**words, **matching, **texts, **columns, "digest": digest})
+    write_arrays(directory / _ARRAYS, {**words, **matching, **texts, **shelf.arrays(rules), "digest": digest})
 
 
 def _write_sealed(path: Path, parts: list[bytes]) -> None:

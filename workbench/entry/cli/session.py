@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.records.rules import Rule
     from workbench.rules.curation.curator import Curator
     from workbench.rules.curation.rulestore import RuleStore
-    from workbench.rules.rulebook import Rulebook
+    from workbench.rules.keptbook import Rulebook
     from workbench.sessions.episodes import EpisodeService
     from workbench.stash.service import StashService
 
@@ -114,7 +114,8 @@ def past_session(until: str) -> Iterator[RuleSession]:
     The journals alone say so: rule files are not looked at. Raises: WorkbenchError.
     """
     from workbench.rules.curation.ledger import with_use
-    from workbench.rules.rulebook import Rulebook, visible_rules
+    from workbench.rules.keptbook import Rulebook
+    from workbench.rules.rulebook import visible_rules
     from workbench.rules.ruleset import rule_set
 
     here = current()

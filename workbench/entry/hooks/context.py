@@ -269,7 +269,7 @@ def _received_by_session(
 
 def _loaded_instructions(project: OpenedProject, held: SessionContext, call: HookCall) -> frozenset[str]:
     """Return the files that the agent loads itself, the ids of their rules, and files of rules it has."""
-    from workbench.rules.rulebook import stored_rulebook
+    from workbench.rules.keptbook import stored_rulebook
 
     own = _own_files(held, call.agent)
     book = stored_rulebook(project.rule_store())

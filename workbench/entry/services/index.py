@@ -24,7 +24,7 @@ from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.scan import ScanLimits, scan
 from workbench.records.answers.project import IndexReport
 from workbench.rules.matching.relevance import rule_texts
-from workbench.rules.rulebook import find_sources
+from workbench.rules.rulestate import find_sources
 from workbench.sessions.importers.places import agent_directory_session, project_transcripts
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from workbench.records.answers.rules import FixedFile, LintEntry, LintReport
 from workbench.rules.globs import compile_globs
 from workbench.rules.lint.checks import count_severities
 from workbench.rules.lint.findings import LintFinding, LintProject
-from workbench.rules.rulebook import find_sources
+from workbench.rules.rulestate import find_sources
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from workbench.entry.project import OpenedProject
     from workbench.records.conflicts import Conflict
-    from workbench.rules.rulebook import Rulebook
+    from workbench.rules.keptbook import Rulebook
 
 _MOST_BYTES: Final = 1 << 20  # of a manifest
 

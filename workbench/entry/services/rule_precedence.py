@@ -20,12 +20,12 @@ from workbench.rules.precedence.effective import LoadedFile, LoadReports, count_
 from workbench.rules.precedence.tree import RuleTree, rule_tree
 from workbench.rules.reading.discovery import RuleSource, discover_outside, read_source
 from workbench.rules.reading.imports import import_rules
-from workbench.rules.rulebook import find_sources
+from workbench.rules.rulestate import find_sources
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
-    from workbench.rules.rulebook import Rulebook
+    from workbench.rules.keptbook import Rulebook
 
 UNASKED: Final = (Activation.ALWAYS, Activation.PATHS)
 """What is loaded without the agent or the user deciding on it."""

@@ -85,7 +85,7 @@ def load_stored_rules(
 
     See `unchanged_rules`: takes no listing, no index and no model.
     """
-    from workbench.rules.rulebook import unchanged_rules
+    from workbench.rules.keptbook import unchanged_rules
 
     return unchanged_rules(find_state(start, config, environment).rule_store())
 

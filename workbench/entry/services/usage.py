@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from workbench.entry.parameters import DEFAULT_VARIANT
 from workbench.entry.services.handovers import record_breach, recorded_breaches
 from workbench.records.answers.usage import RuleUse, UsageResponse, VariantGap
-from workbench.rules.rulebook import stored_rulebook
+from workbench.rules.keptbook import stored_rulebook
 from workbench.sessions.importers.importer import BY
 from workbench.sessions.usage import (
     KnownRules,

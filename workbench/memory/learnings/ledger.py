@@ -38,15 +38,36 @@ class Note:
 class LearningLedger(Ledger[FeatureLearning]):
     """The fold of the memory journals: all learnings, live or not.
 
-    `hits` and `contradictions` are by learning, one a session. `said` is what users said of how things are
-    done, once a prompt.
+    `hits` and `contradictions` are by learning, one a session; `facts` are the ids of their learnings in the
+    order in which they came. `said` is what users said of how things are done, once a prompt.
     """
 
     type: LearningType = LEARNINGS
     hits: dict[str, tuple[Note, ...]] = field(default_factory=dict)
     contradictions: dict[str, tuple[Note, ...]] = field(default_factory=dict)
+    facts: LazyList[str] = field(default_factory=LazyList)
     said: LazyList[Correction] = field(default_factory=LazyList)
     noted: set[tuple[str, str, str]] = field(default_factory=set)
+
+    @property
+    def progress(self) -> tuple[int, ...]:
+        """How many changes of learnings and facts about them there are."""
+        return len(self.changes), len(self.facts)
+
+    @property
+    def begun(self) -> tuple[int, ...]:
+        """How many of these were saved by an earlier fold."""
+        return self.changes.begun, self.facts.begun
+
+    def ids_since(self, progress: tuple[int, ...]) -> set[str]:
+        """Return the ids of learnings that changes and facts after the first so many are about."""
+        return {*Ledger.ids_since(self, progress), *self.facts[progress[1] :]}
+
+    def newest(self, progress: tuple[int, ...]) -> tuple[str, ...]:
+        """Return what tells the last of the first so many changes and facts."""
+        facts = progress[1]
+        fact = self.facts[facts - 1] if 0 < facts <= len(self.facts) else ""
+        return (*Ledger.newest(self, progress), fact)
 
     def find(self, identifier: str) -> FeatureLearning | None:
         """Return a learning with what was counted of it, live or not, or None."""
@@ -91,6 +112,7 @@ class LearningLedger(Ledger[FeatureLearning]):
         key = (entry.kind, note.learning_id, note.session_id or entry.id)
         if key not in self.noted:
             self.noted.add(key)
+            self.facts.append(note.learning_id)
             notes = self.hits if entry.kind == HIT else self.contradictions
             notes[note.learning_id] = (*notes.get(note.learning_id, ()), note)
 

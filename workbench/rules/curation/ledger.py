@@ -98,6 +98,24 @@ class RuleLedger(Ledger[Rule]):
         """How many changes of records and of files there are."""
         return len(self.changes), len(self.file_changes)
 
+    @property
+    def begun(self) -> tuple[int, ...]:
+        """How many of these were saved by an earlier fold."""
+        return self.changes.begun, self.file_changes.begun
+
+    def ids_since(self, progress: tuple[int, ...]) -> set[str]:
+        """Return the ids of rules that changes after the first so many, of rules and of files, are about."""
+        found = Ledger.ids_since(self, progress)
+        for _, *states in self.file_changes[progress[1] :]:
+            found |= {anchor.rule_id for one in states if one is not None for anchor in one.anchors}
+        return found
+
+    def newest(self, progress: tuple[int, ...]) -> tuple[str, ...]:
+        """Return what tells the last of the first so many changes of rules and of files."""
+        files = progress[1]
+        file = self.file_changes[files - 1] if 0 < files <= len(self.file_changes) else None
+        return (*Ledger.newest(self, progress), "" if file is None else file[0])
+
     def with_places(self, wanted: Iterable[str] | None = None) -> dict[str, Rule]:
         """Return the rules in force, or those `wanted`, with the lines where their files have them now."""
         rules = {key: self.live[key] for key in (self.live if wanted is None else wanted) if key in self.live}

@@ -37,7 +37,7 @@ from workbench.rules.files.sync import SyncResult, find_named_sources, sync_file
 from workbench.rules.files.unit_edits import Delete, Edit, Insert, Replace
 from workbench.rules.reading.discovery import RuleSource, read_source
 from workbench.rules.reading.imports import content_digest
-from workbench.rules.rulebook import find_sources
+from workbench.rules.rulestate import find_sources
 
 
 @dataclass(frozen=True, slots=True)

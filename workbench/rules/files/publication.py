@@ -14,7 +14,8 @@ from workbench.rules.files.export import ExportedFile, export_files, is_of
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.sync import SyncResult, sync_files
 from workbench.rules.reading.discovery import RuleSource, read_source
-from workbench.rules.rulebook import find_sources, visible_rules
+from workbench.rules.rulebook import visible_rules
+from workbench.rules.rulestate import find_sources
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def texts_of(rule: Rule) -> list[str]:
 def key_texts(rules: Sequence[Rule]) -> RuleTexts:
     """Return the texts of rules with their keys; each is read from its rule when it is asked for."""
     texts = read_texts(rules)
-    return _keyed(rules, text_keys(texts.texts), texts.starts)
+    return _with_keys(rules, text_keys(texts.texts), texts.starts)
 
 
 def move_texts(
@@ -61,7 +61,7 @@ def move_texts(
     rows = np.repeat(is_added, now)
     keys[rows] = text_keys(added.texts)
     keys[~rows] = text_keys(before.texts)[np.repeat(kept, sizes)]
-    return _keyed(rules, keys, starts)
+    return _with_keys(rules, keys, starts)
 
 
 def texts_arrays(texts: RuleTexts) -> dict[str, NDArray[Any] | bytes]:
@@ -76,15 +76,15 @@ def texts_from(arrays: Mapping[str, NDArray[Any]], rules: Sequence[Rule]) -> Rul
         raise ValueError("the texts are of other rules")
     if starts[0] != 0 or (np.diff(starts) < 1).any():
         raise ValueError("the texts of the rules do not follow one another")
-    return _keyed(rules, keys, starts)
+    return _with_keys(rules, keys, starts)
 
 
 def texts_with(texts: RuleTexts, rules: Sequence[Rule]) -> RuleTexts:
     """Return the same keyed texts, read from rules that are the same elsewhere."""
-    return _keyed(rules, text_keys(texts.texts), texts.starts)
+    return _with_keys(rules, text_keys(texts.texts), texts.starts)
 
 
-def _keyed(rules: Sequence[Rule], keys: NDArray[np.uint8], starts: Int64) -> RuleTexts:
+def _with_keys(rules: Sequence[Rule], keys: NDArray[np.uint8], starts: Int64) -> RuleTexts:
     return RuleTexts(KeyedTexts(keys, _reader(rules, starts)), starts)
 
 

@@ -15,10 +15,10 @@ from workbench.entry.services.rule_lint import lint_project, lint_report, open_c
 from workbench.entry.services.rule_precedence import place_in
 from workbench.errors import UsageError
 from workbench.records.answers.rules import FixedFile
+from workbench.rules.keptbook import Rulebook
 from workbench.rules.lint.checks import count_severities, is_as_bad, lint_rules
 from workbench.rules.lint.findings import LintFinding, LintProject, Severity
 from workbench.rules.lint.fixes import FixOutcome, apply_fixes, preview_fixes, rule_fixes
-from workbench.rules.rulebook import Rulebook
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
