@@ -112,7 +112,7 @@ chaos: $(VENV)/.dev ## kill commands, damage files, fill disks, and see whether 
 fuzz: $(VENV)/.dev ## send the HTTP and the MCP server what they allow and what they do not, at length
 	@FUZZ_EXAMPLES=100 $(PYTHON_) -m pytest -q -n 0 -o faulthandler_timeout=0 tests/entry/http/test_fuzz.py \
 		tests/entry/mcp/test_fuzz.py
-sittings: $(VENV)/.dev ## sit through every section in a real terminal, killed and resized in the middle (a minute)
+sittings: $(VENV)/.dev ## sit through every section in a real terminal, killed and resized in the middle (three minutes)
 	@$(PYTHON_) -m pytest -q -n 0 tests/sittings.py
 
 format: $(VENV)/.dev ## format the code

@@ -8,6 +8,7 @@ goes on where that was. It ends by a hang-up, after which all that was decided i
 from __future__ import annotations
 
 import os
+import random
 import shlex
 import signal
 import subprocess
@@ -27,8 +28,20 @@ pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
 STASH = Path(__file__).parents[1] / "sample_data" / "stash.jsonl"
 SIZES = ((60, 20), (120, 40), (80, 24))
+SEEDS = range(int(os.environ.get("SITTINGS_SEEDS", "2")))
+KEYS = 300
+"""Keys of a walk: with `SITTINGS_SEEDS=100` the app is walked through for an hour."""
 _SPOKEN = {"slash": "/", "enter": "Enter", "escape": "Escape", "space": "Space", "tab": "Tab", "plus": "+"}
 _SPOKEN |= {"minus": "-", "right_square_bracket": "]", "left_square_bracket": "[", "ctrl+s": "C-s"}
+_LEFT = "left with"
+_LETTERS = [chr(code) for code in range(33, 127)]
+_OTHERS = "Enter Escape Tab BTab Space Up Down Left Right Home End PPage NPage DC BSpace F1 F2 F6 F7".split()
+_CONTROLS = [f"C-{letter}" for letter in "adefgklnoprstuwxy"]
+_STRIDES = [
+    *([key] for key in [*_LETTERS, *_OTHERS * 4, *_CONTROLS]),
+    *(["C-g", section.key] for section in SECTIONS * 2),
+]
+"""What is pressed at once; ctrl+z would leave the app stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +293,28 @@ def test_a_sitting(place: Place, section: str) -> None:
     command, printed = sitting.found
     if command:
         assert printed in place.run(*command)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_walk_by_random_keys_ends_nothing(place: Place, seed: int) -> None:
+    """Whatever is typed in whatever moment, the app goes on, or leaves because it was asked to."""
+    dice = random.Random(seed)
+    walk, typed = place.open(), []
+    for _ in range(KEYS):
+        keys = dice.choice(_STRIDES)
+        typed.append(keys)
+        walk.press(*keys)
+        if dice.random() < 0.02:
+            walk.resize(*dice.choice([*SIZES, (40, 10)]))
+        walk.pause(dice.choice((0.0, 0.02, 0.1, 0.3)))
+        shown = walk.screen()
+        if _LEFT in shown:
+            assert f"{_LEFT} 0" in shown, f"{typed[-40:]}\n{shown}"
+            walk.end()
+            walk = place.open()
+    walk.kill(signal.SIGHUP)
+    assert "Traceback" not in walk.see(f"{_LEFT} 129")
+    walk.end()
 
 
 def test_nothing_is_broken_after_all_of_them(place: Place) -> None:

@@ -68,6 +68,10 @@ class Terminal:
                 raise AssertionError(self.screen())
             self._pause.wait(0.05)
 
+    def pause(self, seconds: float) -> None:
+        """Let some time pass."""
+        self._pause.wait(seconds)
+
     def press(self, *keys: str) -> None:
         """Press keys by tmux's names."""
         for key in keys:
