@@ -13,6 +13,7 @@ import os
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -199,6 +200,7 @@ class Connections:
         self._free = threading.BoundedSemaphore(most)
         self._idle: list[_Open] = []
         self._lock = threading.Lock()
+        self._watch = _Watch()
 
     @property
     def user(self) -> str:
@@ -216,21 +218,18 @@ class Connections:
         try:
             with self.explain_errors():
                 one = self._take()
-                late = threading.Event()
-                timer = threading.Timer(seconds, _give_up, (late, one.line))
-                timer.daemon = True
-                timer.start()
+                self._watch.begin(one.line, seconds)
                 try:
                     yield one.connection
                 except psycopg.OperationalError:
-                    if late.is_set():
+                    if self._watch.was_cut(one.line):
                         raise ServerUnreachable(
                             f"{self.place} did not answer within {seconds:.3g} seconds",
                             hint=f"It is busy, or a pooler before it has no connection left. {NEXT}",
                         ) from None
                     raise
                 finally:
-                    timer.cancel()
+                    self._watch.end(one.line)
                     self._give_back(one)
         finally:
             self._free.release()
@@ -269,6 +268,7 @@ class Connections:
             idle, self._idle = self._idle, []
         for one in idle:
             _close(one)
+        self._watch.close()
 
     def _take(self) -> _Open:
         with self._lock:
@@ -375,9 +375,53 @@ def cut(line: socket.socket) -> None:
         line.shutdown(socket.SHUT_RDWR)
 
 
-def _give_up(late: threading.Event, line: socket.socket) -> None:
-    late.set()  # before whoever waits for the line notices
-    cut(line)
+class _Watch:
+    """Cuts lines that are used for too long, in one thread, which ends once none is and it looks again."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._due: dict[socket.socket, float] = {}
+        self._cut: set[socket.socket] = set()
+        self._wakes = 0.0  # when the thread looks next; 0 without one
+
+    def begin(self, line: socket.socket, seconds: float) -> None:
+        """Cut a line in so many seconds, unless its use ends before."""
+        due = time.monotonic() + seconds
+        with self._changed:
+            self._due[line] = due
+            if not self._wakes:
+                self._wakes = due
+                threading.Thread(target=self._run, name="watch", daemon=True).start()
+            elif due < self._wakes:
+                self._changed.notify()
+
+    def was_cut(self, line: socket.socket) -> bool:
+        """Whether a line that is in use was cut."""
+        with self._changed:
+            return line in self._cut
+
+    def end(self, line: socket.socket) -> None:
+        """Take note that a line is not in use any more."""
+        with self._changed:
+            self._due.pop(line, None)
+            self._cut.discard(line)
+
+    def close(self) -> None:
+        """Look now."""
+        with self._changed:
+            self._changed.notify()
+
+    def _run(self) -> None:
+        with self._changed:
+            while self._due:
+                self._wakes = min(self._due.values())
+                self._changed.wait(self._wakes - time.monotonic())
+                now = time.monotonic()
+                for line in [line for line, due in self._due.items() if due <= now]:
+                    del self._due[line]
+                    self._cut.add(line)  # before whoever waits for it notices
+                    cut(line)
+            self._wakes = 0.0
 
 
 def _is_open(one: _Open) -> bool:

@@ -6,6 +6,7 @@ and the server say the same, in more time.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -87,6 +88,15 @@ def read_record(state: Path, machine: str) -> ReplicaRecord:
 def write_record(state: Path, record: ReplicaRecord) -> None:
     """Write down what is known; what a power cut takes of it, files and server say. Raises: StoreError."""
     write_atomic(state / TEAM / _FILE, msgspec.json.encode(record), sync=False)
+
+
+def record_stamp(state: Path) -> tuple[int, ...]:
+    """Return what differs once somebody wrote down more; empty before anybody did."""
+    try:
+        found = os.stat(state / TEAM / _FILE)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def read_machines(root: Path) -> list[TeamMachine]:

@@ -8,6 +8,7 @@ are. A process that ends anywhere leaves files that the next one goes on with.
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
@@ -29,6 +30,7 @@ from store.team.record import (
     read_former,
     read_machines,
     read_record,
+    record_stamp,
     write_former,
     write_machines,
     write_record,
@@ -49,6 +51,8 @@ from workbench.records.dataclass import dataclass
 from workbench.records.ids import is_id
 
 LOCK: Final = "team"
+_SELDOM: Final = 10.0
+"""Seconds between two times that a process writes down how far others' replicas are."""
 
 Progress = Callable[[str, int, int], None]
 """Is given what is done, and how many bytes of how many are done."""
@@ -71,7 +75,8 @@ def team_lock(state: Path, timeout: float) -> AbstractContextManager[None]:
 class TeamReplicas:
     """The replicas of a state directory, by one process at a time: the caller holds the lock.
 
-    `name` is what others call this machine. Raises: StoreError in all of its methods.
+    `name` is what others call this machine. It may be kept while nobody else writes anything down
+    (`is_current`). Raises: StoreError in all of its methods.
     """
 
     def __init__(
@@ -85,6 +90,8 @@ class TeamReplicas:
         self.machine = own_machine(state) or name_machine(state)
         self.record = read_record(state, self.machine)
         self._saved = copy(self.record)
+        self._saved_at = -_SELDOM
+        self._stamp = record_stamp(state)
         self.machines = read_machines(state / TEAM)
 
     def fill_outbox(self) -> None:
@@ -132,7 +139,7 @@ class TeamReplicas:
         try:
             self._receive(server, heads, done)
         finally:
-            self.save()
+            self._save_received()
         if refused is not None:
             raise refused
         return done
@@ -154,12 +161,23 @@ class TeamReplicas:
     def _outbox(self, stream: str) -> Outbox:
         return self.record.own.get(stream) or Outbox()
 
+    def is_current(self, name: str) -> bool:
+        """Whether nobody else wrote down anything since, and others call this machine by that name still."""
+        return (name, record_stamp(self._state)) == (self._name, self._stamp)
+
     def save(self) -> None:
         """Write down what is known, if it is not what was written last."""
         known = copy(self.record)
         if known != self._saved:
             write_record(self._state, known)
-            self._saved = known
+            self._saved, self._stamp = known, record_stamp(self._state)
+
+    def _save_received(self) -> None:
+        """Write down how much was received, seldom: replicas that have grown besides are looked at then."""
+        now = time.monotonic()
+        if now - self._saved_at >= _SELDOM:
+            self._saved_at = now
+            self.save()
 
     def _register(self, server: TeamServer, done: Exchange) -> None:
         try:
@@ -318,6 +336,7 @@ class TeamReplicas:
             kept = put_file(path, head.generation, blocks)
             self._split_former(key, path)
             self._keep(key, kept)
+            self.save()  # with another generation's mark its file would seem damaged
             if kept.mark == head.mark:
                 done.received += sum(block.count(b"\n") for block in blocks)
                 return

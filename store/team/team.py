@@ -103,6 +103,7 @@ class ProjectTeam:
         self._journal = project.journal
         self._clock = project.clock
         self._connect = connect or open_team_server
+        self._kept: TeamReplicas | None = None
 
     @property
     def settings(self) -> TeamSettings | None:
@@ -144,10 +145,11 @@ class ProjectTeam:
         with team_lock(self._state, patience):
             try:
                 with translate_errors("exchanging records with the team"):
-                    replicas = TeamReplicas(self._state, self._journal, settings.name, progress)
+                    replicas, self._kept = self._open_replicas(settings.name, progress), None
                     with closing(self.connect()) if server is None else nullcontext(server) as opened:
                         done = replicas.exchange(opened, machines)
                     self._adopt(replicas)
+                    self._kept = replicas
             except StoreError as error:
                 self.note_fault(error)
                 raise
@@ -283,6 +285,12 @@ class ProjectTeam:
             names = {one.id: one.name for one in replicas.machines}
             adopt_segments(self._state, self._journal, self._project.peer_journals, marks, names)
         forget_rewritten(self._state, replicas.generations(), self._clock)
+
+    def _open_replicas(self, name: str, progress: Progress | None) -> TeamReplicas:
+        """Return the replicas as the last exchange left them, read again where another process had one."""
+        if self._kept is None or not self._kept.is_current(name):
+            return TeamReplicas(self._state, self._journal, name, progress)
+        return self._kept
 
     def _require_settings(self) -> TeamSettings:
         settings = self.settings

@@ -188,6 +188,32 @@ POINTS = [
 ]
 
 
+def test_who_stays_open_writes_seldom_how_far_it_received(pair: tuple[Machine, Machine]) -> None:
+    """Another process that does not know of it receives nothing twice, and is gone on from in turn."""
+    first, second = pair
+    replicas = TeamReplicas(first.state, first.journal, first.state.name)
+    server = first.team.connect(first.member)
+
+    def received(text: str) -> Exchange:
+        second.write(text)
+        second.sync()
+        return replicas.exchange(server)
+
+    assert received("one") == Exchange(received=1)
+    known = record.record_stamp(first.state)
+    assert received("two") == Exchange(received=1)
+    assert record.record_stamp(first.state) == known
+    assert replicas.is_current(first.state.name)
+    assert not replicas.is_current("another name")
+
+    assert first.sync() == Exchange()
+    assert not replicas.is_current(first.state.name)
+    first.write("three")
+    assert first.sync() == Exchange(sent=1)
+    assert received("four") == Exchange(received=1)
+    assert first.all() == ["four", "one", "three", "two"]
+
+
 @pytest.mark.parametrize(("module", "name"), POINTS, ids=[f"{m.__name__}.{n}" for m, n in POINTS])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_process_may_end_anywhere(
