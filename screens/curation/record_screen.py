@@ -90,15 +90,15 @@ class RecordScreen(RecordListScreen[RecordT, RowT]):
             self.want(replace(self.wanted, sort=(column, not now[1] if now and now[0] == column else first)))
 
     def action_sort(self) -> None:
-        """Sort by the next column, after the last one as it was."""
+        """Sort by the next column, after the last one as it was; the usual order may be of none."""
         names, now = self.sorts(), self.wanted.sort
-        place = names.index(now[0]) + 1 if now else 0
+        place = names.index(now[0]) + 1 if now and now[0] in names else 0
         chosen = self.list_type.sort(names[place]) if place < len(names) else None
         self.want(replace(self.wanted, sort=chosen))
 
     def action_reverse(self) -> None:
         """Reverse the sort order."""
-        column, descending = self.wanted.sort or self.list_type.usual
+        column, descending = self.wanted.sort or self.usual_sort() or self.list_type.usual
         self.want(replace(self.wanted, sort=(column, not descending)))
 
     def action_filter(self) -> None:

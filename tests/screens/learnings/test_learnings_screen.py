@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -286,6 +287,21 @@ async def test_filter_order_view_and_cursor_come_back(opened: Open, made: Made, 
         assert made.human.id not in desk.shown
         await desk.press("O")
         assert desk.screen.table.sort == ("feature", True)
+
+
+async def test_the_usual_order_is_reversed_and_left(opened: Open) -> None:
+    """Of the queue it is that of urgency; of all no column has it, and the first one follows."""
+    async with opened() as desk:
+        await desk.press("O")
+        assert desk.screen.wanted.sort == ("why", True)
+        await desk.press("o")
+        assert desk.screen.wanted.sort != ("why", True)
+        desk.screen.want(replace(desk.screen.wanted, sort=None))
+        desk.screen.action_view()
+        await desk.press("O")
+        assert desk.screen.wanted.sort == ("newest", True)
+        await desk.press("o")
+        assert desk.screen.wanted.sort == ("state", False)
 
 
 async def test_hostile_text_is_data(opened: Open, made: Made) -> None:
