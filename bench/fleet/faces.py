@@ -16,7 +16,6 @@ from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Final, Protocol
-from urllib.parse import urlencode
 
 from workbench.api.project import Project
 from workbench.config_layers import load
@@ -32,7 +31,7 @@ class Face(Protocol):
     """What an agent does on its machine. All raise what the face raises."""
 
     def fetch(self, turn: int) -> None:
-        """Fetch the rules that hold in one of some contexts, by turns."""
+        """Fetch the rules that hold in one of some contexts, by turns: the same question by every face."""
         ...
 
     def add_rule(self, text: str) -> str:
@@ -133,8 +132,8 @@ class HttpFace:
 
     def fetch(self, turn: int) -> None:
         """Fetch the rules that hold in one of some contexts, by turns."""
-        scope = SCOPES[turn % len(SCOPES)]
-        self._ask("GET", f"/v1/rules?{urlencode({'filter': f'scope:{scope[0]}' if scope else ''})}")
+        asked = {"tool_targets": ["claude"], "scope": SCOPES[turn % len(SCOPES)]}
+        self._ask("POST", "/v1/rules/fetch", asked)
 
     def add_rule(self, text: str) -> str:
         """Add a rule and return its id."""
@@ -182,8 +181,8 @@ class CommandFace:
 
     def fetch(self, turn: int) -> None:
         """Fetch the rules that hold in one of some contexts, by turns."""
-        scope = SCOPES[turn % len(SCOPES)]
-        self.run("rules", "list", *(f"scope:{one}" for one in scope))
+        scope = [word for one in SCOPES[turn % len(SCOPES)] for word in ("--scope", one)]
+        self.run("rules", "list", "--limit", "100", "--tool", "claude", *scope)
 
     def add_rule(self, text: str) -> str:
         """Add a rule and return its id."""

@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from workbench.api.curation import CuratedRecords
-from workbench.entry.services.opening import ProjectHost, report
-from workbench.entry.services.rules import RuleReads
+from workbench.entry.services.opening import report
 from workbench.records.requests import RuleFields, WorkContext
 
 if TYPE_CHECKING:
@@ -28,11 +27,6 @@ class ProjectRules(CuratedRecords["Rule"]):
     """
 
     _operation: ClassVar = "rules"
-
-    def __init__(self, host: ProjectHost) -> None:
-        """Take what keeps the project open; `project.rules` is one."""
-        super().__init__(host)
-        self._reads = RuleReads(host)
 
     def _hold_service(self, operation: str) -> AbstractContextManager[CurationService[Any, Any]]:
         from workbench.entry.services.rules import curate_rules
@@ -69,7 +63,7 @@ class ProjectRules(CuratedRecords["Rule"]):
         Raises: UsageError for an unknown category or authority, a limit outside 1 to 1000, or a cursor that
         is not one of these filters; StoreError.
         """
-        return self._reads.page(limit, cursor, bypass_cache, asked)
+        return self._host.rule_reads.page(limit, cursor, bypass_cache, asked)
 
     def context(
         self, query: str, *, k: int = 5, threshold: float | None = None, **asked: Unpack[FilterFields]
@@ -79,15 +73,15 @@ class ProjectRules(CuratedRecords["Rule"]):
         `threshold` is the least relevance (default: the setting rules.threshold). Raises: UsageError,
         StoreError.
         """
-        return self._reads.context(query, k, threshold, asked)
+        return self._host.rule_reads.context(query, k, threshold, asked)
 
     def warm_up(self, agent: str = "") -> None:
         """Look at rule files and fetch what a session of an agent begins with. Raises: StoreError."""
-        self._reads.warm_up(agent)
+        self._host.rule_reads.warm_up(agent)
 
     def invalidate(self) -> None:
         """Forget what is cached of rules, also in Redis. Edits need no such call."""
-        self._reads.invalidate()
+        self._host.rule_reads.invalidate()
 
     def get(self, identifier: str) -> Rule:
         """Return a rule in force. Raises: UsageError for none, naming what took its place; StoreError."""

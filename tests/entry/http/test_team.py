@@ -57,8 +57,9 @@ async def test_a_rule_of_one_member_is_fetched_from_the_server_of_another(
     async with asking(service_of(work.root)) as client:
 
         async def rules() -> list[str]:
-            found = await client.get("/v1/rules")
-            return [one["rule"] for one in found.json()["rows"]]
+            listed, fetched = await client.get("/v1/rules"), await client.post("/v1/rules/fetch", json={})
+            assert listed.json()["rows"] == fetched.json()["rows"]
+            return [one["rule"] for one in fetched.json()["rows"]]
 
         assert await rules() == []
         assert await asyncio.to_thread(say, "rules", "add", "Round VAT down.") == 0

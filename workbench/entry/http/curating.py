@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import structs
 
@@ -19,6 +19,9 @@ from workbench.records.answers.stash import MergeResponse, RetrieveResponse
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
 from workbench.records.segments import ContextSegment
+
+if TYPE_CHECKING:
+    from workbench.records.requests import FilterFields
 
 Hold = Callable[[ProjectHost, str], AbstractContextManager[Any]]
 
@@ -60,16 +63,21 @@ def check_call(host: ProjectHost, given: messages.CheckRequest) -> CheckResponse
         return structs.replace(found, notes=(*notes, *found.notes))
 
 
+def fetch_rules(host: ProjectHost, given: messages.RuleFetchRequest) -> answers.RuleRows:
+    """Fetch the rules that hold in a context, the most binding first, through the caches."""
+    page = host.rule_reads.page(given.limit, given.cursor or None, given.bypass_cache, _filters(given))
+    return answers.RuleRows(page.rows, page.total, page.cursor)
+
+
+def _filters(given: messages.RuleFilters) -> FilterFields:
+    names = messages.RuleFilters.__struct_fields__
+    asked = {name: value for name, value in values_of(given).items() if name in names}
+    return cast("FilterFields", {name: one for name, one in asked.items() if one not in ("", (), None)})
+
+
 def search_rules(host: ProjectHost, given: messages.RuleSearchRequest) -> answers.RuleAnswer:
     """Return every absolute rule that filters let through, and the best default ones for a query."""
-    from workbench.entry.services.rules import RuleReads
-
-    asked: Any = {
-        name: value
-        for name, value in values_of(given, "query", "k", "threshold").items()
-        if value not in ("", (), None)
-    }
-    found = RuleReads(host).context(given.query, given.k, given.threshold, asked)
+    found = host.rule_reads.context(given.query, given.k, given.threshold, _filters(given))
     return answers.RuleAnswer(
         found.absolute, tuple(answers.ScoredRule(rule, score) for rule, score in found.default)
     )

@@ -179,7 +179,26 @@ class CheckRequest(Request, frozen=True, kw_only=True):
     facts: Known = {}
 
 
-class RuleSearchRequest(Request, frozen=True, kw_only=True):
+class RuleFilters(Request, frozen=True, kw_only=True):
+    """What rules have in common; what is left out asks for nothing."""
+
+    scope: tuple[str, ...] = ()
+    category: str = ""
+    authority: str = ""
+    tool_targets: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    enabled: bool | None = None
+
+
+class RuleFetchRequest(RuleFilters, frozen=True, kw_only=True):
+    """Filters, and which page of the rules that they let through is wanted."""
+
+    limit: PageSize = 100
+    cursor: Annotated[str, Meta(description="The cursor of the page before.")] = ""
+    bypass_cache: Annotated[bool, Meta(description="Ask the store, and renew what is cached.")] = False
+
+
+class RuleSearchRequest(RuleFilters, frozen=True, kw_only=True):
     """A query and filters: every absolute rule that they let through, and the best of the others."""
 
     query: Words
@@ -188,12 +207,6 @@ class RuleSearchRequest(Request, frozen=True, kw_only=True):
         Annotated[float, Meta(ge=0, le=1)] | None,
         Meta(description="Least relevance. Default: the setting rules.threshold."),
     ] = None
-    scope: tuple[str, ...] = ()
-    category: str = ""
-    authority: str = ""
-    tool_targets: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    enabled: bool | None = None
 
 
 class RuleValues(Request, frozen=True, kw_only=True):

@@ -104,6 +104,7 @@ OPERATIONS: Final = (
     HttpOperation("POST", "/v1/rules", curating.add_rule, status=201),
     HttpOperation("POST", "/v1/rules/match", curating.match_rules),
     HttpOperation("POST", "/v1/rules/check", curating.check_call),
+    HttpOperation("POST", "/v1/rules/fetch", curating.fetch_rules),
     HttpOperation("POST", "/v1/rules/search", curating.search_rules),
     *_steps("rules", curate_rules, "rules-edit"),
     HttpOperation("GET", "/v1/rules/{id}", curating.show_rule),

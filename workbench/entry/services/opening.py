@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from pathlib import Path
 from threading import Event, RLock
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from workbench.records.dataclass import dataclass
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
     from workbench.entry.services.metrics import Measured
+    from workbench.entry.services.rules import RuleReads
     from workbench.entry.services.team_exchange import TeamListener
 
 Progress = Callable[[str, int, int], None]
@@ -125,6 +127,13 @@ class ProjectHost:
             if self._project is not None:
                 self._project.close()
             self._project = None
+
+    @cached_property
+    def rule_reads(self) -> RuleReads:
+        """What fetches and searches the project's rules, with its caches."""
+        from workbench.entry.services.rules import RuleReads  # which imports this module
+
+        return RuleReads(self)
 
     @contextmanager
     def operation(self, name: str) -> Iterator[Operation]:
