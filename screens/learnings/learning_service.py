@@ -220,12 +220,13 @@ class LearningWriter:
 
     def preview(self, feature: str, task: str, budget: int, job: Job) -> MemoryPrompt:
         """Return the learnings of a prompt; nothing is noted as given."""
+        from workbench.memory.learnings.keeping import load_kept
         from workbench.memory.learnings.prompt import memory_prompt
 
         with self.engine.learnings(job.progress) as curated:
             store = curated.store
-            ledger, now, count = store.ledger(), store.now(), store.count_tokens
-            return memory_prompt(ledger, now, count, feature=feature, task=task or None, budget=budget)
+            known, now, count = load_kept(store).known, store.now(), store.count_tokens
+            return memory_prompt(known, now, count, feature=feature, task=task or None, budget=budget)
 
     def note_given(self, made: MemoryPrompt, job: Job) -> bool:
         """Note that a preview was taken into a prompt, so that it is never learned again."""

@@ -22,7 +22,7 @@ from workbench.memory.learnings.lessons import (
     too_vague,
 )
 from workbench.memory.learnings.pairs import check_deduplication
-from workbench.memory.learnings.prompt import memory_prompt
+from workbench.memory.learnings.prompt import known_learnings, memory_prompt
 from workbench.memory.learnings.review import PRUNE_DAYS, JunkKind
 from workbench.memory.learnings.service import LearningService
 from workbench.records.iterations import ErrorEntry, ErrorType, FileAction, FileTouched
@@ -69,7 +69,7 @@ def auto(text: str, **fields: object) -> FeatureLearning:
 def prompted(store: LearningStore, **asked: object) -> str:
     """Return the text of the prompt for a feature."""
     options: dict[str, object] = {"feature": "auth", "budget": 500, **asked}
-    return memory_prompt(store.ledger(), store.now(), store.count_tokens, **options).text  # type: ignore[arg-type]
+    return memory_prompt(known_learnings(store.ledger()), store.now(), store.count_tokens, **options).text  # type: ignore[arg-type]
 
 
 def test_f01_bulk_replacement_of_learnings(desk: LearningService) -> None:

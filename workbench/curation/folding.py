@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 from heapq import merge
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any, Final, Generic, TypeVar
 
 from workbench.curation.ledger import L
@@ -148,7 +148,7 @@ class LedgerReader(Generic[L]):
         self._find = latest
         self._publish = publish
         self._peers = peers
-        self._lock = Lock()
+        self._lock = RLock()  # who reads may ask what was folded again
         self._streams: dict[tuple[int, str], StreamReader] = {}
         self._machines: list[str] = []  # in the order in which they came
         self._ledger: L | None = None

@@ -24,7 +24,7 @@ class LedgerMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class LedgerOrigin:
     """The ledger that something was made of: its `mark`, for other processes, and for who made it the rest.
 
     `reader` folded it, None for what was kept; `refolds` and `progress` are those it had then, the latter
@@ -38,13 +38,13 @@ class Origin:
     about: str = ""
 
 
-def origin_of(reader: LedgerReader[L], ledger: L, about: str, *, is_whole: bool = True) -> Origin:
+def origin_of(reader: LedgerReader[L], ledger: L, about: str, *, is_whole: bool = True) -> LedgerOrigin:
     """Return where something comes from that is made of a ledger now; `is_whole` unless more was written."""
     mark = _mark(reader, ledger, about, ledger.lasting or ledger.progress)
-    return Origin(mark, reader, ledger.refolds, ledger.progress if is_whole else None, about)
+    return LedgerOrigin(mark, reader, ledger.refolds, ledger.progress if is_whole else None, about)
 
 
-def changed_ids(reader: LedgerReader[L], ledger: L, about: str, before: Origin) -> set[str] | None:
+def changed_ids(reader: LedgerReader[L], ledger: L, about: str, before: LedgerOrigin) -> set[str] | None:
     """Return the ids of records that a ledger may have otherwise than that of an origin; None if unknown.
 
     Of what another process kept, what came after the saved fold is compared as well: whether that part of the

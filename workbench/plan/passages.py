@@ -216,11 +216,11 @@ def learned_passages(
         query = replace(query, context=request_context(workspace, request, ranking))
     vector = partial(_vector, planner, ranking)
     relevance, whys = learning_relevance(planner, ranking.intent.task, vector, query, kept)
-    for one in kept.known.live:
-        if one.task_id is not None and one.task_id in tasks:
-            relevance[one.id] = max(relevance.get(one.id, 0.0), _OWN_TASK)
+    columns = kept.known.columns
+    for identifier in columns.of_tasks(tasks):
+        relevance[identifier] = max(relevance.get(identifier, 0.0), _OWN_TASK)
     overrides = ranking.overrides
-    relevance |= {one.id: 1.0 for one in kept.known.live if one.id in overrides.pinned}
+    relevance |= {columns.ids[row]: 1.0 for row in columns.rows(overrides.pinned).tolist()}
     found = candidates(
         kept.known, workspace.adapters.now(), feature=request.feature, tasks=tasks, relevance=relevance
     )

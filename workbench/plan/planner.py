@@ -159,10 +159,10 @@ def rank(
 def overridable_ids(workspace: Workspace) -> frozenset[str]:
     """Return the ids of the passages that can be pinned and excluded: rules, learnings and segments."""
     kept, stash = workspace.learnings(), workspace.adapters.stash()
-    learned = () if kept is None else kept.known.live
+    learned = () if kept is None else kept.rules.ids
     put_aside = () if stash is None else stash.ids()
     rules = workspace.rulebook.rules
-    return frozenset((*(rule.id for rule in rules), *(one.id for one in learned), *put_aside))
+    return frozenset((*rules.ids, *learned, *put_aside))
 
 
 def missing_parts(workspace: Workspace, planner: Planner) -> tuple[str, ...]:

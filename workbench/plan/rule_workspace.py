@@ -24,6 +24,7 @@ from workbench.rules.rulebook import follow_rulebook, load_rulebook, rule_candid
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
+    from workbench.memory.learnings.learningstore import LearningStore
     from workbench.records.rules import Rule
     from workbench.rules.conflicts.findings import Duplicate
 
@@ -66,6 +67,7 @@ class RuleWorkspace:
         self._rulebook: Rulebook | None = None
         self._listed: _ListedRuleFiles | None = None
         self._learnings: Kept | None = None
+        self._learning_store: LearningStore | None = None
 
     @property
     def rulebook(self) -> Rulebook:
@@ -111,8 +113,9 @@ class RuleWorkspace:
         from workbench.memory.learnings.keeping import load_kept
         from workbench.memory.learnings.learningstore import store_of
 
-        rules = self.rule_store()
-        self._learnings = load_kept(store_of(rules), rules.latest, rules.publish, self._learnings)
+        if self._learning_store is None:
+            self._learning_store = store_of(self.rule_store())
+        self._learnings = load_kept(self._learning_store, self._learnings)
         return self._learnings
 
     def rule_store(self) -> RuleStore:

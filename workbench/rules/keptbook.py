@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from workbench import __version__
-from workbench.curation.following import LedgerMark, Origin
+from workbench.curation.following import LedgerMark, LedgerOrigin
 from workbench.records.conversion import convert
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
@@ -51,7 +51,7 @@ class Rulebook:
     settled: tuple[str, ...] = ()
     used_until: Mapping[str, int] = field(default_factory=dict)
     named: tuple[RuleSource, ...] = ()
-    origin: Origin = field(default_factory=Origin, compare=False)
+    origin: LedgerOrigin = field(default_factory=LedgerOrigin, compare=False)
     changed: int = field(default=0, compare=False)
     kept_changes: int = field(default=0, compare=False)
     stamps: str = field(default="", compare=False)
@@ -150,7 +150,7 @@ def read_book(store: RuleStore, is_wanted: Callable[[Head], bool]) -> Rulebook |
             settled=convert(head["settled"], tuple[str, ...]),
             used_until=convert(head["used_until"], dict[str, int]),
             named=convert(head["named"], tuple[RuleSource, ...]),
-            origin=Origin(convert(head["mark"], LedgerMark)),
+            origin=LedgerOrigin(convert(head["mark"], LedgerMark)),
         )
     except (OSError, *DAMAGED):
         return None  # read from the rule files and journals instead

@@ -133,7 +133,7 @@ class RuleSet(Sequence[Rule]):
         if not self.put and not self.gone and not self.used:
             return replace(base.matching, rules=self)
         places = (bisect_left(self.ids, one) for one in sorted(self.used) if self._is_base(one))
-        return move_match_columns(base.matching, self, self._moved_places(), self._fresh(), [*places])
+        return move_match_columns(base.matching, self, self.moved_places(), self.fresh_places(), [*places])
 
     @property
     def texts(self) -> RuleTexts:
@@ -145,7 +145,7 @@ class RuleSet(Sequence[Rule]):
             base.texts = base.texts or base.kept_texts() or key_texts(RuleSet(base))
             same = not self.put and not self.gone
             self._derived.texts = (
-                base.texts if same else move_texts(base.texts, self, self._moved_places(), self._fresh())
+                base.texts if same else move_texts(base.texts, self, self.moved_places(), self.fresh_places())
             )
         return self._derived.texts
 
@@ -215,7 +215,7 @@ class RuleSet(Sequence[Rule]):
             return base.words
         out = [base.rules[place] for place in self._without()]
         return move_words(
-            base.words, self._moved_places(), {at: self[at] for at in self._fresh()}, len(self), out
+            base.words, self.moved_places(), {at: self[at] for at in self.fresh_places()}, len(self), out
         )
 
     def _make_columns(self) -> RuleColumns:
@@ -236,10 +236,11 @@ class RuleSet(Sequence[Rule]):
         places = (self.base.place(one) for one in (*self.gone, *self.put))
         return sorted(place for place in places if place is not None)
 
-    def _fresh(self) -> list[int]:
+    def fresh_places(self) -> list[int]:
+        """Return where the rules are that are put over the base, ascending."""
         return [bisect_left(self.ids, one) for one in sorted(self.put)]
 
-    def _moved_places(self) -> NDArray[np.int32]:
+    def moved_places(self) -> NDArray[np.int32]:
         """Return where each rule of the base is now, -1 for those that are not as they are there."""
         import numpy as np
 

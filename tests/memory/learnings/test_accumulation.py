@@ -12,7 +12,7 @@ from workbench.memory.learnings.accumulation import Accumulated, accumulate
 from workbench.memory.learnings.echoes import note_injected, read_injections
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import LearningLedger
-from workbench.memory.learnings.prompt import memory_prompt
+from workbench.memory.learnings.prompt import known_learnings, memory_prompt
 from workbench.memory.learnings.service import LearningService
 from workbench.records.iterations import ErrorEntry, ErrorType, FileAction, FileTouched, IterationOutcome
 from workbench.records.learnings import LearningKind, LearningState
@@ -160,7 +160,9 @@ def test_a_contradiction_of_a_learning_waits_at_the_desk(store: LearningStore, i
     made = iteration(prompt="Never use `pnpm` for `packages/api`.", place=1)
     (one,) = learn(store, made).conflicts
     assert (first.id,) == one.conflicts_with
-    given = memory_prompt(store.ledger(), store.now(), store.count_tokens, feature="auth", budget=500).given
+    given = memory_prompt(
+        known_learnings(store.ledger()), store.now(), store.count_tokens, feature="auth", budget=500
+    ).given
     assert [first.id] == [item.id for item in given]
 
 
@@ -183,7 +185,9 @@ def test_a_hundred_iterations_that_repeat_what_they_were_told_teach_nothing(
     )
     for number in range(3, 103):
         session = f"s{number}"
-        made = memory_prompt(store.ledger(), store.now(), store.count_tokens, feature="auth", budget=900)
+        made = memory_prompt(
+            known_learnings(store.ledger()), store.now(), store.count_tokens, feature="auth", budget=900
+        )
         note_injected(
             store, {one.id: one.text for one in made.given}, surface="memory-prompt", session=session
         )

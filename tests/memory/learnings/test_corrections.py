@@ -15,7 +15,7 @@ from workbench.memory.learnings.corrections.report import CorrectionStatus, repo
 from workbench.memory.learnings.corrections.tally import tally
 from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningstore import LearningStore
-from workbench.memory.learnings.prompt import memory_prompt
+from workbench.memory.learnings.prompt import known_learnings, memory_prompt
 from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.memory.learnings.service import LearningService
 from workbench.records.learnings import Correction, Strength
@@ -229,7 +229,9 @@ def test_of_two_words_of_the_user_the_newer_is_likelier(
         item.other.id if item.other else "",
         item.conflict.suggestion.value if item.conflict else "",
     )
-    made = memory_prompt(store.ledger(), store.now(), len, feature="auth", task=None, budget=4000)
+    made = memory_prompt(
+        known_learnings(store.ledger()), store.now(), len, feature="auth", task=None, budget=4000
+    )
     assert [new.id] == [one.id for one in made.given]
     assert {CorrectionStatus.CONTRADICTS} == {one.status for one in report_corrections(store.ledger())}
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.memory.learnings.echoes import FRAME
-from workbench.memory.learnings.learningtype import LOST, stale_days
+from workbench.memory.learnings.learningtype import stale_days
 from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
@@ -16,6 +16,7 @@ from workbench.text.counts import plural
 from workbench.text.sanitize import CLOSING, OPENING, escape_marks, visible_line
 
 if TYPE_CHECKING:
+    from workbench.memory.learnings.columns import LearningColumns
     from workbench.memory.learnings.ledger import LearningLedger
 
 
@@ -69,17 +70,20 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The live learnings by id, and the ids of those that wait to be settled."""
+    """The live learnings by id, the ids of those that wait to be settled, and what decides of all at once."""
 
-    live: tuple[FeatureLearning, ...] = ()
-    waiting: frozenset[str] = frozenset()
+    live: Sequence[FeatureLearning]
+    waiting: frozenset[str]
+    columns: LearningColumns
 
 
 def known_learnings(ledger: LearningLedger) -> Known:
     """Return what a ledger holds that may be given."""
+    from workbench.memory.learnings.columns import column_learnings
     from workbench.memory.learnings.review import find_contested  # compares texts, which plans do not
 
-    return Known(tuple(ledger.live()), find_contested(ledger))
+    live = tuple(ledger.live())
+    return Known(live, find_contested(ledger), column_learnings(live))
 
 
 def candidates(
@@ -95,19 +99,25 @@ def candidates(
     Those of a task are given to that task only (F25). `relevance` in [0, 1] by id scales the scores; those it
     does not name are left out. Reviewed first, then by score, ties by (-rank of the source, id).
     """
-    named = frozenset(tasks or ())
+    import numpy as np  # whoever shows where a learning is from does without
+
+    from workbench.memory.learnings.columns import refusals
+
+    named, ids = frozenset(tasks or ()), known.columns.ids
+    reason_of, reasons = refusals(known.columns, feature, named, known.waiting)
+    if relevance is not None:
+        about = np.zeros(len(ids), np.bool_)
+        about[known.columns.rows(relevance)] = True
+        reason_of[(reason_of == 0) & ~about] = len(reasons)
+        reasons.append("it is not about this task")
     found: list[Candidate] = []
-    left_out: list[tuple[str, str]] = []
-    for one in known.live:
-        reason = _refusal(one, feature, named, known.waiting)
-        if not reason and relevance is not None and one.id not in relevance:
-            reason = "it is not about this task"
-        if reason:
-            left_out.append((one.id, reason))
-            continue
+    for row in np.flatnonzero(reason_of == 0).tolist():
+        one = known.live[row]
         weight = 1.0 if relevance is None else relevance[one.id]
         found.append(Candidate(one, round(weight * worth_of(one, now, named), 6), _state(one)))
-    return Candidates(order_candidates(found), tuple(left_out))
+    named_reasons = zip(ids, reason_of.tolist(), strict=True)
+    left_out = tuple((identifier, reasons[number]) for identifier, number in named_reasons if number)
+    return Candidates(order_candidates(found), left_out)
 
 
 def order_candidates(found: Iterable[Candidate]) -> tuple[Candidate, ...]:
@@ -135,21 +145,6 @@ def worth_of(learning: FeatureLearning, now: float, tasks: frozenset[str] = froz
     return min(1.0, learning.confidence * fresh + own)
 
 
-def _refusal(
-    one: FeatureLearning, feature: str | None, tasks: frozenset[str], waiting: frozenset[str]
-) -> str:
-    """Return why a learning may not be given, or ''."""
-    if feature is not None and one.project_id is not None and one.feature != feature:
-        return f"it belongs to {one.feature}"
-    if one.task_id is not None and one.task_id not in tasks:
-        return f"it is about task {one.task_id}"
-    if one.id in waiting:
-        return "it contradicts another learning and waits to be settled"
-    if one.confidence < LOST:
-        return f"outcomes spoke against it: confidence {one.confidence:.2f}"
-    return ""
-
-
 def _state(one: FeatureLearning) -> str:
     seen = f", seen in {one.hit_count} sessions" if one.hit_count > 1 else ""
     state = "reviewed" if one.reviewed else "unreviewed"
@@ -171,7 +166,7 @@ class MemoryPrompt:
 
 
 def memory_prompt(
-    ledger: LearningLedger,
+    known: Known,
     now: float,
     count: Callable[[str], int],
     *,
@@ -185,7 +180,7 @@ def memory_prompt(
     reviewed are in it.
     """
     tasks = () if task is None else (task,)
-    claims = candidates(known_learnings(ledger), now, feature=feature, tasks=tasks)
+    claims = candidates(known, now, feature=feature, tasks=tasks)
     left_out = list(claims.left_out)
     given: list[Candidate] = []
     text, tokens = "", 0

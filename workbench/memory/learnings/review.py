@@ -197,12 +197,17 @@ def _sides(pair: ConflictFound) -> tuple[ConflictSide, ConflictSide]:
 
 def find_contested(ledger: LearningLedger) -> frozenset[str]:
     """Return the ids of unreviewed learnings that contradict a live one and wait to be settled."""
+    live = (one for one in ledger.records.values() if one.live and not one.reviewed)
+    return contested_among(ledger, {one.id: one.conflicts_with for one in live})
+
+
+def contested_among(ledger: LearningLedger, doubts: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """Return those of live, unreviewed learnings that wait for what they contradicted when they came."""
     return frozenset(
-        _doubtful_one(ledger, one, other)
-        for one in ledger.records.values()
-        if one.live and not one.reviewed
-        for other in one.conflicts_with
-        if _open(ledger, one.id, other)
+        _doubtful_one(ledger, ledger.records[one], other)
+        for one, others in doubts.items()
+        for other in others
+        if _open(ledger, one, other)
     )
 
 

@@ -105,7 +105,9 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
             )
 
     def _take_in(self, ledger: LearningLedger, wanted: FeatureLearning, reason: str) -> FeatureLearning:
-        others = comparable(wanted, ledger.live())
+        from workbench.memory.learnings.keeping import near_learnings  # arrays, for those who add
+
+        others = comparable(wanted, near_learnings(self.store, ledger, wanted))
         found = check_deduplication(wanted.text, others)
         if isinstance(found, LearningDuplicate):
             there = others[found.existing_index]

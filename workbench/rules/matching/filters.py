@@ -18,6 +18,7 @@ from workbench.records.conversion import decode_lossless, encode_lossless
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Activation, Authority, Level, Rule
 from workbench.rules.matching.context import RuleContext, conditions_hold, left_out, scope_holds, tools_hold
+from workbench.text.distinct import index_distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +131,10 @@ class _Tables(msgspec.Struct):
 
 def match_columns_of(rules: Sequence[Rule]) -> MatchColumns:
     """Return the columns of rules."""
-    project_of, projects = _distinct([rule.project_id for rule in rules])
-    tools_of, tools = _distinct([rule.tool_targets for rule in rules])
-    scope_of, scopes = _distinct([(rule.level, rule.scope) for rule in rules])
-    conditions_of, conditions = _distinct([rule.conditions for rule in rules], key=_condition_key)
+    project_of, projects = index_distinct([rule.project_id for rule in rules])
+    tools_of, tools = index_distinct([rule.tool_targets for rule in rules])
+    scope_of, scopes = index_distinct([(rule.level, rule.scope) for rule in rules])
+    conditions_of, conditions = index_distinct([rule.conditions for rule in rules], key=_condition_key)
     rank = np.empty(len(rules), np.int64)
     rank[sorted(range(len(rules)), key=lambda row: (rules[row].id, row))] = np.arange(len(rules))
     absolute = np.array([rule.authority is Authority.ABSOLUTE for rule in rules], np.bool_)
@@ -250,22 +251,6 @@ def _singular(rule: Rule) -> bool:
     """Whether a rule's filters are about itself alone: a cooldown, or a file that has to be named."""
     manual = rule.provenance is not None and rule.provenance.activation is Activation.MANUAL
     return manual or bool(rule.cooldown and rule.last_used)
-
-
-def _distinct(
-    values: Sequence[Item],
-    key: Callable[[Item], Hashable] = lambda value: value,
-) -> tuple[Int64, tuple[Item, ...]]:
-    """Return (the index of each value, the distinct values in order of appearance)."""
-    places: dict[Hashable, int] = {}
-    found: list[Item] = []
-    index = np.empty(len(values), np.int64)
-    for row, value in enumerate(values):
-        place = places.setdefault(key(value), len(places))
-        if place == len(found):
-            found.append(value)
-        index[row] = place
-    return index, tuple(found)
 
 
 def _condition_key(conditions: dict[str, Any]) -> Hashable:

@@ -140,8 +140,10 @@ def prompt(feature: str, task: str | None, budget: int, session: str) -> None:
     What is printed is remembered: when a transcript repeats it, it is not learned again.
     """
     with learning_session("memory") as work:
-        ledger, now = work.store.ledger(), work.store.now()
-        made = memory_prompt(ledger, now, work.store.count_tokens, feature=feature, task=task, budget=budget)
+        from workbench.memory.learnings.keeping import load_kept
+
+        known, now = load_kept(work.store).known, work.store.now()
+        made = memory_prompt(known, now, work.store.count_tokens, feature=feature, task=task, budget=budget)
         work.measurement.tokens, work.measurement.candidates = made.tokens, len(made.given)
         given = {one.id: one.text for one in made.given}
         note_injected(work.store, given, surface="memory-prompt", session=session)
