@@ -37,9 +37,10 @@ from workbench.entry.services.rules import rule_fetcher
 from workbench.lists.rules import RULES
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.curation.ruletype import to_body
-from workbench.rules.fetching.cache import WARM_CATEGORIES, RuleFetcher, rules_generation, rules_held
+from workbench.rules.fetching.cache import WARM_CATEGORIES, RuleFetcher, rules_generation
 from workbench.rules.fetching.facets import RuleFilter, column_rules
 from workbench.rules.fetching.queries import RulePage, RuleRequest, every, fetch, rule_filter
+from workbench.rules.fetching.stored_pages import rules_held
 from workbench.rules.ruleset import rule_set
 
 ROUNDS = 2000

@@ -9,7 +9,8 @@ from pathlib import Path
 from store.git_repository import find_repository
 from workbench.entry.services.replay_engine import past_reader
 from workbench.errors import GitError
-from workbench.replay.timeline import Moment, SegmentedFacts
+from workbench.replay.facts_cache import SegmentedFacts
+from workbench.replay.timeline import Moment
 from workbench.replay.timeline import RepositoryTimeline as ProductTimeline
 from workbench.sessions.history import History, build_history
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from store.duck import ForeignSchema, storable
+from store.duck import storable
 from store.journal import HEAD, PROJECT, FileJournal, Quarantined
+from store.migrations import ForeignSchema
 from store.projections import episodes, handovers, learnings, rows, rules, segments
 from store.projections.rows import Place, insert_rows
 from workbench.ports import Entry

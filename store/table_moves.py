@@ -15,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from store.duck import DamagedTables, KeptConnection, insert, is_migrated
+from store.duck import DamagedTables, KeptConnection, insert
 from store.files import sync_dir, translate_errors
 from store.journal import PROJECT, FileJournal, Quarantined
 from store.journal_lines import decode_line
+from store.migrations import is_migrated
 from store.projections import episodes, handovers, learnings
 from store.projections.rows import insert_rows
 from store.projector import (

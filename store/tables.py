@@ -16,17 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from store import locks, projector
-from store.duck import (
-    ATTACH_READING,
-    DamagedTables,
-    ForeignSchema,
-    KeptConnection,
-    is_migrated,
-    log_file,
-    migrate,
-)
+from store.duck import ATTACH_READING, DamagedTables, KeptConnection, log_file
 from store.files import open_state, private_dir, translate_errors
 from store.journal import FileJournal
+from store.migrations import ForeignSchema, is_migrated, migrate
 from store.projections import artifacts
 from store.projector import (
     ALL,

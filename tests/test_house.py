@@ -285,6 +285,22 @@ def test_modules_import_each_other_in_one_direction() -> None:
     assert circle == []
 
 
+LONGEST = 400
+"""Lines of a module; one that has more holds two ideas."""
+
+LONGER = {
+    "store/projections/learnings.py",
+    "store/projector.py",
+    "workbench/curation/ledger.py",
+}
+
+
+def test_modules_are_short() -> None:
+    """No module of the product has more lines than a person keeps in mind."""
+    long = {name for name, text in product_modules().items() if text.count("\n") > LONGEST}
+    assert long == LONGER
+
+
 def test_a_public_class_name_means_one_thing() -> None:
     """No two modules of the product define a public class of the same name."""
     where: dict[str, list[str]] = {}

@@ -71,7 +71,8 @@ def _make_tables(path: Path, *, later: bool) -> None:
     """Make tables as the first migration leaves them, or as a version with one more than this one does."""
     from dataclasses import replace
 
-    from store.duck import KeptConnection, known_migrations, migrate
+    from store.duck import KeptConnection
+    from store.migrations import known_migrations, migrate
 
     wanted = list(known_migrations())
     last = replace(

@@ -15,17 +15,8 @@ from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
 from screens.commands import pane_title
-from screens.replay.figures import (
-    AGE,
-    GAP_COLUMNS,
-    LATENCY,
-    OVER,
-    gap_cells,
-    gates_text,
-    interval_chart,
-    system_cells,
-    system_columns,
-)
+from screens.replay.charts import AGE, LATENCY, OVER, interval_chart
+from screens.replay.figures import GAP_COLUMNS, gap_cells, gates_text, system_cells, system_columns
 from screens.replay.work import OpenedRun
 from screens.safe_text import safe
 from screens.themes import style_of

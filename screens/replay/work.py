@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from screens.headless import run_command
 from screens.jobs import Job
+from screens.replay.charts import plot_curves
 from screens.replay.comparison import largest_changes
-from screens.replay.figures import RunFigures, compute_figures, plot_curves
+from screens.replay.figures import RunFigures, compute_figures
 from screens.replay.runs import RunLine
 from screens.widgets.plot import Chart
 from workbench.records.conversion import convert

@@ -22,8 +22,9 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
 from workbench.rules.fields import check_fields
-from workbench.rules.files.drift import FileDrift, SyncOutcome, Written, find_drift, settle, write_pending
+from workbench.rules.files.drift import FileDrift, SyncOutcome, Written, find_drift, write_pending
 from workbench.rules.files.merge import Incoming
+from workbench.rules.files.settling import settle
 from workbench.text.counts import plural
 
 if TYPE_CHECKING:

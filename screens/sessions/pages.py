@@ -14,18 +14,18 @@ from screens.jobs import Job
 from screens.sessions.conversation import Row, lay_out_turns
 from screens.sessions.story import END, EVENT, FILE, StoryLine
 from workbench.errors import UsageError
-from workbench.sessions.conversation import (
+from workbench.sessions.conversation import Turn
+from workbench.sessions.importers.fold import seconds
+from workbench.sessions.importers.lines import TranscriptSource
+from workbench.sessions.transcript_pages import (
     PromptMark,
     Prompts,
     TranscriptPage,
-    Turn,
     first_turn,
     mark_of,
     names_file,
     read_page,
 )
-from workbench.sessions.importers.fold import seconds
-from workbench.sessions.importers.lines import TranscriptSource
 
 if TYPE_CHECKING:
     from workbench.entry.services.transcripts import SessionFile

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from screens.app import WorkbenchApp
     from workbench.entry.services.transcripts import SessionFile
-    from workbench.sessions.conversation import TranscriptPage
+    from workbench.sessions.transcript_pages import TranscriptPage
 
 Result = TypeVar("Result")
 _GROUPS: Final = ("page", "prompts", "lines")  # of jobs

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from psycopg.sql import SQL, Identifier, Literal
 
-from store import duck, locks, projector
-from store.duck import ForeignSchema, Migration
+from store import locks, migrations, projector
 from store.files import translate_errors, write_atomic
 from store.journal import FileJournal
+from store.migrations import ForeignSchema, Migration
 from store.postgres.connection import ANSWERING, Connections, errors
 from store.postgres.table_connection import BEGIN_READING, TableConnection
 from store.postgres.table_dialect import schema as schema_of
@@ -235,7 +235,7 @@ class ServerTables(TableQueries):
     def _holds(self, connection: TableConnection, sizes: Sizes, streams: tuple[str, ...]) -> bool:
         """Tell whether the schema holds the journals up to `sizes`, whoever projected them."""
         if self._held is None or sizes != of_streams(self._held, streams):
-            if not _is_made(connection) or not duck.is_migrated(connection):
+            if not _is_made(connection) or not migrations.is_migrated(connection):
                 return False
             if not projector.is_current(connection, self._journals, sizes, streams):
                 return False
@@ -312,23 +312,23 @@ def _statements(name: str) -> str:
 
 def _migrate(connection: TableConnection, schema: str, comment: str) -> None:
     """Make the schema and apply the migrations it lacks. Raises: ForeignSchema; psycopg.Error."""
-    migrations = duck.known_migrations()
+    known = migrations.known_migrations()
     if not _is_made(connection):
         connection.define(SQL(CREATE).format(Identifier(schema), Identifier(schema), Literal(comment)))
         [(letters,)] = connection.execute(SELECT_LETTERS).fetchall() or [("C",)]
         connection.define(_statements("table_functions.sql").replace("{letters}", letters))
-        sql, count = duck.first_schema()
+        sql, count = migrations.first_schema()
         connection.define(schema_of(sql))
         connection.define(_statements("table_indexes.sql"))
-        _record(connection, migrations[:count])
-    recorded = connection.execute(duck.SELECT_RECORDS).fetchall()
-    if recorded != duck.records(migrations[: len(recorded)]):
+        _record(connection, known[:count])
+    recorded = connection.execute(migrations.SELECT_RECORDS).fetchall()
+    if recorded != migrations.records(known[: len(recorded)]):
         raise ForeignSchema("the tables were made by another version of the program")
-    for one in migrations[len(recorded) :]:
+    for one in known[len(recorded) :]:
         connection.define(schema_of(one.sql))
         _record(connection, [one])
 
 
-def _record(connection: TableConnection, migrations: Sequence[Migration]) -> None:
-    for record in duck.records(migrations):
-        connection.execute(duck.INSERT_RECORD, record)
+def _record(connection: TableConnection, applied: Sequence[Migration]) -> None:
+    for record in migrations.records(applied):
+        connection.execute(migrations.INSERT_RECORD, record)

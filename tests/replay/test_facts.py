@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.project.extraction import extract_facts
-from workbench.replay.timeline import ENOUGH, SegmentedFacts, tidy
+from workbench.replay.facts_cache import ENOUGH, SegmentedFacts, tidy
 
 FACTS = [extract_facts(f"f{number}.py", f"def f{number}(): ...\n".encode()) for number in range(ENOUGH)]
 

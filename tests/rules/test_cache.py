@@ -10,7 +10,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from store.cache import ProcessCache, RedisCache
+from store.cache import ProcessCache
+from store.redis_cache import RedisCache
 from tests.adapters import ManualClock, MemoryCache, MemoryJournal
 from tests.redis_server import RedisServer
 from tests.rules.strategies import IDS, queries
@@ -18,15 +19,10 @@ from tests.rules.strategies import rules as rules_with
 from workbench.errors import StoreError, UsageError
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.curation.ruletype import from_body, to_body
-from workbench.rules.fetching.cache import (
-    CacheLevel,
-    RuleFetcher,
-    rules_generation,
-    rules_held,
-    shared_prefix,
-)
+from workbench.rules.fetching.cache import CacheLevel, RuleFetcher, rules_generation
 from workbench.rules.fetching.facets import RuleFilter, column_rules
 from workbench.rules.fetching.queries import RulePage, get_rules, rule_filter
+from workbench.rules.fetching.stored_pages import rules_held, shared_prefix
 from workbench.rules.ruleset import RuleSet, rule_set
 
 Make = Callable[..., Rule]

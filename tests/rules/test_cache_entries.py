@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.rules.strategies import books, queries
 from workbench.records.rules import Check, Provenance, Rule
-from workbench.rules.fetching.cache import cache_key, decode_page, encode_page, shared_prefix
 from workbench.rules.fetching.facets import column_rules
 from workbench.rules.fetching.queries import RulePage, RuleRequest, get_rules, rule_filter, rule_request
+from workbench.rules.fetching.stored_pages import cache_key, decode_page, encode_page, shared_prefix
 
 TEXTS = st.lists(st.text("a,|:%none\udcff "), max_size=3)
 

@@ -12,7 +12,8 @@ from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator, standing_in
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.files.drift import find_drift, settle, write_pending
+from workbench.rules.files.drift import find_drift, write_pending
+from workbench.rules.files.settling import settle
 from workbench.rules.rulebook import load_rulebook
 
 FILE = """# Rules

@@ -9,7 +9,8 @@ import pytest
 from workbench.errors import ParseError
 from workbench.records.rules import Activation
 from workbench.rules.formats.families import family_of
-from workbench.rules.precedence.agents import PRECEDENCE, AgentSettings, LoadCase
+from workbench.rules.precedence.agents import PRECEDENCE
+from workbench.rules.precedence.cases import AgentSettings, LoadCase
 from workbench.rules.precedence.effective import LoadOrder, count_reports, load_order
 from workbench.rules.precedence.tree import MOST_IMPORTED, RuleTree, rule_tree
 from workbench.rules.reading.discovery import RuleSource

@@ -13,15 +13,9 @@ import pytest
 
 from tests.sessions.importers.made import NOON, codex, codex_said, edited, group, raw, user
 from workbench.records.episodes import Episode, Outcome
-from workbench.sessions.conversation import (
-    Prompts,
-    first_turn,
-    mark_of,
-    names_file,
-    read_page,
-)
 from workbench.sessions.importers.lines import TranscriptSource, lines_from
 from workbench.sessions.importers.readers import read_session
+from workbench.sessions.transcript_pages import Prompts, first_turn, mark_of, names_file, read_page
 
 SESSION = [
     user("fix the login of the shop", "u1", 0),

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.stash.test_segmenting import TRACEBACK, Transcript, segments
-from workbench.stash.pruning import ContextPiece, PruneProposal, context_pieces, propose_pruning, task_of
+from workbench.stash.pieces import ContextPiece, context_pieces, task_of
+from workbench.stash.pruning import PruneProposal, propose_pruning
 
 
 def pieces_of(transcript: Transcript) -> list[ContextPiece]:

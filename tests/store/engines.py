@@ -11,8 +11,9 @@ from typing import TypeVar
 
 import duckdb
 
-from store.duck import Connection, migrate
+from store.duck import Connection
 from store.journal import FileJournal
+from store.migrations import migrate
 from store.table_queries import TableQueries
 from workbench.ports import Clock
 from workbench.records.ids import new_id

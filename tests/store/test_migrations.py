@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import store
-from store.duck import SCHEMA, ForeignSchema, first_schema, known_migrations, migrate, migration
+from store.migrations import SCHEMA, ForeignSchema, first_schema, known_migrations, migrate, migration
 from tests.screens.golden import UPDATE
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from store.cache import WAIT, RedisCache
+from store.redis_cache import WAIT, RedisCache
 from tests.adapters import ManualClock
 from tests.redis_server import RedisServer
 from workbench.errors import ConfigError

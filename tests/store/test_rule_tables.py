@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store.duck import migrate
 from store.journal import FileJournal
 from store.lists.rules import rule_list
+from store.migrations import migrate
 from store.projector import project
 from store.table_digests import digests
 from tests.adapters import ManualClock
@@ -26,9 +26,10 @@ from workbench.lists.tables import ListQuery
 from workbench.records.conflicts import Action
 from workbench.records.rules import Check, Provenance, Rule
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.ledger import RuleLedger, read_uses, with_use
+from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.rulestore import RuleStore, record_usage
 from workbench.rules.curation.ruletype import to_body
+from workbench.rules.curation.usage import read_uses, with_use
 
 COLUMNS = """
 SELECT id, origin, rule, version, priority, enabled, usage_count, last_used, replaces, "check", project_id

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from store.cache import Caller, TookTooLong
+from store.redis_cache import Caller, TookTooLong
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from workbench.project.workers import spread
 from workbench.records.plan import Intent, TaskText
 from workbench.records.project import Skipped, Symbol
 from workbench.records.replay import TaskRow
+from workbench.replay.facts_cache import FactsCache
 from workbench.replay.packs import (
     BlobContents,
     RulePassages,
@@ -49,7 +50,7 @@ from workbench.replay.systems import (
 )
 from workbench.replay.task_rows import LOOKED_AT, NOTHING, backed_files, build_row, failed_row, measure_system
 from workbench.replay.tasks import ReplayTask, relevant
-from workbench.replay.timeline import FactsCache, Moment, PastReader
+from workbench.replay.timeline import Moment, PastReader
 from workbench.sessions.episode_ledger import templates_of
 from workbench.text.terms import parse_task
 from workbench.text.vectors import cosines

@@ -11,17 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from screens.replay import figures, new_replay, rankings, runs, tasks
+from screens.replay.charts import AGE, LATENCY, OVER, interval_chart, plot_curves
 from screens.replay.comparison import change_cells, comparison_head, largest_changes, task_cells
-from screens.replay.figures import (
-    AGE,
-    LATENCY,
-    OVER,
-    compute_figures,
-    gates_sentence,
-    gates_text,
-    interval_chart,
-    plot_curves,
-)
+from screens.replay.figures import compute_figures, gates_sentence, gates_text
 from screens.replay.live_run import SoFar, add_rows, live_lines
 from screens.replay.runs import RunLine
 from screens.replay.task_panel import first_to_see, side_head, task_head

@@ -314,7 +314,7 @@ async def test_calls_unfold_and_are_copied(past: Path) -> None:
 async def test_pages_turn_at_the_ends(past: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Moving beyond a page shows the next one, and back the one before; g and G go to the file's ends."""
     monkeypatch.setattr(
-        "workbench.sessions.conversation.read_page.__kwdefaults__",
+        "workbench.sessions.transcript_pages.read_page.__kwdefaults__",
         {"turns": 3, "size": 1 << 20, "until": None},
     )
     app = app_on(past)

@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.style import Style
 
 from screens.safe_text import safe
+from screens.widgets.row_marks import RowMarks
 from screens.widgets.table_rows import (
     GAP,
     Column,
@@ -24,7 +25,6 @@ from screens.widgets.table_rows import (
     place_columns,
     row_strip,
 )
-from screens.widgets.table_view import RowMarks
 
 COLUMNS = st.lists(
     st.builds(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from store.app_state import place_file, read_place_file, seems_indexed, update_place_file
     from store.archive import Archive
     from store.archive import Copy as ArchivedCopy
-    from store.cache import ProcessCache, RedisCache
+    from store.cache import ProcessCache
     from store.clock import SystemClock
     from store.file_history import AskedTask, Companion, FileArtifact, FileHistory, FileSession
     from store.files import private_dir, replace_file, write_atomic
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from store.purge import remains, remove_indexes, remove_projections, remove_runs, rewrite_files
     from store.qdrant import QdrantServer
     from store.qdrant_collection import QdrantCollection, own_name
+    from store.redis_cache import RedisCache
     from store.rewriting import Again, StreamRewrite, rewrite_journals, stream_lines
     from store.runs import MAX_RUNS_TOTAL, list_runs, open_run, put_run, write_rows
     from store.sandbox import ColumnType, StatementRows
@@ -54,12 +55,7 @@ if TYPE_CHECKING:
     from store.table_moves import rewrite_streams
     from store.table_notes import table_notes
     from store.team.copying import TeamComparison, compare_teams, copy_team
-    from store.team.members import (
-        add_team_member,
-        prepare_team_project,
-        remove_team_member,
-        team_members,
-    )
+    from store.team.members import add_team_member, prepare_team_project, remove_team_member, team_members
     from store.team.replicas import USES, own_machine
     from store.team.server import TeamMachine, TeamServer
     from store.team.settings import TeamSettings, mask_url

@@ -33,18 +33,19 @@ from workbench.entry.services.replay_engine import (
     replay_one,
 )
 from workbench.errors import UsageError
-from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
+from workbench.plan.ranking import LEXICAL_MODEL
+from workbench.plan.ranking_models import DEFAULT_MODEL
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
 from workbench.records.replay import ReplayRun, TaskRow
 from workbench.replay.engine import Progress, Replayed, replay_tasks
+from workbench.replay.facts_cache import tidy
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.run_report import counterpart
 from workbench.replay.statistics import system_scores
 from workbench.replay.systems import OwnRankings, System, SystemRanking, parse_systems
 from workbench.replay.task_rows import Explanation, find_task, weigh_files
 from workbench.replay.tasks import ReplayTask, TaskSource
-from workbench.replay.timeline import tidy
 
 _SPARE_TASKS = 2000  # tasks that may have come since a run
 

@@ -28,25 +28,17 @@ from workbench.entry.project import (
 from workbench.models.registry import RegisteredParams
 from workbench.models.rerank import Answers, SecondStage
 from workbench.plan.planner import Planner
-from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model
+from workbench.plan.ranking import LEXICAL_MODEL
+from workbench.plan.ranking_models import load_chunk_model
 from workbench.plan.representations import Contents
 from workbench.project.directories import path_filter
 from workbench.records.replay import TaskRow
 from workbench.replay.engine import ReplayEngine, Vectors
+from workbench.replay.facts_cache import SegmentedFacts
 from workbench.replay.packs import RuleHistory, RulePassages
 from workbench.replay.systems import OwnRankings, System, load_models
-from workbench.replay.tasks import (
-    PastSession,
-    ReplayTask,
-    SeenPaths,
-)
-from workbench.replay.timeline import (
-    MAX_BYTES,
-    CommitGraph,
-    PastReader,
-    RepositoryTimeline,
-    SegmentedFacts,
-)
+from workbench.replay.tasks import PastSession, ReplayTask, SeenPaths
+from workbench.replay.timeline import MAX_BYTES, CommitGraph, PastReader, RepositoryTimeline
 from workbench.text.tokens import token_counter
 
 _BRANCHES = ("HEAD", "main", "master")

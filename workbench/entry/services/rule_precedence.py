@@ -15,7 +15,8 @@ from workbench.entry.services.handovers import loaded_instructions
 from workbench.errors import ParseError, UsageError
 from workbench.records.answers.rules import EffectiveFile, EffectiveResponse, EffectiveRule, LeftOutFile
 from workbench.records.rules import Activation, Rule
-from workbench.rules.precedence.agents import CODEX_BYTES, PRECEDENCE, AgentSettings, LoadCase
+from workbench.rules.precedence.agents import PRECEDENCE
+from workbench.rules.precedence.cases import CODEX_BYTES, AgentSettings, LoadCase
 from workbench.rules.precedence.effective import LoadedFile, LoadReports, count_reports, load_order
 from workbench.rules.precedence.tree import RuleTree, rule_tree
 from workbench.rules.reading.discovery import RuleSource, discover_outside, read_source

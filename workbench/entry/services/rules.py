@@ -99,7 +99,8 @@ def rule_fetcher(
     for how many seconds a command of Redis is waited for. Raises: ConfigError for an invalid address.
     """
     from workbench.entry.project import ProcessCache
-    from workbench.rules.fetching.cache import RuleFetcher, rules_generation, rules_held
+    from workbench.rules.fetching.cache import RuleFetcher, rules_generation
+    from workbench.rules.fetching.stored_pages import rules_held
 
     adapters = workspace.adapters
 
@@ -156,7 +157,7 @@ def _shared_cache(
     if find_spec("redis") is None:
         return None, LACKING
     from workbench.entry.project import RedisCache
-    from workbench.rules.fetching.cache import shared_prefix
+    from workbench.rules.fetching.stored_pages import shared_prefix
 
     cache = RedisCache(
         config.cache.redis_url,

@@ -22,15 +22,8 @@ from workbench.records.answers.stash import (
 from workbench.records.segments import ContextSegment
 from workbench.sessions.importers.lines import open_transcript
 from workbench.stash.merge import MergedContext, merge_segments, time_order
-from workbench.stash.pruning import (
-    LATEST,
-    ContextPiece,
-    PrunedPiece,
-    PruneProposal,
-    context_pieces,
-    propose_pruning,
-    task_of,
-)
+from workbench.stash.pieces import ContextPiece, context_pieces, task_of
+from workbench.stash.pruning import LATEST, PrunedPiece, PruneProposal, propose_pruning
 from workbench.stash.reading import TranscriptSegments, read_segments
 from workbench.stash.service import StashAddition, StashService
 from workbench.stash.stashstore import StashLedger, StashStore, follow_references, stash_links

@@ -12,25 +12,15 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import field, replace
 from pathlib import Path
 
-from workbench.curation.records import EntryDraft, StepDraft, StepMarks, new_marks
+from workbench.curation.records import StepDraft
 from workbench.curation.store import record
 from workbench.errors import ParseError, UsageError
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import (
-    AUTOMATIC,
-    EXPORT,
-    Anchor,
-    FileState,
-    RuleLedger,
-    Undo,
-    synced_draft,
-    with_undo,
-)
+from workbench.rules.curation.ledger import AUTOMATIC, EXPORT, FileState, RuleLedger, Undo, with_undo
 from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import LOCK, RuleStore
-from workbench.rules.curation.ruletype import PUT, RULES, from_body
-from workbench.rules.curation.versions import free_id, next_version, with_words
+from workbench.rules.curation.ruletype import PUT, from_body
 from workbench.rules.files.edits import try_edits, undo_between
 from workbench.rules.files.merge import FileConflict, FileMerge, FromFile, Incoming, Pending
 from workbench.rules.files.sync import SyncResult, find_named_sources, sync_files
@@ -212,24 +202,6 @@ def write_pending(
     return outcome
 
 
-def settle(
-    store: RuleStore, candidates: Sequence[str], identifier: str, side: str, *, by: str
-) -> FileConflict:
-    """Say which side of a conflict holds: `ours` is the store's, to be written, `theirs` the file's.
-
-    `identifier` is the id of any version of the rule. Raises: UsageError if it is in no conflict.
-    """
-    with store.lock(LOCK):
-        ledger = store.ledger()
-        found = sync_files(store, ledger, list(rule_sources(store, candidates).values()))
-        merge, conflict = _conflict(found.merges, identifier)
-        record(store, found.drafts, by=AUTOMATIC)
-        settlement = _keep_theirs if side == "theirs" else _keep_ours
-        drafts = settlement(ledger, merge.state, conflict, store.moment())
-        record(store, drafts.entries, by=by)
-    return conflict
-
-
 def rule_sources(store: RuleStore, candidates: Sequence[str]) -> dict[str, RuleSource]:
     """Return the rule files there are by path: those that are found by themselves and those named."""
     sources = {source.path: source for source in find_sources(store, candidates)}
@@ -297,61 +269,3 @@ def _location(store: RuleStore, name: str, source: RuleSource) -> Path | None:
     if not source.home:
         return store.root / name
     return None if store.home is None else store.home / name.removeprefix("~/")
-
-
-def _conflict(merges: Sequence[FileMerge], identifier: str) -> tuple[FileMerge, FileConflict]:
-    for merge in merges:
-        for conflict in merge.conflicts:
-            known = [side.id for side in (conflict.base, conflict.ours) if side is not None]
-            if any(found.startswith(identifier) for found in known):
-                return merge, conflict
-    raise UsageError(
-        f"{identifier} is in no conflict with its file", hint="`workbench rules drift` lists conflicts."
-    )
-
-
-def _keep_ours(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
-    """The file's words become what both sides agreed on last, so that the store's are a change of them."""
-    del ledger, now
-    marks = new_marks(f"drift {conflict.base.id[:13]}: ours", f"our words hold, not those of {state.file}")
-    if conflict.theirs is None:
-        anchors = [anchor for anchor in state.anchors if not _is_of(anchor, conflict)]
-    else:
-        digest = text_digest(conflict.theirs.rule)
-        anchors = [
-            replace(anchor, digest=digest) if _is_of(anchor, conflict) else anchor for anchor in state.anchors
-        ]
-    return StepDraft(marks.title, (synced_draft(replace(state, anchors=tuple(anchors)), marks),))
-
-
-def _keep_theirs(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
-    """The file's words become the rule's next version, or the rule goes as it went from the file."""
-    marks = new_marks(f"drift {conflict.base.id[:13]}: theirs", f"the words of {state.file} hold")
-    entries: list[EntryDraft] = []
-    rule = _take_version(ledger, conflict, marks, now)
-    if rule is None:
-        if conflict.ours is not None:
-            entries.append(RULES.removed_draft(conflict.ours, marks))
-        anchors = [anchor for anchor in state.anchors if not _is_of(anchor, conflict)]
-    else:
-        entries.append(RULES.put_draft(rule, marks))
-        place = Anchor(rule.id, conflict.line, conflict.end_line, text_digest(rule.rule))
-        anchors = [place if _is_of(anchor, conflict) else anchor for anchor in state.anchors]
-    entries.append(synced_draft(replace(state, anchors=tuple(anchors)), marks))
-    return StepDraft(marks.title, tuple(entries), () if rule is None else (rule,))
-
-
-def _take_version(ledger: RuleLedger, conflict: FileConflict, marks: StepMarks, now: str) -> Rule | None:
-    theirs, ours = conflict.theirs, conflict.ours
-    if theirs is None:
-        return None
-    owner = theirs.project_id or "home"
-    identifier = free_id(owner, conflict.file, theirs.rule, ledger.versions)
-    if ours is None:
-        return replace(theirs, id=identifier)
-    words = replace(with_words(ours, theirs), id=identifier)
-    return next_version(ours, words, reason=marks.reason, now=now)
-
-
-def _is_of(anchor: Anchor, conflict: FileConflict) -> bool:
-    return (anchor.rule_id, anchor.line) == (conflict.base.id, conflict.line)

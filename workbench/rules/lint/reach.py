@@ -13,7 +13,8 @@ from workbench.rules.formats.families import BY_NAME
 from workbench.rules.formats.frontmatter import globs_of
 from workbench.rules.globs import anchor, compile_globs
 from workbench.rules.lint.findings import LintFinding, LintKind, LintProject
-from workbench.rules.precedence.agents import PRECEDENCE, LoadCase
+from workbench.rules.precedence.agents import PRECEDENCE
+from workbench.rules.precedence.cases import LoadCase
 from workbench.rules.precedence.effective import LoadOrder, load_order
 from workbench.rules.precedence.tree import RuleText
 from workbench.text.counts import plural

@@ -10,20 +10,28 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from workbench.records.rules import Activation
 from workbench.rules.globs import first_match
+from workbench.rules.precedence.cases import (
+    CLAUDE,
+    LoadCase,
+    LoadStep,
+    Steps,
+    directory_chain,
+    directory_name,
+    name_in,
+    shown_globs,
+)
 from workbench.rules.precedence.tree import RuleText, RuleTree
 
 MANAGED: Final = ("/etc/claude-code/CLAUDE.md", "/Library/Application Support/ClaudeCode/CLAUDE.md")
 """Where an organization puts what Claude Code reads first, on Linux and on macOS."""
 
-CODEX_BYTES: Final = 32 * 1024
 IMPORT_DEPTH: Final = 5
-_CLAUDE: Final = ("CLAUDE.md", ".claude/CLAUDE.md")
 _LOCAL: Final = "CLAUDE.local.md"
 _COPILOT: Final = (
     ".github/copilot-instructions.md",
@@ -32,68 +40,6 @@ _COPILOT: Final = (
     ".claude/CLAUDE.md",
     "GEMINI.md",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class AgentSettings:
-    """What an agent's own settings change: see `read_settings` of the services.
-
-    `excluded` are globs of absolute paths that Claude Code does not read, `instructions` is its choice
-    between CLAUDE.md and AGENTS.md. `fallbacks` are further names that Codex looks for and `most_bytes` how
-    much it takes. `names` are those that Gemini CLI looks for.
-    """
-
-    excluded: tuple[str, ...] = ()
-    instructions: str = "claude-md-or-agents-md"
-    fallbacks: tuple[str, ...] = ()
-    most_bytes: int = CODEX_BYTES
-    names: tuple[str, ...] = ("GEMINI.md",)
-
-
-@dataclass(frozen=True, slots=True)
-class LoadCase:
-    """What is asked: an agent started in `cwd` that reads `file`, both project-relative ('' is the root).
-
-    `above` are the absolute directories over the project, the outermost first.
-    """
-
-    tree: RuleTree
-    file: str
-    cwd: str = ""
-    above: tuple[str, ...] = ()
-    settings: AgentSettings = AgentSettings()
-
-    @property
-    def started(self) -> tuple[str, ...]:
-        """The directories from the root to where the agent was started."""
-        return _chain(self.cwd)
-
-    def claude_names(self, place: str) -> tuple[str, ...]:
-        """Return the names of CLAUDE.md in a directory; the user's own in the home are read before."""
-        return _CLAUDE[:1] if place and place == self.tree.home else _CLAUDE
-
-    @property
-    def nested(self) -> tuple[str, ...]:
-        """The directories below `cwd` on the way to the file, none for a file that is elsewhere."""
-        chain = _chain(posixpath.dirname(self.file))
-        return chain[len(self.started) :] if chain[: len(self.started)] == self.started else ()
-
-
-@dataclass(frozen=True, slots=True)
-class LoadStep:
-    """A file in the order in which an agent loads it.
-
-    `when` says when, `why` by what; `left_out` is why it does not. `most` bounds the bytes that are read.
-    """
-
-    name: str
-    when: Activation = Activation.ALWAYS
-    why: str = ""
-    left_out: str = ""
-    most: int | None = None
-
-
-Steps = Iterator[LoadStep]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +57,6 @@ class AgentPrecedence:
     imports: bool = False
     any_import: bool = False
     notes: tuple[str, ...] = ()
-
-
-def _chain(directory: str) -> tuple[str, ...]:
-    """Return a directory and those over it, from the root ('') on."""
-    parts = [part for part in directory.split("/") if part]
-    return tuple("/".join(parts[:count]) for count in range(len(parts) + 1))
-
-
-def _at(directory: str, name: str) -> str:
-    return f"{directory}/{name}" if directory else name
-
-
-def _directory_name(directory: str) -> str:
-    return directory or "the root"
 
 
 def _claude(case: LoadCase) -> Steps:
@@ -163,7 +95,7 @@ def _claude_project(case: LoadCase) -> Steps:
     tree, mode = case.tree, case.settings.instructions
     places = [*case.above, *case.started]
     has_own = any(
-        tree.find(_at(place, name)) for place in places for name in (*case.claude_names(place), _LOCAL)
+        tree.find(name_in(place, name)) for place in places for name in (*case.claude_names(place), _LOCAL)
     )
     with_agents = mode == "claude-md-and-agents-md" or (mode == "claude-md-or-agents-md" and not has_own)
     refusal = {
@@ -171,27 +103,29 @@ def _claude_project(case: LoadCase) -> Steps:
         "claude-md-or-agents-md": "there is a CLAUDE.md, and AGENTS.md is read only where there is none",
     }
     for place in places:
-        why = f"in {_directory_name(place)}"
-        yield from (LoadStep(_at(place, name), why=why) for name in case.claude_names(place))
+        why = f"in {directory_name(place)}"
+        yield from (LoadStep(name_in(place, name), why=why) for name in case.claude_names(place))
         for name in ("AGENTS.md", ".claude/AGENTS.md"):
-            yield LoadStep(_at(place, name), why=why, left_out="" if with_agents else refusal[mode])
+            yield LoadStep(name_in(place, name), why=why, left_out="" if with_agents else refusal[mode])
         for name in _claude_rules(case, place):
             if not _claude_globs(tree.find(name)):
                 yield LoadStep(name, why=why)
-        yield LoadStep(_at(place, _LOCAL), why=why)
+        yield LoadStep(name_in(place, _LOCAL), why=why)
     for place in case.nested:
         why = f"when a file in {place} is read"
-        yield from (LoadStep(_at(place, name), Activation.PATHS, why) for name in (*_CLAUDE, _LOCAL))
-        claimed = mode != "claude-md-and-agents-md" and any(tree.find(_at(place, name)) for name in _CLAUDE)
+        yield from (LoadStep(name_in(place, name), Activation.PATHS, why) for name in (*CLAUDE, _LOCAL))
+        claimed = mode != "claude-md-and-agents-md" and any(
+            tree.find(name_in(place, name)) for name in CLAUDE
+        )
         left = "" if with_agents else refusal[mode]
         left = f"there is a CLAUDE.md in {place}" if claimed and not left else left
-        yield LoadStep(_at(place, "AGENTS.md"), Activation.PATHS, why, left)
+        yield LoadStep(name_in(place, "AGENTS.md"), Activation.PATHS, why, left)
     for place in (*case.started, *case.nested):
         for name in _claude_rules(case, place):
             found = tree.find(name)
             globs = _claude_globs(found)
             if globs and found is not None:
-                left = "" if found.matches(case.file) else f"its paths are {_several(globs)}"
+                left = "" if found.matches(case.file) else f"its paths are {shown_globs(globs)}"
                 yield LoadStep(name, Activation.PATHS, "its `paths` match", left)
             elif place in case.nested:
                 yield LoadStep(name, Activation.PATHS, f"when a file in {place} is read")
@@ -200,17 +134,12 @@ def _claude_project(case: LoadCase) -> Steps:
 def _claude_rules(case: LoadCase, place: str) -> list[str]:
     if place and place == case.tree.home:
         return []
-    return list(case.tree.names("claude-rules", below=_at(place, ".claude/rules/")))
+    return list(case.tree.names("claude-rules", below=name_in(place, ".claude/rules/")))
 
 
 def _claude_globs(found: RuleText | None) -> tuple[str, ...]:
     """Return the globs that Claude Code reads: those of `paths`, no other key."""
     return found.globs if found is not None and "paths" in found.front.fields else ()
-
-
-def _several(globs: tuple[str, ...]) -> str:
-    shown = ", ".join(glob.strip("/") for glob in globs[:3])
-    return f"{shown} and {len(globs) - 3} more" if len(globs) > 3 else shown
 
 
 def _codex(case: LoadCase) -> Steps:
@@ -220,7 +149,7 @@ def _codex(case: LoadCase) -> Steps:
     left = case.settings.most_bytes
     names = ("AGENTS.override.md", "AGENTS.md", *case.settings.fallbacks)
     for place in case.started:
-        for step in _first(tree, [_at(place, name) for name in names], f"in {_directory_name(place)}"):
+        for step in _first(tree, [name_in(place, name) for name in names], f"in {directory_name(place)}"):
             found = tree.find(step.name)
             if step.left_out or found is None:
                 yield step
@@ -234,7 +163,9 @@ def _codex(case: LoadCase) -> Steps:
                 left -= min(left, found.size)
     for place in case.nested:
         for name in names[:2]:
-            yield LoadStep(_at(place, name), left_out="it is loaded only by a session that starts in there")
+            yield LoadStep(
+                name_in(place, name), left_out="it is loaded only by a session that starts in there"
+            )
 
 
 def _first(tree: RuleTree, names: list[str] | tuple[str, ...], why: str) -> Steps:
@@ -251,10 +182,10 @@ def _first(tree: RuleTree, names: list[str] | tuple[str, ...], why: str) -> Step
 
 def _cursor(case: LoadCase) -> Steps:
     tree = case.tree
-    chain = _chain(posixpath.dirname(case.file))
+    chain = directory_chain(posixpath.dirname(case.file))
     later: list[LoadStep] = []
     for place in chain:
-        for name in tree.names("cursor", below=_at(place, ".cursor/rules/")):
+        for name in tree.names("cursor", below=name_in(place, ".cursor/rules/")):
             found = tree.find(name)
             if found is None:
                 continue
@@ -263,7 +194,7 @@ def _cursor(case: LoadCase) -> Steps:
                 why = "alwaysApply" if always else f"when a file in {place} is read"
                 yield LoadStep(name, Activation.ALWAYS if always else Activation.PATHS, why)
             elif found.reach.activation is Activation.PATHS:
-                left = "" if found.matches(case.file) else f"its globs are {_several(found.globs)}"
+                left = "" if found.matches(case.file) else f"its globs are {shown_globs(found.globs)}"
                 later.append(LoadStep(name, Activation.PATHS, "its globs match", left))
             elif found.reach.activation is Activation.REQUESTED:
                 later.append(LoadStep(name, Activation.REQUESTED, "if its description fits the task"))
@@ -272,7 +203,7 @@ def _cursor(case: LoadCase) -> Steps:
     yield from sorted(later, key=lambda step: list(Activation).index(step.when))
     yield LoadStep("AGENTS.md", why="in the root")
     for place in chain[1:]:
-        yield LoadStep(_at(place, "AGENTS.md"), Activation.PATHS, f"when a file in {place} is read")
+        yield LoadStep(name_in(place, "AGENTS.md"), Activation.PATHS, f"when a file in {place} is read")
     yield LoadStep(".cursorrules", why="in the root, the format before .cursor/rules")
 
 
@@ -300,12 +231,12 @@ def _copilot_files(case: LoadCase) -> Steps:
     yield from _instructions(case, ".github/instructions/")
     yield from _instructions(case, "~/.copilot/instructions/")
     for place in case.started[1:]:
-        yield from (LoadStep(_at(place, name), why=f"in {place}") for name in _COPILOT)
-        yield from _instructions(case, _at(place, ".github/instructions/"))
+        yield from (LoadStep(name_in(place, name), why=f"in {place}") for name in _COPILOT)
+        yield from _instructions(case, name_in(place, ".github/instructions/"))
     for place in case.nested:
         why = f"when a file in {place} is read"
-        yield from (LoadStep(_at(place, name), Activation.PATHS, why) for name in _COPILOT)
-        yield from _instructions(case, _at(place, ".github/instructions/"))
+        yield from (LoadStep(name_in(place, name), Activation.PATHS, why) for name in _COPILOT)
+        yield from _instructions(case, name_in(place, ".github/instructions/"))
 
 
 def _instructions(case: LoadCase, folder: str) -> Steps:
@@ -318,17 +249,17 @@ def _instructions(case: LoadCase, folder: str) -> Steps:
         elif found.matches(case.file):
             yield LoadStep(name, Activation.PATHS, "its applyTo matches")
         else:
-            yield LoadStep(name, Activation.PATHS, left_out=f"its applyTo is {_several(found.globs)}")
+            yield LoadStep(name, Activation.PATHS, left_out=f"its applyTo is {shown_globs(found.globs)}")
 
 
 def _gemini(case: LoadCase) -> Steps:
     names = case.settings.names
     yield from (LoadStep(f"~/.gemini/{name}", why="the user's own") for name in names)
     for place in case.started:
-        yield from (LoadStep(_at(place, name), why=f"in {_directory_name(place)}") for name in names)
+        yield from (LoadStep(name_in(place, name), why=f"in {directory_name(place)}") for name in names)
     for place in case.nested:
         why = f"when a file in {place} is read"
-        yield from (LoadStep(_at(place, name), Activation.PATHS, why) for name in names)
+        yield from (LoadStep(name_in(place, name), Activation.PATHS, why) for name in names)
 
 
 PRECEDENCE: Final[Mapping[str, AgentPrecedence]] = {

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.records.rules import Activation
-from workbench.rules.precedence.agents import IMPORT_DEPTH, PRECEDENCE, LoadCase, LoadStep
+from workbench.rules.precedence.agents import IMPORT_DEPTH, PRECEDENCE
+from workbench.rules.precedence.cases import LoadCase, LoadStep
 from workbench.rules.precedence.tree import MOST_IMPORTED, RuleText, RuleTree
 
 _ELSEWHERE: Final = "it is for another directory than the file's, or than where the session starts"

@@ -12,12 +12,13 @@ from workbench.entry.cli.rules.diff import changed_lines, line_paint, show_writt
 from workbench.entry.cli.session import Session, session
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
-from workbench.rules.files.drift import FileDrift, SyncOutcome, find_drift, settle, write_pending
+from workbench.rules.files.drift import FileDrift, SyncOutcome, find_drift, write_pending
 from workbench.rules.files.export import ExportedFile
 from workbench.rules.files.merge import FileConflict, FromFile, Incoming, Pending
 from workbench.rules.files.named import import_named, named_files
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publication import Published, publish
+from workbench.rules.files.settling import settle
 from workbench.rules.files.sync import SyncResult
 from workbench.text.counts import plural
 
