@@ -17,8 +17,7 @@ from bench.collect import Embed, Row
 from bench.confidence import PROMPTS, report, tasks_of
 from bench.ranking import CEILING, OURS, OURS_LEXICAL, rows_of, score, table, tests
 from bench.train import calibrate_model, train
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import load_model
+from workbench.plan.ranking import LEXICAL_MODEL, load_model
 
 CACHE = Path(".bench")
 TRAINING: Mapping[str, tuple[Sequence[str], int]] = {

@@ -31,7 +31,7 @@ from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import cache_embeddings
 from workbench.config_layers import user_cache
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking_models import load_model
+from workbench.plan.ranking import load_model
 from workbench.plan.semantics import QueryAdapter, head_texts, task_text
 from workbench.project.index import ProjectIndex
 from workbench.replay.adapter_fitting import PENALTIES, fit_adapter

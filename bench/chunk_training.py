@@ -22,8 +22,7 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 from bench import split
 from bench.pack_tasks import PackTask
 from bench.packs import tasks_of
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import CHUNK_MODEL, load_model
+from workbench.plan.ranking import CHUNK_MODEL, LEXICAL_MODEL, load_model
 from workbench.plan.representations import Shares
 from workbench.plan.snippets import FEATURES
 

@@ -21,8 +21,7 @@ from bench.collect import Row
 from bench.fit import Float64
 from bench.ranking import order_row
 from workbench.plan.planner import FIRST_FILES, confidence_inputs
-from workbench.plan.ranking import log_odds
-from workbench.plan.ranking_models import RankingModel
+from workbench.plan.ranking import RankingModel, log_odds
 
 SIZES: Final = (1, 3, 5, 10, 20)  # first files that may hold all right ones
 PROMPTS: Final = "prompts"

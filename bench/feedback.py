@@ -19,8 +19,7 @@ import numpy as np
 from bench.tasks import commit_tasks
 from bench.timeline import Timeline
 from workbench.plan.intent import classify, find_entities, parse_intent
-from workbench.plan.ranking import LEXICAL_MODEL, rank_files
-from workbench.plan.ranking_models import load_model
+from workbench.plan.ranking import LEXICAL_MODEL, load_model, rank_files
 from workbench.plan.view import RankingView, view_project
 from workbench.records.episodes import Commit, FileChange, Outcome
 from workbench.records.plan import QueryType

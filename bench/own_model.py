@@ -25,8 +25,7 @@ from bench.tasks import commit_tasks
 from bench.timeline import Timeline, repositories
 from workbench.entry.services.model_fits import make_sample
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import load_model
+from workbench.plan.ranking import LEXICAL_MODEL, load_model
 from workbench.replay import fitting
 from workbench.replay.fitting import TaskSample, choose_features, fit_weights, ndcg_with, task_weights
 from workbench.replay.statistics import paired_permutation

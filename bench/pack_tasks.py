@@ -14,8 +14,7 @@ from store.git_objects import BlobReader, read_tree
 from store.git_patches import log_patches
 from workbench.errors import GitError
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking import log_odds, raise_chances
-from workbench.plan.ranking_models import RankingModel
+from workbench.plan.ranking import RankingModel, log_odds, raise_chances
 from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.snippets import FileText, chunk_features, read_file
 from workbench.plan.touches import add_touches, find_touches, task_numbers

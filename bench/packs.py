@@ -19,8 +19,7 @@ from bench.ranking import Say, rows_of
 from bench.timeline import Timeline, repositories
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
 from workbench.plan.file_candidates import LEAST_CHANCE
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import RankingModel, load_chunk_model, load_model
+from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_chunk_model, load_model
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
 from workbench.plan.representations import Shares, file_offers, name_offer, outline_view
 from workbench.plan.snippets import ChunkModel, expected_shares

@@ -15,8 +15,7 @@ from bench.shapes import as_they_are, shape_tasks
 from bench.tasks import AGES, aged_tasks, commit_tasks, life_tasks, prompt_tasks, tasks_at
 from bench.timeline import Timeline, repositories
 from workbench.plan.features import CandidateMatrix, feature_matrix, feature_names
-from workbench.plan.ranking import score_rows
-from workbench.plan.ranking_models import RankingModel, load_model
+from workbench.plan.ranking import RankingModel, load_model, score_rows
 from workbench.replay.metrics import ndcg, recall
 from workbench.replay.statistics import bootstrap, paired_permutation
 from workbench.replay.tasks import ReplayTask

@@ -22,8 +22,7 @@ from bench.confidence import fit_confidence, ranked_task, tasks_of
 from bench.fit import Float64, Group, calibrate, evaluate, first_files, fit
 from bench.grow import grow
 from bench.ranking import Say
-from workbench.plan.ranking import score_rows
-from workbench.plan.ranking_models import load_model, parse_model
+from workbench.plan.ranking import load_model, parse_model, score_rows
 
 SEMANTIC = ("affinity_semantic", "affinity_semantic_best")
 

@@ -18,7 +18,7 @@ from workbench.config_layers import (
     USER_ONLY,
     Given,
     Layer,
-    Origin,
+    SettingOrigin,
     check,
     describe,
     load,
@@ -48,7 +48,7 @@ def write(path: Path, text: str) -> Path:
 def test_the_strongest_layer_decides(choices: list[tuple[str, Layer, int]]) -> None:
     """For every key the last layer that gives it decides the value and is its origin, or else the default."""
     ordered = sorted(choices, key=lambda choice: LAYERS.index(choice[1]))
-    settings = merge([Given(key, value, Origin(layer)) for key, layer, value in ordered])
+    settings = merge([Given(key, value, SettingOrigin(layer)) for key, layer, value in ordered])
     defaults = values(Config())
     for key, actual in values(settings.config).items():
         expected = [(value, layer) for name, layer, value in ordered if name == key]
@@ -80,11 +80,11 @@ def test_all_five_layers_together(tmp_path: Path) -> None:
     plan = settings.config.plan
     assert (plan.budget, plan.format, plan.tokenizer) == (1, "markdown", "cl100k_base")
     assert settings.config.rules.max == 2
-    assert settings.origins["plan.budget"] == Origin("user", f"{user}:2")
-    assert settings.origins["rules.max"] == Origin("project", f"{project_file(project)}:3")
-    assert settings.origins["plan.format"] == Origin("environment", "WORKBENCH_PLAN_FORMAT")
-    assert settings.origins["plan.tokenizer"] == Origin("flag", "--tokenizer")
-    assert settings.origins["plan.strict"] == Origin("default")
+    assert settings.origins["plan.budget"] == SettingOrigin("user", f"{user}:2")
+    assert settings.origins["rules.max"] == SettingOrigin("project", f"{project_file(project)}:3")
+    assert settings.origins["plan.format"] == SettingOrigin("environment", "WORKBENCH_PLAN_FORMAT")
+    assert settings.origins["plan.tokenizer"] == SettingOrigin("flag", "--tokenizer")
+    assert settings.origins["plan.strict"] == SettingOrigin("default")
 
 
 @pytest.mark.parametrize(
@@ -243,13 +243,13 @@ def test_variables_of_others_are_left_alone() -> None:
 )
 def test_text_becomes_the_type_of_the_key(key: str, text: str, expected: object) -> None:
     """Environment and `config set` texts turn into numbers, booleans and lists."""
-    assert check(Given(key, parse(key, text), Origin("environment"))) == expected
+    assert check(Given(key, parse(key, text), SettingOrigin("environment"))) == expected
 
 
 def test_every_setting_is_described_and_valid_by_default() -> None:
     """Each default passes its own check, and each type has words."""
     for key, value in values(Config()).items():
-        assert check(Given(key, value, Origin("flag"))) == value
+        assert check(Given(key, value, SettingOrigin("flag"))) == value
         assert describe(key)
 
 

@@ -1,9 +1,10 @@
 """Which layer decided each setting: defaults < the user's file < the project's < environment < flags.
 
-`load` merges them into a frozen `Config` and remembers an `Origin` per value, so `workbench config show` can
-say where each came from. A project's file is shared with everyone who clones it and may be hostile: it cannot
-set what reaches outside the project or starts anything (`USER_ONLY`), can only add to what privacy excludes,
-never take away, and what is wrong in it is ignored with a warning, where the user's own mistakes are errors.
+`load` merges them into a frozen `Config` and remembers a `SettingOrigin` per value, so that
+`workbench config show` can say where each came from. A project's file is shared with everyone who clones it
+and may be hostile: it cannot set what reaches outside the project or starts anything (`USER_ONLY`), can only
+add to what privacy excludes, never take away, and what is wrong in it is ignored with a warning, where the
+user's own mistakes are errors.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Layer = Literal["default", "user", "project", "environment", "flag"]
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SettingOrigin:
     """Which layer decided a value, and where in it: a file and line, a variable or a flag."""
 
     layer: Layer
@@ -42,7 +43,7 @@ class Settings:
     """A merged configuration. `origins` has one entry for each `section.key`; `warnings` are sentences."""
 
     config: Config
-    origins: Mapping[str, Origin]
+    origins: Mapping[str, SettingOrigin]
     warnings: tuple[str, ...] = ()
 
 
@@ -52,7 +53,7 @@ class Given:
 
     key: str
     value: object
-    origin: Origin
+    origin: SettingOrigin
 
 
 USER_ONLY = frozenset(
@@ -148,7 +149,9 @@ def load(
     given += read_environment(env)
     for key, value in (flags or {}).items():
         if value is not None:
-            given.append(Given(key, value, Origin("flag", "--" + key.partition(".")[2].replace("_", "-"))))
+            given.append(
+                Given(key, value, SettingOrigin("flag", "--" + key.partition(".")[2].replace("_", "-")))
+            )
     settings = merge(given)
     return replace(settings, warnings=(ignored, *settings.warnings)) if ignored else settings
 
@@ -157,7 +160,7 @@ def merge(given: list[Given]) -> Settings:
     """Lay the given values over the defaults in order, checking names and types."""
     config = Config()
     merged = values(config)
-    origins = {key: Origin("default") for key in merged}
+    origins = {key: SettingOrigin("default") for key in merged}
     warnings: list[str] = []
     for item in given:
         try:
@@ -237,7 +240,7 @@ def given_by(text: str | None, path: Path, layer: Layer) -> Iterator[Given]:
         items = table.items() if isinstance(table, dict) else [("", table)]
         for name, value in items:
             key = f"{section}.{name}" if name else section
-            yield Given(key, value, Origin(layer, f"{path}:{key_line(text, section, name)}"))
+            yield Given(key, value, SettingOrigin(layer, f"{path}:{key_line(text, section, name)}"))
 
 
 def read_environment(env: Mapping[str, str]) -> Iterator[Given]:
@@ -252,7 +255,7 @@ def read_environment(env: Mapping[str, str]) -> Iterator[Given]:
         section, _, name = variable.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
         if section in sections and name:
             key = f"{section}.{name}"
-            yield Given(key, parse(key, env[variable]), Origin("environment", variable))
+            yield Given(key, parse(key, env[variable]), SettingOrigin("environment", variable))
 
 
 def parse(key: str, text: str) -> object:

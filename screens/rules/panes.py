@@ -26,7 +26,7 @@ from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import DescribedChange
-from workbench.rules.curation.usage import Use
+from workbench.rules.curation.ledger import Use
 
 if TYPE_CHECKING:
     from workbench.rules.lint.findings import LintFinding

@@ -19,8 +19,8 @@ from workbench.errors import UsageError
 from workbench.lists.tables import ListQuery
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import DescribedChange, story
+from workbench.rules.curation.ledger import Use, read_uses
 from workbench.rules.curation.ruletype import STREAM
-from workbench.rules.curation.usage import Use, read_uses
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.fields import new_rule
 

@@ -14,7 +14,7 @@ from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
 from screens.widgets.table import Column
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.differences import DescribedChange, FieldChange
-from workbench.rules.curation.usage import Use
+from workbench.rules.curation.ledger import Use
 from workbench.rules.descriptions import details, origin
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible

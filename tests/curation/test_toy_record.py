@@ -11,8 +11,7 @@ from typing import ClassVar
 from tests.adapters import ManualClock, MemoryJournal
 from workbench.curation.conflicts import ConflictDecision
 from workbench.curation.ledger import Ledger
-from workbench.curation.records import Settling
-from workbench.curation.recordtype import RecordType
+from workbench.curation.records import RecordType, Settling
 from workbench.curation.service import CurationService
 from workbench.curation.store import CurationStore
 from workbench.ports import Journal

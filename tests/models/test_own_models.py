@@ -14,8 +14,7 @@ from store.journal import FileJournal
 from workbench.errors import ModelError
 from workbench.models.registry import STREAM, fold_registry, model_name
 from workbench.plan.own_models import OwnModels, apply_models, check_params, is_tried
-from workbench.plan.ranking import FIRST, LEXICAL_MODEL, score_rows
-from workbench.plan.ranking_models import DEFAULT_MODEL, load_model
+from workbench.plan.ranking import DEFAULT_MODEL, FIRST, LEXICAL_MODEL, load_model, score_rows
 
 BASE = load_model(LEXICAL_MODEL)
 NAME = sorted(BASE.weights)[0]

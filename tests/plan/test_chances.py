@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.plan.ranking import NEEDED, SUMMED, needed_chances, raise_chances
-from workbench.plan.ranking_models import RankingModel
+from workbench.plan.ranking import NEEDED, SUMMED, RankingModel, needed_chances, raise_chances
 from workbench.records.plan import RankedFile
 
 ODDS = st.lists(st.floats(-12, 8), min_size=1, max_size=150).map(lambda odds: sorted(odds, reverse=True))

@@ -14,7 +14,7 @@ import workbench
 from tests.plan.conftest import PASSAGES, candidates
 from workbench.plan.compose import MOST_NAMES, NAMES_SHARE, FileCandidate, ViewOffer, compose
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking_models import load_chunk_model
+from workbench.plan.ranking import load_chunk_model
 from workbench.plan.render import MARKDOWN, STYLES, FileView, Passage, render_pack
 from workbench.plan.representations import content_of, file_offers, name_offer
 from workbench.plan.snippets import chunk_features, expected_shares

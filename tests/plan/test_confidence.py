@@ -10,8 +10,7 @@ import pytest
 from bench.confidence import RankedTask, chances_of, fit_confidence, report
 from workbench.errors import ModelError
 from workbench.plan.planner import chance_of_all
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import DEFAULT_MODEL, RankingModel, load_model, parse_model
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, RankingModel, load_model, parse_model
 from workbench.plan.response import confidence_words
 from workbench.records.plan import RankedFile
 

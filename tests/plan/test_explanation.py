@@ -9,8 +9,7 @@ import pytest
 from tests.plan.test_trees import trees
 from workbench.entry.services.explanation import sufficient_budget
 from workbench.plan.explanation import HAND_MIXTURE, RankedPlaces, _lacking, mixture_parts
-from workbench.plan.ranking import FIRST
-from workbench.plan.ranking_models import RankingModel
+from workbench.plan.ranking import FIRST, RankingModel
 from workbench.records.plan import RankedFile
 
 MODEL = RankingModel("m", {"bm25_body": 2.0, "affinity.rank": 1.0}, {}, (1.0, 0.0))

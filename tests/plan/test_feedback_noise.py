@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking import LEXICAL_MODEL, rank_files
-from workbench.plan.ranking_models import load_model
+from workbench.plan.ranking import LEXICAL_MODEL, load_model, rank_files
 from workbench.plan.view import view_project
 from workbench.project.extraction import extract_facts
 from workbench.project.updates import build_index

@@ -10,8 +10,16 @@ import pytest
 
 from workbench.errors import ModelError
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking import LEXICAL_MODEL, NamedRow, log_odds, rank_files
-from workbench.plan.ranking_models import DEFAULT_MODEL, RankingModel, load_model, parse_model
+from workbench.plan.ranking import (
+    DEFAULT_MODEL,
+    LEXICAL_MODEL,
+    NamedRow,
+    RankingModel,
+    load_model,
+    log_odds,
+    parse_model,
+    rank_files,
+)
 from workbench.plan.view import view_project
 from workbench.project.extraction import extract_facts
 from workbench.project.index import ProjectIndex

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import DEFAULT_MODEL, load_model
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
 from workbench.plan.response import phrase, top_reasons
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import ModelError
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking_models import load_chunk_model, parse_chunk_model
+from workbench.plan.ranking import load_chunk_model, parse_chunk_model
 from workbench.plan.snippets import FEATURES, FileText, chunk_features, expected_shares, read_file
 from workbench.project.symbols import extract_symbols
 from workbench.records.project import Role

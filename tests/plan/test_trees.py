@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from bench.grow import export
 from workbench.errors import ModelError
-from workbench.plan.ranking import FIRST, score_rows
-from workbench.plan.ranking_models import RankingModel
+from workbench.plan.ranking import FIRST, RankingModel, score_rows
 from workbench.plan.trees import Trees, parse_trees
 
 LEAVES = {

@@ -8,7 +8,7 @@ import pytest
 
 from tests.replay.made import made_run
 from workbench.errors import UsageError
-from workbench.plan.ranking_models import load_model
+from workbench.plan.ranking import load_model
 from workbench.records.plan import RankedFile
 from workbench.replay.systems import SystemRanking
 from workbench.replay.task_rows import explanation_text, find_task, weigh_files

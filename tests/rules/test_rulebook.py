@@ -19,9 +19,9 @@ from tests.rules.strategies import books
 from workbench.errors import StoreError
 from workbench.records.rules import Rule
 from workbench.rules import rulebook
+from workbench.rules.curation.ledger import USAGE_STREAM, USED, read_usage
 from workbench.rules.curation.rulestore import RuleStore, note_use
 from workbench.rules.curation.ruletype import PUT, REMOVED, STREAM, SYNCED, to_body
-from workbench.rules.curation.usage import USAGE_STREAM, USED, read_usage
 from workbench.rules.keptbook import rule_shelf, stored_rulebook
 from workbench.rules.matching import lexical
 from workbench.rules.reading.discovery import MAX_BYTES

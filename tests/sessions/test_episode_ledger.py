@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 
 from tests.adapters import MemoryJournal
 from workbench.ports import Entry
-from workbench.sessions.episode_ledger import EpisodeLedger, fold, newest, recall, task_of
-from workbench.sessions.episode_packing import pack_ledger, unpack_ledger
+from workbench.sessions.episode_ledger import (
+    EpisodeLedger,
+    fold,
+    newest,
+    pack_ledger,
+    recall,
+    task_of,
+    unpack_ledger,
+)
 from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED, STREAM, imported_episode
 
 

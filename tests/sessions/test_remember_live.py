@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.adapters import MemoryJournal
 from workbench.ports import Entry
 from workbench.records.episodes import Completeness, Outcome
-from workbench.sessions.episode_ledger import EpisodeLedger, fold, recall, task_of
-from workbench.sessions.episode_packing import pack_ledger, unpack_ledger
+from workbench.sessions.episode_ledger import EpisodeLedger, fold, pack_ledger, recall, task_of, unpack_ledger
 from workbench.sessions.episodes_fold import (
     ENDED,
     EVENT,

@@ -26,10 +26,9 @@ from workbench.lists.tables import ListQuery
 from workbench.records.conflicts import Action
 from workbench.records.rules import Check, Provenance, Rule
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.ledger import RuleLedger
+from workbench.rules.curation.ledger import RuleLedger, read_uses, with_use
 from workbench.rules.curation.rulestore import RuleStore, record_usage
 from workbench.rules.curation.ruletype import to_body
-from workbench.rules.curation.usage import read_uses, with_use
 
 COLUMNS = """
 SELECT id, origin, rule, version, priority, enabled, usage_count, last_used, replaces, "check", project_id

@@ -91,7 +91,7 @@ class Member:
 
     def expected(self) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
         """Return the rows that the ledgers say there are."""
-        from workbench.rules.curation.usage import with_use
+        from workbench.rules.curation.ledger import with_use
 
         counts = self.rules.store.usage()
         live = self.rules.store.ledger().live

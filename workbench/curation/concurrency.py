@@ -17,8 +17,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from workbench.curation import CURATION
-from workbench.curation.records import AUTOMATIC, EntryDraft, R, RecordChange, StepDraft, StepMarks, new_marks
-from workbench.curation.recordtype import RecordType
+from workbench.curation.records import (
+    AUTOMATIC,
+    EntryDraft,
+    R,
+    RecordChange,
+    RecordType,
+    StepDraft,
+    StepMarks,
+    new_marks,
+)
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action, Evidence, Suggestion, conflict_id
 from workbench.records.dataclass import dataclass

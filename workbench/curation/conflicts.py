@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Generic
 
 from workbench.curation.ledger import Ledger
-from workbench.curation.records import R, Settling, StepDraft, StepMarks, new_marks
-from workbench.curation.recordtype import RecordType
+from workbench.curation.records import R, RecordType, Settling, StepDraft, StepMarks, new_marks
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.dataclass import dataclass

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from heapq import merge
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final, Generic, TypeVar
 
 from workbench.curation.ledger import L
-from workbench.curation.recordtype import RecordType
-from workbench.curation.saved import SavedFold, open_fold, write_fold
-from workbench.curation.streams import Place, StreamReader, StreamReplaced, merge_streams, open_streams
-from workbench.errors import StoreError
+from workbench.curation.records import RecordType
+from workbench.curation.saved import SavedFold, StreamPlace, open_fold, write_fold
+from workbench.errors import JournalError, StoreError
 from workbench.ports import Entry, Journal
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import new_id
@@ -43,6 +43,57 @@ _REFOLDS: Final = 256
 """Refolds that are remembered."""
 
 Found = TypeVar("Found")
+
+Place = tuple[str, int, str]
+"""Where an entry is in the order of all: by its id, its journal and its stream."""
+
+
+class _Replaced(Exception):
+    """A stream was replaced since it was read: all is to be read again."""
+
+
+@dataclass(slots=True)
+class StreamReader:
+    """Where the reading of a stream has come to: its last entry, where that begins and ends, its sort key."""
+
+    journal: Journal
+    number: int
+    name: str
+    home: bool
+    start: int = 0
+    end: int = 0
+    last: str = ""
+    key: str = ""
+    revision: str = ""
+
+    def read(self, kinds: frozenset[str]) -> Iterator[tuple[Place, Entry, bool]]:
+        """Yield (place, entry, home) of what was appended since the last time, of some kinds.
+
+        Raises: _Replaced if the stream is not the one that was read before; StoreError.
+        """
+        revision = self.journal.revision(self.name)
+        if revision == self.revision:
+            return  # most machines of a team have written nothing since
+        entries = self.journal.read(self.name, self.start)
+        if self.last:
+            try:
+                known = next(entries, None)
+            except JournalError as error:
+                raise _Replaced from error
+            if known is None or known[1].id != self.last:
+                raise _Replaced
+        for following, entry in entries:
+            self.start, self.end, self.last = self.end, following, entry.id
+            # The clock of a writer may have gone back: what comes later in a stream happened later.
+            self.key = max(self.key, entry.id)
+            if entry.kind in kinds:
+                yield (self.key, self.number, self.name), entry, self.home
+        self.revision = revision
+
+    def place(self) -> StreamPlace:
+        """Return up to where the stream is read, with the checksum of that part. Raises: StoreError."""
+        crc = self.journal.checksum(self.name, self.end)
+        return StreamPlace(self.number, self.name, self.start, self.end, self.last, self.key, crc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +179,7 @@ class LedgerReader(Generic[L]):
             ledger, self._ledger = self._ledger or self._open_saved(), None
             try:
                 found = None if ledger is None else self._fold(ledger)
-            except StreamReplaced:
+            except _Replaced:
                 found = None
             if found is None:
                 found = self._fold(self._begin())
@@ -312,3 +363,19 @@ def read_ledger(empty: Callable[[], L], journals: Sequence[tuple[Journal, bool]]
         if not until or entry.at <= until:
             ledger.take(entry, home)
     return ledger
+
+
+def open_streams(kind: RecordType[Any], journals: Sequence[tuple[Journal, bool]]) -> list[StreamReader]:
+    """Return readers of all streams that hold records of a type."""
+    return [
+        StreamReader(journal, number, name, home)
+        for number, (journal, home) in enumerate(journals)
+        for name in kind.streams(journal)
+    ]
+
+
+def merge_streams(
+    streams: Sequence[StreamReader], kinds: frozenset[str]
+) -> Iterator[tuple[Place, Entry, bool]]:
+    """Yield (place, entry, home) of what is new in streams, in order, of some kinds of entries."""
+    return merge(*(stream.read(kinds) for stream in streams), key=lambda item: item[0])

@@ -21,10 +21,10 @@ from workbench.curation.records import (
     EntryDraft,
     R,
     RecordChange,
+    RecordType,
     SettledConflict,
     StepMarks,
 )
-from workbench.curation.recordtype import RecordType
 from workbench.errors import ParseError, UnknownRecord, UsageError
 from workbench.ports import Entry
 from workbench.records.dataclass import dataclass

@@ -20,12 +20,12 @@ from workbench.curation.records import (
     EntryDraft,
     R,
     RecordChange,
+    RecordType,
     SettledConflict,
     StepDraft,
     StepMarks,
     new_marks,
 )
-from workbench.curation.recordtype import RecordType
 from workbench.errors import UnknownRecord, UsageError
 
 _NAMED: Final = 3  # records in the title of a step

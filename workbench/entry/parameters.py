@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.config import Config, RulesConfig, SessionsConfig
-from workbench.config_layers import Given, Origin, check, parse
+from workbench.config_layers import Given, SettingOrigin, check, parse
 from workbench.errors import ConfigError
 from workbench.suggest import did_you_mean
 
@@ -80,7 +80,7 @@ def variant_rules(rules: RulesConfig) -> RulesConfig:
                 hint=did_you_mean(name, _TESTED, f"One of {', '.join(sorted(_TESTED))}."),
             )
         key = f"rules.{name}"
-        found[name] = check(Given(key, parse(key, value), Origin("user", "rules.variant")))
+        found[name] = check(Given(key, parse(key, value), SettingOrigin("user", "rules.variant")))
     return replace(rules, **found)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import GitError, ParseError
-from workbench.plan.ranking_models import RankingModel
+from workbench.plan.ranking import RankingModel
 from workbench.plan.workspace import Workspace
 from workbench.project.declared import Manifest
 from workbench.project.index import ProjectIndex

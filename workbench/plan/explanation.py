@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from workbench.plan.overrides import EXCLUDED, RECEIVED
 from workbench.plan.pipeline import Plan
-from workbench.plan.ranking import FIRST, needed_chances, weigh_first
-from workbench.plan.ranking_models import RankingModel
+from workbench.plan.ranking import FIRST, RankingModel, needed_chances, weigh_first
 from workbench.plan.render import span_text
 from workbench.plan.response import likelihood, phrase
 from workbench.records.answers.explanation import (

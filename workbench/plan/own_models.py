@@ -29,8 +29,7 @@ from workbench.models.registry import (
     live_models,
     model_name,
 )
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import DEFAULT_MODEL, RankingModel, load_model, parse_model
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, RankingModel, load_model, parse_model
 from workbench.plan.semantics import QueryAdapter
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from workbench.plan.intent import understand_prompt
 from workbench.plan.matching import LEARNINGS, RuleMatcher
 from workbench.plan.overrides import Overrides, resolve_overrides
-from workbench.plan.ranking import SUMMED, log_odds, rank_files
-from workbench.plan.ranking_models import RankingModel
+from workbench.plan.ranking import SUMMED, RankingModel, log_odds, rank_files
 from workbench.plan.representations import Contents, Shares
 from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import KnownPast, TaskVector, known_past

@@ -17,8 +17,7 @@ from typing import Final
 from workbench.errors import WorkbenchError
 from workbench.models.rerank import FileExcerpt, SecondStage
 from workbench.plan.planner import CandidateSource, Planner, Ranking
-from workbench.plan.ranking import rank_files
-from workbench.plan.ranking_models import RankingModel
+from workbench.plan.ranking import RankingModel, rank_files
 from workbench.plan.representations import Content, digests_of
 from workbench.plan.response import GREPAI, INTENT, RERANKING
 from workbench.plan.snippets import chunk_features, expected_shares

@@ -29,8 +29,7 @@ from workbench.plan.features import (
     gather,
     seed_mass,
 )
-from workbench.plan.ranking import LEXICAL_MODEL, score_candidates, score_rows
-from workbench.plan.ranking_models import RankingModel, load_model
+from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model, score_candidates, score_rows
 from workbench.plan.semantics import QueryAdapter
 from workbench.plan.signals import Query, meaning_signals, neighbour_signals, prepare_query
 from workbench.plan.view import RankingView

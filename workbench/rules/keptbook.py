@@ -14,8 +14,8 @@ from workbench.curation.following import LedgerMark, LedgerOrigin
 from workbench.records.conversion import convert
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
+from workbench.rules.curation.ledger import read_usage, with_use
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.curation.usage import read_usage, with_use
 from workbench.rules.reading.discovery import RuleSource
 from workbench.rules.ruleset import RuleSet
 from workbench.rules.rulestate import FORMAT, RuleState, UseCounts, find_sources

@@ -12,9 +12,8 @@ from workbench.curation.store import record
 from workbench.errors import JournalError, StoreError
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import AUTOMATIC, SLOT_MARK, RuleLedger
+from workbench.rules.curation.ledger import AUTOMATIC, SLOT_MARK, RuleLedger, read_usage, with_use
 from workbench.rules.curation.rulestore import LOCK, RuleStore
-from workbench.rules.curation.usage import read_usage, with_use
 from workbench.rules.formats.families import family_of
 from workbench.rules.keptbook import Rulebook, is_current, is_ours, keep_book, open_book, read_book
 from workbench.rules.reading.discovery import RuleSource

@@ -9,9 +9,9 @@ from typing import Final
 
 from workbench.errors import ParseError
 from workbench.records.dataclass import dataclass
+from workbench.rules.curation.ledger import USAGE_STREAM, read_usage
 from workbench.rules.curation.rulestore import OWN, RuleStore
 from workbench.rules.curation.ruletype import STREAM
-from workbench.rules.curation.usage import USAGE_STREAM, read_usage
 from workbench.rules.reading.discovery import RuleSource, discover, read_source
 
 FORMAT: Final = 12

@@ -6,14 +6,18 @@ the journal was read at once or in pieces, by one process or by several.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import field
 from typing import Protocol
 
+import msgspec
+
 from workbench.errors import JournalError
 from workbench.ports import Entry
+from workbench.records.conversion import convert, decode_msgpack, path_bytes, path_text
 from workbench.records.dataclass import dataclass
-from workbench.records.episodes import Completeness, Episode, Outcome
+from workbench.records.episodes import ChangeKind, Completeness, Episode, FileChange, Outcome
 from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import (
     COMMITS,
@@ -39,7 +43,10 @@ MAX_HEAD = 500
 _SPARE = 2_000  # episodes held beyond the limit before the oldest are let go
 
 Entries = Iterable[tuple[int, Entry]]
+_FORMAT = 5
 _LIVE = frozenset({EVENT, ENDED, FEEDBACK})
+_Changes = list[tuple[bytes, str, int, int, bytes]]
+_Row = tuple[int, dict[str, int], _Changes, list[str], bool, str, str, list[int], str]
 _NOBODY = Episode("", "", "", "", "", 0, None, Outcome.UNKNOWN, ())
 
 
@@ -76,6 +83,18 @@ class EpisodeLedger:
         """How many sessions have a complete story."""
         open_ones = sum(episode.ended_at is None for episode, *_ in self.live.values())
         return completeness((found for _, _, found, _ in self.alive.values()), open_ones)
+
+
+class _Saved(msgspec.Struct):
+    format: int
+    limit: int
+    offset: int
+    last: tuple[int, str]
+    events: int
+    malformed: int
+    alive: dict[str, tuple[int, int, int, int]]
+    tasks: dict[str, _Row]
+    live: dict[str, tuple[int, int, str]]
 
 
 def task_of(episode: Episode) -> PastTask:
@@ -298,3 +317,64 @@ def recall_templates(ledger: EpisodeLedger) -> dict[int, int]:
 def templates_of(tasks: Iterable[PastTask]) -> dict[int, int]:
     """Return the shingles that prompts of several sessions share, with how many do."""
     return shared_shingles((one.session, one.shingles) for one in tasks if one.shingles)
+
+
+def pack_ledger(ledger: EpisodeLedger) -> bytes:
+    """Return a ledger as bytes for `unpack_ledger`."""
+    tasks = {session: _row(ledger.tasks[session]) for session in newest(ledger)}
+    live = {
+        session: (after, first, _write_episode(episode))
+        for session, (episode, after, first) in ledger.live.items()
+    }
+    counts = (ledger.limit, ledger.offset, ledger.last, ledger.events, ledger.malformed)
+    saved = _Saved(_FORMAT, *counts, ledger.alive, tasks, live)
+    return msgspec.msgpack.encode(saved)
+
+
+def unpack_ledger(data: bytes) -> EpisodeLedger:
+    """Undo `pack_ledger`. Raises ValueError or msgspec.MsgspecError if the bytes are damaged."""
+    saved = decode_msgpack(data, _Saved)
+    if saved.format != _FORMAT:
+        raise ValueError(f"ledger format {saved.format}, expected {_FORMAT}")
+    tasks = {session: _unrow(row) for session, row in saved.tasks.items()}
+    if not tasks.keys() <= saved.alive.keys():
+        raise ValueError("the ledger holds tasks of no episode")
+    live = {session: (_read(text), after, first) for session, (after, first, text) in saved.live.items()}
+    places = (saved.limit, saved.offset, saved.last)
+    return EpisodeLedger(*places, saved.alive, tasks, live, saved.events, saved.malformed)
+
+
+def _write_episode(episode: Episode) -> str:
+    # Names of files may hold lone surrogates, which JSON can escape and UTF-8 not hold.
+    return json.dumps(msgspec.to_builtins(episode), ensure_ascii=True)
+
+
+def _read(text: str) -> Episode:
+    return convert(json.loads(text), Episode)
+
+
+def _row(remembered: Remembered) -> _Row:
+    task = remembered.task
+    changes = [
+        (
+            path_bytes(change.path),
+            change.kind.value,
+            change.added,
+            change.removed,
+            path_bytes(change.old_path),
+        )
+        for change in task.changes
+    ]
+    verdict = "" if task.verdict is None else task.verdict.value
+    prompt = list(task.shingles), task.session
+    return task.at, task.terms, changes, list(task.issue_refs), task.fix, remembered.head, verdict, *prompt
+
+
+def _unrow(row: _Row) -> Remembered:
+    at, terms, changes, issue_refs, fix, head, verdict, runs, session = row
+    files = tuple(
+        FileChange(path_text(path), ChangeKind(kind), added, removed, path_text(old))
+        for path, kind, added, removed, old in changes
+    )
+    found = Outcome(verdict) if verdict else None
+    return Remembered(PastTask(at, terms, files, tuple(issue_refs), fix, found, tuple(runs), session), head)

@@ -26,10 +26,11 @@ from workbench.sessions.episode_ledger import (
     Moves,
     fold,
     follow_moves,
+    pack_ledger,
     recall,
     recall_templates,
+    unpack_ledger,
 )
-from workbench.sessions.episode_packing import pack_ledger, unpack_ledger
 from workbench.sessions.episodes_fold import ENDED, FORGOTTEN, HOUR, STREAM, TIMEOUT, overdue, timed_out
 from workbench.sessions.history import History, Trust, empty_history, load_history, save_history
 from workbench.sessions.importers.git import KIND, SOURCE, commit_episodes, commit_session, session_commit

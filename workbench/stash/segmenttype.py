@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from workbench.curation.records import EntryDraft
-from workbench.curation.recordtype import RecordType
+from workbench.curation.records import EntryDraft, RecordType
 from workbench.errors import UnknownRecord, UsageError
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 from workbench.suggest import did_you_mean

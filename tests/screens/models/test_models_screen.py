@@ -19,8 +19,7 @@ from tests.screens.conftest import settle
 from tests.screens.golden import SIZES, check_every_size
 from workbench.entry.project import find_state
 from workbench.entry.services.models import register_model
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import DEFAULT_MODEL
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
 from workbench.records.answers.models import CanaryState, ModelEntry, ModelProvenance, ModelStatus
 
 MADE = ModelProvenance(

@@ -30,7 +30,7 @@ from tests.rules.strategies import books
 from workbench.lists.rules import FIELDS
 from workbench.lists.tables import ValueCount, ValueCounts
 from workbench.records.rules import Authority, Check, Level, Provenance, Rule
-from workbench.rules.curation.usage import Use
+from workbench.rules.curation.ledger import Use
 from workbench.rules.matching.search import FoundRule
 
 HOSTILE = "[/] list[int] = x[0] \x1b[31mred\x1b[0m \0 \u202eevil\u202c 🎉"

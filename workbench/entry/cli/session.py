@@ -113,7 +113,7 @@ def past_session(until: str) -> Iterator[RuleSession]:
 
     The journals alone say so: rule files are not looked at. Raises: WorkbenchError.
     """
-    from workbench.rules.curation.usage import with_use
+    from workbench.rules.curation.ledger import with_use
     from workbench.rules.keptbook import Rulebook
     from workbench.rules.rulebook import visible_rules
     from workbench.rules.ruleset import rule_set

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.plan.adapters import Adapters
     from workbench.plan.own_models import OwnModels
     from workbench.plan.planner import Planner
-    from workbench.plan.ranking_models import RankingModel
+    from workbench.plan.ranking import RankingModel
     from workbench.plan.workspace import Workspace
     from workbench.ports import StashSearch
     from workbench.rules.matching.match import RuleMatch
@@ -55,8 +55,7 @@ class OpenedProject(ProjectIndexes):
         from workbench.entry.parameters import match_params
         from workbench.entry.project.models import candidate_source
         from workbench.plan.planner import Planner
-        from workbench.plan.ranking import LEXICAL_MODEL
-        from workbench.plan.ranking_models import DEFAULT_MODEL, load_chunk_model, load_model
+        from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_chunk_model, load_model
         from workbench.plan.representations import Contents
 
         chunks, worth = load_chunk_model()

@@ -135,7 +135,7 @@ def _vectors() -> Iterator[DoctorFinding]:
 
 
 def _ranking(config: Config) -> Iterator[DoctorFinding]:
-    from workbench.plan.ranking_models import DEFAULT_MODEL, load_model
+    from workbench.plan.ranking import DEFAULT_MODEL, load_model
 
     model = load_model(config.models.ranking or DEFAULT_MODEL)
     yield ok("ranking", f"{model.model_id}, {len(model.weights)} features")

@@ -16,7 +16,7 @@ import numpy as np
 from workbench.entry.parameters import trust
 from workbench.entry.services.replay_engine import EngineSpec, held_engine
 from workbench.errors import GitError, UsageError
-from workbench.plan.ranking_models import RankingModel, load_model
+from workbench.plan.ranking import RankingModel, load_model
 from workbench.plan.semantics import QueryAdapter, head_texts
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Outcome

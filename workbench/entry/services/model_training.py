@@ -36,8 +36,7 @@ from workbench.entry.services.replay_engine import COMMITS, EngineSpec, engine_v
 from workbench.errors import UsageError
 from workbench.models.registry import STREAM, TRAINED
 from workbench.plan.own_models import ADAPTER, BASES, LINEAR, SCHEMA, adapter_params
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import RankingModel, load_model
+from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model
 from workbench.project.workers import spread, worker_count
 from workbench.records.answers.models import ModelProvenance, TrainingReport
 from workbench.records.dataclass import dataclass

@@ -24,8 +24,7 @@ from workbench.models.registry import (
     model_name,
 )
 from workbench.plan.own_models import BASES, LINEAR, OLLAMA_RERANK, SCHEMA, check_model, check_params
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import DEFAULT_MODEL, load_model
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
 from workbench.records.answers.models import ModelEntry, ModelProvenance, ModelStatus
 from workbench.records.conversion import convert
 from workbench.suggest import did_you_mean

@@ -17,8 +17,7 @@ from workbench.entry.parameters import excluded_patterns
 from workbench.entry.project import OpenedProject, Repository, cached_embedder, find_state
 from workbench.entry.services.replay_engine import EngineSpec
 from workbench.errors import ProjectError, WorkbenchError
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import DEFAULT_MODEL, load_model
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
 from workbench.plan.semantics import head_texts, task_text
 from workbench.records.rules import Rule
 from workbench.replay.engine import Progress, Vectors

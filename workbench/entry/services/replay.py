@@ -33,8 +33,7 @@ from workbench.entry.services.replay_engine import (
     replay_one,
 )
 from workbench.errors import UsageError
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import DEFAULT_MODEL
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
 from workbench.records.replay import ReplayRun, TaskRow

@@ -28,8 +28,7 @@ from workbench.entry.project import (
 from workbench.models.registry import RegisteredParams
 from workbench.models.rerank import Answers, SecondStage
 from workbench.plan.planner import Planner
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import load_chunk_model
+from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model
 from workbench.plan.representations import Contents
 from workbench.project.directories import path_filter
 from workbench.records.replay import TaskRow

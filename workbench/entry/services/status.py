@@ -11,7 +11,7 @@ from workbench.entry.services.project_health import index_sentence
 from workbench.entry.services.sessions import session_figures
 from workbench.entry.services.transcripts import count_imports
 from workbench.plan.planner import missing_parts
-from workbench.plan.ranking_models import DEFAULT_MODEL, load_model
+from workbench.plan.ranking import DEFAULT_MODEL, load_model
 from workbench.plan.semantics import known_past
 from workbench.records.answers.project import IndexPart, ProjectStatus, StoredIndex, TableFigures
 

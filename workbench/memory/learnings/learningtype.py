@@ -15,8 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from workbench.curation.records import Settling
-from workbench.curation.recordtype import RecordType
+from workbench.curation.records import RecordType, Settling
 from workbench.errors import UsageError
 from workbench.memory.learnings import kinds
 from workbench.ports import Journal

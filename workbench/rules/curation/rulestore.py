@@ -9,8 +9,7 @@ from workbench.curation.store import CurationStore
 from workbench.ports import Journal
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import RuleLedger
-from workbench.rules.curation.usage import USAGE_STREAM, USED, read_usage
+from workbench.rules.curation.ledger import USAGE_STREAM, USED, RuleLedger, read_usage
 
 LOCK = "rules"
 OWN = ("project", "home")  # the origins of what is written here

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Final
 
-from workbench.curation.records import Settling
-from workbench.curation.recordtype import RecordType
+from workbench.curation.records import RecordType, Settling
 from workbench.errors import UsageError
 from workbench.records.rules import Rule, past_ids, rule_file, value_problems
 from workbench.rules.curation.versions import CONTENT, free_id, next_version

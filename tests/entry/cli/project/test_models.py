@@ -13,7 +13,7 @@ import store.embedding
 from store.embedding import EmbedderReport
 from workbench.entry.cli import exits
 from workbench.entry.cli.project.models import ranking_models
-from workbench.plan.ranking_models import DEFAULT_MODEL, load_model
+from workbench.plan.ranking import DEFAULT_MODEL, load_model
 
 
 def test_models_are_listed_and_the_ones_in_use_marked(project: Any, run: Any) -> None:

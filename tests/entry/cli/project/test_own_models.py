@@ -20,8 +20,7 @@ from workbench.entry.services.past_project import ReplayOptions, open_past
 from workbench.entry.services.replay import replay_past
 from workbench.errors import UsageError
 from workbench.models.registry import STREAM, model_name
-from workbench.plan.ranking import LEXICAL_MODEL
-from workbench.plan.ranking_models import DEFAULT_MODEL, RankingModel, load_model
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, RankingModel, load_model
 from workbench.records.answers.models import ModelProvenance
 from workbench.replay.fitting import TaskSample
 from workbench.replay.systems import parse_systems

@@ -24,7 +24,7 @@ from workbench.entry.project import (
 from workbench.entry.services.index import prepare_vectors
 from workbench.entry.services.models import list_models
 from workbench.errors import ModelError, StoreError
-from workbench.plan.ranking_models import DEFAULT_MODEL
+from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ def show(prefix: str) -> None:
         if not prefix or key == prefix or key.startswith(prefix + ".")
     }
     if not chosen:
-        configuration.check(configuration.Given(prefix, None, configuration.Origin("flag")))
+        configuration.check(configuration.Given(prefix, None, configuration.SettingOrigin("flag")))
     if here.flags.json:
         here.out.json(
             {
@@ -64,7 +64,7 @@ def get(key: str) -> None:
     here = current()
     value = configuration.values(here.settings().config).get(key)
     if value is None:
-        configuration.check(configuration.Given(key, None, configuration.Origin("flag")))
+        configuration.check(configuration.Given(key, None, configuration.SettingOrigin("flag")))
     if not here.wrote_json(value):
         here.out.data(value if isinstance(value, str) else to_toml(value))
 
@@ -78,7 +78,7 @@ def set_(key: str, value: str, in_project: bool) -> None:
     here = current()
     path = _file(in_project)
     layer: configuration.Layer = "project" if in_project else "user"
-    given = configuration.Given(key, configuration.parse(key, value), configuration.Origin(layer))
+    given = configuration.Given(key, configuration.parse(key, value), configuration.SettingOrigin(layer))
     checked = configuration.check(given)
     if warnings := configuration.merge([given]).warnings:
         raise ConfigError(f"{key} cannot be set in a project's file", hint=warnings[0].strip(": "))
@@ -95,7 +95,7 @@ def unset(key: str, in_project: bool) -> None:
     """Take a setting out of the user's file, or the project's, so that the layer below decides."""
     here = current()
     if key not in configuration.schema():
-        configuration.check(configuration.Given(key, None, configuration.Origin("flag")))
+        configuration.check(configuration.Given(key, None, configuration.SettingOrigin("flag")))
     path = _file(in_project)
     section, _, name = key.partition(".")
     before = _read(path, in_project)

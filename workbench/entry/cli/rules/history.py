@@ -32,9 +32,8 @@ from workbench.entry.cli.session import RuleSession, report_files, rule_session
 from workbench.errors import UsageError
 from workbench.rules.curation.curator import lineage
 from workbench.rules.curation.differences import story
-from workbench.rules.curation.ledger import RuleLedger
+from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
 from workbench.rules.curation.rulestore import record_usage
-from workbench.rules.curation.usage import Use, read_uses
 from workbench.rules.files.undo import Walked
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible, visible_line

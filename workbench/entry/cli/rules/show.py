@@ -25,8 +25,8 @@ from workbench.lists.rules import RULES
 from workbench.lists.tables import read_page
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
+from workbench.rules.curation.ledger import with_use
 from workbench.rules.curation.ruletype import to_body
-from workbench.rules.curation.usage import with_use
 from workbench.rules.descriptions import details, origin, place
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible, visible_line
