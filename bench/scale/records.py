@@ -7,6 +7,7 @@ of the drawn texts; a query is embedded by the packaged model, as it is for a us
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -43,7 +44,8 @@ def measure(kind: str, size: int, work: Path, texts: Path) -> Values:
     root, home = work / f"{kind}-{size}", work / f"{kind}-{size}-home"
     for left in (root, home):
         shutil.rmtree(left, ignore_errors=True)  # of a run that was ended
-    (root / ".git").mkdir(parents=True)  # where a project ends; nothing of git is asked
+    root.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(root)], check=True)  # where a project ends
     (root / "CLAUDE.md").write_text("- Never log a token.\n", encoding="utf-8")
     found: Values = {}
     for step in ("build", "index", "tables", "ask"):
