@@ -7,16 +7,20 @@ from pathlib import Path
 from store.files import write_atomic
 from store.journal import FileJournal
 from store.journal_lines import encode_line
+from store.team.adoption import STASH, adopt_segments
 from store.team.record import write_machines
-from store.team.replicas import TEAM, is_for_team, is_shared, replica_root
+from store.team.replicas import TEAM, is_for_team, is_shared, raise_floor, replica_root
 from store.team.server import TeamMachine
 from tests.adapters import ManualClock
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_workspace
+from workbench.entry.services.stash import stash_service
 from workbench.memory.learnings.learningstore import store_of
 from workbench.memory.learnings.service import LearningService
+from workbench.records.segments import ContextSegment
 from workbench.rules.curation.curator import Curator
 from workbench.rules.fields import new_rule
+from workbench.stash.service import StashService
 
 MACHINES = {name: f"01J0000000000000000000000{end}" for name, end in (("anna", "A"), ("bob", "B"))}
 
@@ -49,6 +53,11 @@ class Clone:
         """What curates its learnings."""
         return LearningService(store_of(self.opened().workspace.rule_store()), "cli")
 
+    @property
+    def stash(self) -> StashService:
+        """What keeps its stash."""
+        return stash_service(self.opened(), "cli")
+
     def send(self, other: Clone) -> None:
         """Let the other machine have all that is for the team."""
         journal = FileJournal(self.state, ManualClock())
@@ -57,6 +66,11 @@ class Clone:
             path = replica_root(other.state, MACHINES[self.member]) / "journal" / f"{stream}.jsonl"
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(b"".join(map(encode_line, entries)))
+            if stream == STASH:
+                own, peers = FileJournal(other.state, ManualClock()), other.opened().peer_journals
+                marks = {MACHINES[self.member]: (0, path.stat().st_size, 0)}
+                raise_floor(other.state, max(one.id for one in entries))
+                adopt_segments(other.state, own, peers, marks, {})
 
 
 def edited_apart(root: Path) -> tuple[Clone, Clone]:
@@ -72,3 +86,13 @@ def edited_apart(root: Path) -> tuple[Clone, Clone]:
     anna.send(bob)
     bob.send(anna)
     return anna, bob
+
+
+def stashed_apart(anna: Clone, bob: Clone) -> None:
+    """Let two clones decide of a segment without having seen each other; both know both."""
+    anna.stash.add(ContextSegment(segment_id="seg-1", text="We keep sessions in Redis"))
+    anna.send(bob)
+    bob.stash.edit("seg-1", topic="auth", protected=True)
+    anna.stash.edit("seg-1", topic="sessions", reason="not only logins")
+    anna.send(bob)
+    bob.send(anna)

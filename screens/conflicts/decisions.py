@@ -267,7 +267,7 @@ def summarize_choices(choices: Sequence[PairChoice], pairs: int) -> str:
     if pairs > len(choices):
         lines.append(f"{pairs - len(choices):>6,}  left alone: each needs a scope that you name")
     steps = len({choice.pair.of for choice in choices})
-    lines += ["", "One step: u takes all of it back." if steps == 1 else "Two steps: u takes each back."]
+    lines += ["", "One step: u takes all of it back." if steps == 1 else f"{steps} steps: u takes each back."]
     return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
 """A pair in the queue: two sides that repeat or contradict each other, and what may be decided about them.
 
-Rules and learnings are both pairs here; where they come from and how they are settled is their source's
-affair. Nothing in this module asks the engine.
+Rules, learnings and segments are all pairs here; where they come from and how they are settled is their
+source's affair. Nothing in this module asks the engine.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from workbench.lists.conflicts import ConflictRow
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
+from workbench.records.segments import ContextSegment
 
 _OF_VERSIONS: Final = (Action.KEEP_LEFT, Action.KEEP_RIGHT, Action.MERGE)
 
@@ -30,6 +31,7 @@ class PairType(StrEnum):
 
     RULE = "rule"
     LEARNING = "learning"
+    SEGMENT = "segment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class PairSide:
     id: str
     text: str
     where: str
-    seen: Rule | FeatureLearning | None
+    seen: Rule | FeatureLearning | ContextSegment | None
     file: str = ""
     lines: tuple[int, int] = (0, 0)
     facts: tuple[tuple[str, str], ...] = ()
@@ -134,6 +136,7 @@ def decision_of(choice: PairChoice) -> ConflictDecision:
 _RESOLVE: Final[Mapping[PairType, tuple[str, ...]]] = {
     PairType.RULE: ("rules", "conflicts", "resolve"),
     PairType.LEARNING: ("memory", "resolve"),
+    PairType.SEGMENT: ("stash", "resolve"),
 }
 
 
@@ -144,7 +147,7 @@ def command_of(choice: PairChoice) -> list[str]:
     if choice.suggested:
         return [*words, "--suggested"]
     words += ["--action", choice.action.value.replace("_", "-")]
-    if choice.action is Action.MERGE:
+    if choice.action is Action.MERGE and choice.text:
         words += ["--text", choice.text]
     if choice.keep and choice.action in (Action.NARROW_SCOPE, Action.SUPERSEDE):
         words += ["--keep", "left" if choice.keep == pair.left.id else "right"]
@@ -167,7 +170,8 @@ def in_words(choice: PairChoice) -> str:
     name = action.value.replace("_", " ")
     if pair.of_versions:
         kept = {Action.KEEP_LEFT: pair.left.text, Action.KEEP_RIGHT: pair.right.text}
-        return f"{name}: {' '.join(kept.get(action, choice.text).split())[:_TEXT]}"
+        said = kept.get(action, choice.text or "what both changed")
+        return f"{name}: {' '.join(said.split())[:_TEXT]}"
     if action is Action.KEEP_LEFT:
         return f"{name}: {pair.left.where}"
     if action is Action.KEEP_RIGHT:

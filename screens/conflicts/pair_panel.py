@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.commands import key_of, pane_title
-from screens.conflicts.pair import RecordPair
+from screens.conflicts.pair import PairType, RecordPair
 from screens.conflicts.queue import PairState, QueuedPair
 from screens.safe_text import safe, shown_lines
 from screens.widgets.diff import ReadingPane, WordDiff
@@ -88,14 +88,16 @@ def pair_evidence(item: QueuedPair) -> Content:
         for one in pair.evidence
     ]
     lines += [Content(""), _advice(pair)]
-    lines += [_other_ways()] if pair.of_versions else [Content(""), *_facts(pair)]
+    lines += [_other_ways(pair)] if pair.of_versions else [Content(""), *_facts(pair)]
     return Content("\n").join(lines)
 
 
-def _other_ways() -> Content:
+def _other_ways(pair: RecordPair) -> Content:
     """Return what else can be done with two versions of one record."""
-    right, merge = _KEYS[Action.KEEP_RIGHT], _KEYS[Action.MERGE]
+    left, right, merge = (_KEYS[one] for one in (Action.KEEP_LEFT, Action.KEEP_RIGHT, Action.MERGE))
     ways = f"{right} takes the right version, {merge} writes a third; one record cannot be both."
+    if pair.of is PairType.SEGMENT:
+        ways = f"{left} keeps the version in force, {right} the other one, {merge} what both changed."
     return Content.assemble(safe(f"{'or':<{_LABEL}}", "$text-accent"), safe(ways))
 
 

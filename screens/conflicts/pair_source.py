@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from workbench.curation.service import CurationService
     from workbench.entry.project import OpenedProject
 
-COMMANDS: Final[Mapping[PairType, str]] = {PairType.RULE: "rules", PairType.LEARNING: "memory"}
+COMMANDS: Final[Mapping[PairType, str]] = {
+    PairType.RULE: "rules",
+    PairType.LEARNING: "memory",
+    PairType.SEGMENT: "stash",
+}
 """The group of commands that curates what a source has."""
 
 R = TypeVar("R", bound=Record)
@@ -70,6 +74,9 @@ class PairSource(ABC, Generic[R]):
     def search(self, engine: AppEngine, job: Job) -> PairSearch:
         """Search for pairs, and have the tables say what was found."""
 
+    def refresh(self, engine: AppEngine) -> None:
+        """Have the tables say what journals alone say of pairs, without a search."""
+
     @abstractmethod
     def hold_service(
         self, engine: AppEngine, job: Job, operation: str = ""
@@ -105,7 +112,7 @@ class PairSource(ABC, Generic[R]):
         others wait again once their sides are back. Nothing is searched: of new words these pairs are found.
         """
         with self.hold_service(engine, job) as curated:
-            ledger = curated.store.ledger()
+            ledger = curated.store.team_reader.ledger()
             edits = {row.id: row for row in self.edits(curated)}
         found, gone, heirs = list[ConflictRow](), list[str](), dict[str, str]()
         for pair in pairs:
@@ -125,14 +132,13 @@ class PairSource(ABC, Generic[R]):
         return heirs
 
     def settlers(self, engine: AppEngine, job: Job, pairs: Iterable[ConflictRow]) -> dict[str, str]:
-        """Return of pairs that a team's other machines settled by whom they were, and how."""
+        """Return of pairs that somebody settled by whom they were, and how."""
         with self.hold_service(engine, job) as curated:
-            settled, names = curated.store.ledger().settled, curated.store.names()
-        found = ((pair.id, settled.get(pair.id)) for pair in pairs)
+            settled, names = curated.store.team_reader.ledger().settled, curated.store.names()
         return {
-            pair: f"{writer(one.by, one.machine, names)}: {one.action.replace('_', ' ')}"
-            for pair, one in found
-            if one is not None and one.machine
+            pair.id: f"{writer(one.by, one.machine, names)}: {one.action.replace('_', ' ')}"
+            for pair in pairs
+            if (one := settled.get(pair.id)) is not None
         }
 
     def _between(self, ledger: Ledger[R], left: str, right: str) -> ConflictRow | None:
@@ -160,7 +166,7 @@ class PairSource(ABC, Generic[R]):
         with self.hold_service(engine, job, "undo" if back else "redo") as curated:
             before = {row.id for row in self.edits(curated)}
             title = (curated.undo() if back else curated.redo()).summary
-            ledger = curated.store.ledger()
+            ledger = curated.store.team_reader.ledger()
             steps: LazyDict[CurationStep[R]] = ledger.steps
             step = steps[next(reversed(steps))]
             # A choice between versions that is taken back leaves new versions, which are another conflict.

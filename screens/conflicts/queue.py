@@ -65,7 +65,7 @@ class PairLook:
     `waiting` are those that wait. Of those that waited the last time `kept` do not any more, `changed` say
     something else; both without what the sides that this sitting changed led to. `heirs` are the ids that
     pairs have now that a side got new words. `confirmed` are those that this sitting had settled before.
-    `settlers` say of those that a team's other machines settled by whom, and how.
+    `settlers` say of those that somebody settled by whom, and how.
     """
 
     waiting: WaitingConflicts
@@ -82,7 +82,7 @@ class PairQueue:
 
     `settling` are on their way to the journal, `unread` are in it since the tables were read, `settled` are
     all that were decided here; `touched` are the records on their sides. `drafts` are texts of merges that
-    were refused, `reasons` say why a pair could not be settled, `settlers` by which machine one was.
+    were refused, `reasons` say why a pair could not be settled, `settlers` by whom one was.
     """
 
     settling: set[str] = field(default_factory=set)
@@ -124,13 +124,17 @@ class PairQueue:
 
     def to_queued(self, row: ConflictRow, pair: RecordPair) -> QueuedPair:
         """Return a row as it is shown."""
-        state = PairState(row.state)
+        state = PairState.ELSEWHERE if self._is_settled_elsewhere(row) else PairState(row.state)
         reasons = {
             PairState.CHANGED: _CHANGED,
             PairState.GONE: _GONE,
             PairState.ELSEWHERE: f"Settled meanwhile by {self.settlers.get(row.id, row.settled)}.",
         }
         return QueuedPair(pair, state, reasons.get(state) or self.reasons.get(row.id, ""))
+
+    def _is_settled_elsewhere(self, row: ConflictRow) -> bool:
+        """Whether a ledger says that somebody settled a pair; of segments the tables do not."""
+        return row.state == PairState.GONE and row.id in self.settlers
 
     def begin(self, identifiers: Iterable[str]) -> None:
         """Note that pairs were decided and are being settled."""
@@ -205,6 +209,8 @@ def look(engine: AppEngine, sources: Sources, seen: PairsSeen, job: Job) -> Pair
 
     Of pairs that wait no more since a side got new words the tables say afterwards what they are now.
     """
+    for source in sources.values():
+        source.refresh(engine)
     conflicts = engine.lists().conflicts
 
     def read() -> tuple[WaitingConflicts, Mapping[int, ConflictRow]]:

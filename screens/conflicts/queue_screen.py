@@ -15,7 +15,7 @@ from screens.conflicts.pair import PairSide, PairType
 from screens.conflicts.pair_panel import KINDS, STATES, PairPanel, describe_unsearched, empty_queue
 from screens.conflicts.pair_source import PairSearch, PairSource
 from screens.conflicts.queue import PairLook, PairQueue, PairsSeen, QueuedPair, judge_again, look, read_pairs
-from screens.conflicts.record_pairs import LearningPairs, RulePairs
+from screens.conflicts.record_pairs import LearningPairs, RulePairs, SegmentPairs
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Ahead, Failure, Job
 from screens.safe_text import embolden, safe
@@ -43,7 +43,7 @@ COLUMNS: Final = (
     ),
     Column("kind", "Kind", "How the two relate.", 13, priority=3),
     Column("surest", "Score", "How sure the search is, from 0 to 1.", 7, align="right", priority=4),
-    Column("of", "Of", "Whether it is two rules or two learnings.", 8, priority=2),
+    Column("of", "Of", "Whether it is two rules, learnings or versions of a segment.", 8, priority=2),
     Column("file", "Left", "The first of the two.", priority=8, least=16),
     Column("right", "Right", "The second of the two.", priority=7, least=16),
     Column("action", "Suggestion", "What is suggested to do with them.", 12, priority=1),
@@ -105,6 +105,7 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         self.sources: Mapping[PairType, PairSource[Any]] = {
             PairType.RULE: RulePairs(),
             PairType.LEARNING: LearningPairs(),
+            PairType.SEGMENT: SegmentPairs(),
         }
         self.searched: Searches = {}
         """What the last search looked through, empty before the first is over."""
@@ -139,8 +140,8 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
         super().recall(kept)
 
     def stores(self) -> Iterable[str]:
-        """Return the journals of rules and of memory."""
-        return ("rules", "memory/")
+        """Return the journals of rules, of memory and of the stash."""
+        return ("rules", "memory/", "stash")
 
     # Searching.
 

@@ -1,4 +1,4 @@
-"""Conflicts among rules and among learnings: found in this process where there are few, else by a child.
+"""Conflicts among rules, learnings and segments: found in this process where there are few, else by a child.
 
 A search among thousands computes for many seconds, which would make the screen stutter, so that it runs as
 `workbench rules conflicts list`. What happens afterwards is looked up in the journals alone.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from screens.conflicts.pair import PairSide, PairType
-from screens.conflicts.pair_source import PairSearch, PairSource
+from screens.conflicts.pair_source import PairSearch, PairSource, walkable_at
 from screens.engine import BY, AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
@@ -21,6 +22,7 @@ from workbench.lists.filters import Facet, Filter
 from workbench.lists.tables import ListQuery
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
+from workbench.records.segments import ContextSegment
 from workbench.rules.curation.curator import Curator
 from workbench.rules.descriptions import origin
 from workbench.text.counts import plural
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from workbench.memory.learnings.ledger import LearningLedger
     from workbench.memory.learnings.service import LearningService
     from workbench.rules.curation.ledger import RuleLedger
+    from workbench.stash.service import StashService
+    from workbench.stash.stashstore import StashLedger
 
 
 SMALL: Final = 400
@@ -51,17 +55,16 @@ class RulePairs(PairSource[Rule]):
 
     def search(self, engine: AppEngine, job: Job) -> PairSearch:
         """Search among the rules in force, synced with their files."""
-        from workbench.rules.conflicts.queue import conflict_queue, conflict_rows, with_edits
+        from workbench.entry.services.conflicts import rule_queue
+        from workbench.rules.conflicts.queue import conflict_rows
 
         with engine.rules("conflicts", job.progress) as rules:
             self._many = len(rules.book.rules) > SMALL
             if not self._many:
-                enabled, ledger = [rule for rule in rules.book.rules if rule.enabled], rules.store.ledger()
-                queue = conflict_queue(rules.store, enabled, ledger, progress=job.progress)
-                known = {rule.id: rule for rule in enabled}
-                queue, known = with_edits(queue, known, ledger, rules.store.names())
+                queue, known = rule_queue(rules.opened, rules.book, progress=job.progress)
                 engine.lists().conflicts.keep(self.of.value, conflict_rows(queue.open, known))
-                return PairSearch(len(enabled), notes=queue.notes)
+                count = sum(rule.enabled for rule in rules.book.rules)
+                return PairSearch(count, notes=queue.notes)
         # With an order the command has the tables say what it found.
         command = ["rules", "conflicts", "list", "--sort", "surest", "--limit", "1", "--json"]
         answer = run_command(job, engine.root, command).json()
@@ -258,3 +261,65 @@ def _learning_scopes(one: FeatureLearning) -> Iterator[str]:
         if directory != ".":
             yield f"{PATH_SCOPE}{directory}/**"
         yield f"{PATH_SCOPE}{file}"
+
+
+class SegmentPairs(PairSource[ContextSegment]):
+    """Versions of segments that machines of a team wrote apart: the journals say which, without a search."""
+
+    of = PairType.SEGMENT
+
+    def search(self, engine: AppEngine, job: Job) -> PairSearch:
+        """Have the tables say what the journals say."""
+        self.refresh(engine)
+        return PairSearch()
+
+    def refresh(self, engine: AppEngine) -> None:
+        """Have the tables say which versions wait; the project of lists is held up by no other question."""
+        from workbench.entry.services.stash import stash_service
+
+        lists = engine.lists()
+        lists.conflicts.keep(self.of.value, self.edits(stash_service(lists, BY)))
+
+    def hold_service(
+        self, engine: AppEngine, job: Job, operation: str = ""
+    ) -> AbstractContextManager[StashService]:
+        """Hold the service that keeps the stash."""
+        return engine.stash(job.progress)
+
+    def record_of(self, side: PairSide) -> ContextSegment:
+        """Return the segment of a side."""
+        assert isinstance(side.seen, ContextSegment)
+        return side.seen
+
+    def sides(self, lists: OpenedProject, numbers: Sequence[int]) -> Iterator[PairSide]:
+        """Yield segments as sides; what is shown of a version is its row's."""
+        rows = lists.segment_list.rows(numbers).values()
+        return (PairSide(row.segment.id, row.segment.text, row.segment.source, row.segment) for row in rows)
+
+    def edits(self, curated: CurationService[Any, ContextSegment]) -> list[ConflictRow]:
+        """Return what was decided apart and not settled."""
+        from workbench.stash.concurrency import conflict_rows
+        from workbench.stash.service import StashService
+
+        assert isinstance(curated, StashService)
+        return conflict_rows(curated.conflicts())
+
+    def conflict(
+        self, ledger: StashLedger, left: ContextSegment, right: ContextSegment
+    ) -> ConflictRow | None:
+        """Return None: two segments are in no conflict."""
+        return None
+
+    def walkable(self, engine: AppEngine, job: Job, *, back: bool) -> str:
+        """Return when a conflict was settled or opened again by the step that `walk` is about.
+
+        What else is done to the stash, by agents most of all, is undone in its own section.
+        """
+        with self.hold_service(engine, job) as curated:
+            return curated.store.reader.read(partial(_find_settlement, back=back))
+
+
+def _find_settlement(ledger: StashLedger, *, back: bool) -> str:
+    stack = ledger.done if back else ledger.undone
+    settles = bool(stack) and bool(ledger.steps[stack[-1]].resolved or ledger.steps[stack[-1]].reopened)
+    return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back) if settles else ""

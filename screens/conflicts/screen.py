@@ -36,7 +36,11 @@ from workbench.records.conflicts import Action, ConflictKind
 
 _BATCH = 1_000  # pairs that are read at once
 _EXACT = Facet("kind", (ConflictKind.EXACT.value,))
-_SHOW = {PairType.RULE: ("rules", "conflicts", "show"), PairType.LEARNING: ("memory", "conflicts")}
+_SHOW = {
+    PairType.RULE: ("rules", "conflicts", "show"),
+    PairType.LEARNING: ("memory", "conflicts"),
+    PairType.SEGMENT: ("stash", "conflicts"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +117,15 @@ class ConflictsScreen(QueueScreen):
         self.with_waiting(accept)
 
     def action_merge(self) -> None:
-        """Write one text for both."""
-        self.with_waiting(lambda pair: self._dialogs(pair).merge(self.queue.drafts.get(pair.id)))
+        """Write one text for both; of a segment, whose text never changes, keep what both changed."""
+
+        def merge(pair: RecordPair) -> None:
+            if pair.of is PairType.SEGMENT:
+                self._decide(PairChoice(pair, Action.MERGE))
+            else:
+                self._dialogs(pair).merge(self.queue.drafts.get(pair.id))
+
+        self.with_waiting(merge)
 
     def action_narrow(self) -> None:
         """Ask which side is narrowed, and to what."""
@@ -244,7 +255,7 @@ class ConflictsScreen(QueueScreen):
     # Undo, and where things come from.
 
     def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
-        """Walk the steps of rules and learnings, whichever is the newer one."""
+        """Walk the steps of rules, learnings and settled segments, whichever is the newest one."""
         return partial(self._walk, True), partial(self._walk, False), COMMANDS[self._walked]
 
     def _walk(self, back: bool, job: Job) -> str:

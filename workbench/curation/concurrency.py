@@ -153,7 +153,7 @@ def _differences(kind: RecordType[R], edit: ConcurrentEdit[R]) -> str:
         return ""
     sides = (left, right, edit.base) if edit.base is not None else (left, right)
     names = sorted((kind.editable | {"state"}) - {kind.words, "name", "action_text"})
-    values = ((name, *(_plain(getattr(one, name, None)) for one in sides)) for name in names)
+    values = ((name, *(plain_value(getattr(one, name, None)) for one in sides)) for name in names)
     return "; ".join(
         f"{name.replace('_', ' ')} {one} | {other}" + "".join(f" (base {before})" for before in base)
         for name, one, other, *base in values
@@ -161,7 +161,10 @@ def _differences(kind: RecordType[R], edit: ConcurrentEdit[R]) -> str:
     )
 
 
-def _plain(value: object) -> str:
+def plain_value(value: object) -> str:
+    """Return what people decided of a field, as it is shown."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return (", ".join(map(str, value)) if isinstance(value, tuple) else str(value or "")) or "none"
 
 

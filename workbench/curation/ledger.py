@@ -186,8 +186,11 @@ class Ledger(Generic[R]):
         raise UsageError("a third version needs its words", hint="--text 'the words that hold'")
 
     def base_of(self, slot: str, step: str, other: str) -> R | None:
-        """Return the last version of a slot that those of two steps go on from, as far as it is known."""
-        ours = set(self._line(slot, step))
+        """Return the last version of a slot that those of two steps go on from, as far as it is known.
+
+        Neither is the other's: a choice that was taken back had seen both.
+        """
+        ours = {*self._line(slot, step)} - {step, other}
         common = next((one for one in self._line(slot, other) if one in ours), "")
         changes = self.steps[common].changes if common in self.steps else []
         made = (one.after for one in reversed(changes) if self.slot(one.record_id) == slot)

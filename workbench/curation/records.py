@@ -25,6 +25,9 @@ FOLLOWED: Final = ("import:", "export:")
 AUTOMATIC: Final = ("auto:", *FOLLOWED)
 """How the names of faces begin that act by themselves: no person's step, so none that undo takes back."""
 
+AGENTS: Final = frozenset({"mcp"})
+"""The faces by which agents act: what a person confirmed is not theirs to take out of force."""
+
 
 class Record(Protocol):
     """A curated record; a frozen dataclass."""
@@ -246,6 +249,10 @@ class RecordType(Generic[R]):
     def in_use(self, record: R) -> bool:
         """Whether a record that is there holds; the others are kept and can be brought back."""
         return True
+
+    def is_confirmed(self, record: R) -> bool:
+        """Whether a person confirmed a record, so that no agent takes it out of force."""
+        return False
 
     def usable(self, record: R) -> R:
         """Return the record. Raises: UsageError for one that is out of use, with what became of it."""

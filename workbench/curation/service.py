@@ -19,6 +19,7 @@ from workbench.curation.conflicts import (
 )
 from workbench.curation.ledger import L
 from workbench.curation.records import (
+    AGENTS,
     EntryDraft,
     R,
     RecordChange,
@@ -203,10 +204,24 @@ class CurationService(Generic[L, R]):
                     hint=f"`workbench {ledger.type.group} history` shows how.",
                 )
             count = self.store.count_tokens
-            return draft_settlement(ledger, mine, now=now, by=self.by, count=count, step=step)
+            drafts = draft_settlement(ledger, mine, now=now, by=self.by, count=count, step=step)
+            self._check_agent(ledger, [ledger.require(one) for one in (mine.left, mine.right)], drafts)
+            return drafts
         text = mine.text.strip()
         changes = self.prepared_changes(edit.record, {ledger.type.words: text}) if text else {}
-        return draft_choice(ledger, edit, mine, changes, now=now, step=step)
+        drafts = draft_choice(ledger, edit, mine, changes, now=now, step=step)
+        self._check_agent(ledger, [edit.left.after] if edit.left.after is not None else [], drafts)
+        return drafts
+
+    def _check_agent(self, ledger: L, sides: Iterable[R], drafts: StepDraft[R]) -> None:
+        """Refuse an agent a settlement after which what a person confirmed does not hold as it is."""
+        kind = ledger.type
+        for one in sides if self.by in AGENTS else ():
+            if kind.is_confirmed(one) and not any(kind.same_content(one, held) for held in drafts.records):
+                raise UsageError(
+                    f"a person confirmed {kind.short(one.id)}: no agent takes it out of force",
+                    hint=f"Ask the user to settle it, in the app or by `workbench {kind.group}`.",
+                )
 
     def identify(self, ledger: L, beginning: str) -> str:
         """Return the id that is meant. Raises: UsageError where there is none."""

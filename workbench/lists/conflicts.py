@@ -1,4 +1,4 @@
-"""What can be asked of the list of conflicts, of rules and of learnings, and its rows.
+"""What can be asked of the list of conflicts, of rules, learnings and segments, and its rows.
 
 Tables have what the last searches found and what the journals say of it. What a sitting did that is in no
 journal is laid over them: which rows it has decided, put off, or has seen changed.
@@ -17,7 +17,7 @@ from workbench.records.dataclass import dataclass
 if TYPE_CHECKING:
     from workbench.ports import Int64
 
-SUBJECTS: Final = ("rule", "learning")
+SUBJECTS: Final = ("rule", "learning", "segment")
 """What the two sides of a conflict are."""
 
 KINDS: Final = (
@@ -129,7 +129,7 @@ class ConflictStore(Protocol):
         ...
 
     def keep(self, of: str, found: Sequence[ConflictRow]) -> None:
-        """Have the list say what a search among rules or learnings found."""
+        """Have the list say what a search among the records of a type found."""
         ...
 
     def amend(self, of: str, found: Sequence[ConflictRow], gone: Sequence[str]) -> None:

@@ -65,6 +65,10 @@ class SegmentRecordType(RecordType[ContextSegment]):
         """Every segment is a project's."""
         return False
 
+    def is_confirmed(self, record: ContextSegment) -> bool:
+        """Whether somebody protected a segment."""
+        return record.protected
+
     def to_body(self, record: ContextSegment) -> dict[str, Any]:
         """Return a segment as a journal body, without its text where the journal has it already."""
         body = RecordType.to_body(self, record)

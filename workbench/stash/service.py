@@ -253,14 +253,14 @@ class StashService(CurationService[StashLedger, ContextSegment]):
         """
 
         def make(ledger: StashLedger) -> StepDraft[ContextSegment]:
-            check_unchanged(ledger, seen)
-            return self.store.team_reader.read(lambda team: self._draft_choice(team, decision))
+            def draft(team: StashLedger) -> StepDraft[ContextSegment]:
+                check_open(team, decision.conflict)
+                check_unchanged(ledger, seen)
+                return self._settlement(team, decision)
+
+            return self.store.team_reader.read(draft)
 
         return self.step(make).records
-
-    def _draft_choice(self, team: StashLedger, decision: ConflictDecision) -> StepDraft[ContextSegment]:
-        check_open(team, decision.conflict)
-        return self._settlement(team, decision)
 
     def history(self, identifier: str = "") -> tuple[RecordChange[ContextSegment], ...]:
         """Return every change of a segment, or of all, oldest first. Raises: UsageError for none."""

@@ -87,6 +87,15 @@ async def test_a_session_over_stdio(mode: str, shop: Work) -> None:
         assert values(await client.call_tool("remember", learned))["reviewed"] is False
         recalled = values(await client.call_tool("recall", {"query": "on which port is the tests' server"}))
         assert [one["text"] for one in recalled["learnings"]] == [learned["text"]]
+        denied = {"text": "The tests need no server on port 6380.", "reason": "they ran without one"}
+        assert values(await client.call_tool("remember", denied))["conflicts_with"]
+        [conflict] = values(await client.call_tool("list_conflicts", {}))["conflicts"]
+        assert conflict["left"].endswith(learned["text"])
+        choice = {"id": conflict["id"], "action": "keep_left", "reason": "the user said so"}
+        assert len(values(await client.call_tool("settle_conflict", choice))["held"]) == 1
+        refused = await client.call_tool("settle_conflict", choice)
+        assert refused.is_error
+        assert "was settled by mcp meanwhile: keep-left" in said(refused)
         rules = await client.read_resource("workbench://rules/shop/auth%2Epy")
         assert "Never push with force." in str(rules.contents[0])
         with pytest.raises(MCPError, match="there is no session nobody"):
@@ -234,8 +243,8 @@ def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Pa
 def test_the_tools_cost_little() -> None:
     """What every agent reads before it asks anything has a limit."""
     counter = token_counter("o200k_base")
-    assert len(TOOLS) <= 9
-    assert counter.count(json.dumps(listed_tools(), ensure_ascii=False, separators=(",", ":"))) <= 1_700
+    assert len(TOOLS) <= 11
+    assert counter.count(json.dumps(listed_tools(), ensure_ascii=False, separators=(",", ":"))) <= 1_950
     assert len(INSTRUCTIONS.encode()) <= 2_048
     for tool in listed_tools():
         assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from workbench.errors import UsageError
 from workbench.suggest import did_you_mean
@@ -70,30 +70,6 @@ def _beginning(known: Collection[str], identifier: str) -> str:
     ids = sorted(one[:PREFIX] for one in known)
     hint = did_you_mean(forms[-1] if not identifier.startswith("rule-") else identifier, ids)
     raise UsageError(f"there is no rule {shown}", hint=hint or "`workbench rules list` shows all of them.")
-
-
-class _Identified(Protocol):
-    """What has an id."""
-
-    @property
-    def id(self) -> str:
-        """The id."""
-        ...
-
-
-C = TypeVar("C", bound=_Identified)
-
-
-def find_conflict(found: Sequence[C], beginning: str, group: str) -> C:
-    """Return the conflict that `workbench GROUP conflicts` lists whose id begins so. Raises: UsageError."""
-    fitting = [one for one in found if one.id.startswith((beginning, f"conflict-{beginning}"))]
-    if len(fitting) == 1:
-        return fitting[0]
-    shown = visible_line(beginning)[:40]
-    hint = f"`workbench {group} conflicts` lists them."
-    if fitting:
-        raise UsageError(f"{len(fitting)} conflicts begin with {shown!r}", hint=hint)
-    raise UsageError(f"there is no open conflict {shown}", hint=hint)
 
 
 _SPAN = re.compile(r"(\d+)\s*(m|h|d|w)")

@@ -20,7 +20,9 @@ from workbench.curation.service import CurationService
 from workbench.entry.cli.frame import Function, Invocation, with_options
 from workbench.entry.cli.inputs import WHY
 from workbench.entry.cli.output import Output, shorten
+from workbench.entry.services.conflicts import decide, find_beginning
 from workbench.errors import UsageError
+from workbench.lists.conflicts import ConflictRow
 from workbench.records.conflicts import Action
 from workbench.records.dataclass import dataclass
 from workbench.text.counts import plural
@@ -180,6 +182,30 @@ def check_asked(action: str | None, suggested: bool) -> None:
     """Raise UsageError unless either an action or the suggested one is asked for."""
     if (action is None) is not suggested:
         raise UsageError("say what to do", hint=f"--action {'|'.join(ACTIONS)}, or --suggested.")
+
+
+def find_conflict(found: Sequence[ConflictRow], beginning: str, group: str) -> ConflictRow:
+    """Return the conflict that `workbench GROUP conflicts` lists whose id begins so. Raises: UsageError."""
+    if fitting := find_beginning(found, beginning):
+        return fitting
+    raise UsageError(
+        f"there is no open conflict {visible_line(beginning)[:40]}",
+        hint=f"`workbench {group} conflicts` lists them.",
+    )
+
+
+def decide_all(
+    conflicts: Iterable[ConflictRow],
+    action: str | None,
+    text: str,
+    keep: str | None,
+    scopes: Sequence[str],
+    reason: str,
+) -> list[ConflictDecision]:
+    """Return what options decide about conflicts; without an action what is suggested."""
+    chosen = None if action is None else Action(action.replace("-", "_"))
+    given: dict[str, Any] = {"text": text, "keep": keep or "", "scope": scopes, "reason": reason}
+    return [decide(one, chosen, **given) for one in conflicts]
 
 
 def settle_conflicts(

@@ -6,9 +6,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from workbench.lists.conflicts import ConflictRow
 from workbench.lists.learnings import LearningRow
 from workbench.lists.segments import SegmentRow
 from workbench.records.answers.base import Answer, Count, Share, Text, Texts
+from workbench.records.conflicts import Action
 from workbench.records.episodes import Outcome, SessionRow
 from workbench.records.plan import Detail, QueryType
 from workbench.records.project import Layer
@@ -146,6 +148,23 @@ class StashReceipt(Answer, frozen=True):
     stashed_count: Count
     segment_ids: Texts
     tokens: Annotated[Count, Meta(description="Tokens of their texts.")]
+
+
+class ConflictRows(Answer, frozen=True):
+    """Conflicts that wait, in order: two sides, what speaks for each, and a suggested resolution."""
+
+    rows: tuple[ConflictRow, ...]
+    total: Total
+    cursor: Cursor
+
+
+class ConflictReceipt(Answer, frozen=True):
+    """How a conflict was settled, and the ids of what holds because of it."""
+
+    conflict: Text
+    subject: Annotated[str, Meta(description="rule, learning or segment.")]
+    action: Action
+    held: Texts
 
 
 class RemovalReceipt(Answer, frozen=True):

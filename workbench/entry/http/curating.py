@@ -235,6 +235,24 @@ def remove_segment(host: ProjectHost, given: messages.ChangeRequest) -> answers.
     return answers.RemovalReceipt(given.id)
 
 
+def list_conflicts(host: ProjectHost, given: messages.ListRequest) -> answers.ConflictRows:
+    """List what repeats or contradicts each other and versions written apart, of every type, surest first."""
+    from workbench.entry.services.conflicts import conflict_page
+
+    page = conflict_page(host, given.filter, given.sort, limit=given.limit, cursor=given.cursor or None)
+    return answers.ConflictRows(page.rows, page.total, page.cursor)
+
+
+def settle_conflict(host: ProjectHost, given: messages.SettleRequest) -> answers.ConflictReceipt:
+    """Settle a conflict of rules, learnings or segments as one step, which undo of that type takes back."""
+    from workbench.entry.services import conflicts
+
+    asked = values_of(given, "id", "action")
+    done = conflicts.settle_conflict(host, given.id, given.action, **asked, reason=given.reason)
+    held = tuple(one.id for one in done.records)
+    return answers.ConflictReceipt(done.conflict.id, done.conflict.of, done.action, held)
+
+
 def undo(hold: Hold, operation: str, host: ProjectHost, given: messages.UndoRequest) -> answers.StepReceipt:
     """Undo the last step, or the one with an id."""
     with hold(host, operation) as service:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from hmac import compare_digest
 from typing import Any, Final
 
-from workbench.curation.conflicts import RecordChanged
+from workbench.curation.conflicts import ConflictSettled, RecordChanged
 from workbench.curation.steps import BuiltUpon
 from workbench.entry.http.answers import ErrorAnswer, FailureText
 from workbench.entry.http.metrics import RequestCounts
@@ -52,6 +52,7 @@ RETRY: Final = 1
 _STATUSES: Final[tuple[tuple[type[WorkbenchError], int, str], ...]] = (
     (UnknownRecord, 404, "not_found"),
     (RecordChanged, 409, "changed"),
+    (ConflictSettled, 409, "settled"),
     (BuiltUpon, 409, "changed"),
     (UsageError, 400, "invalid_request"),
     (StaleProject, 409, "stale"),

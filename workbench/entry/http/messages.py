@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from workbench.records.conflicts import Action
 from workbench.records.episodes import ChangeKind, EventType, Outcome
 from workbench.records.plan import Detail, MlMode, QueryType
 from workbench.records.segments import SegmentType
@@ -307,6 +308,18 @@ class RollbackRequest(Request, frozen=True, kw_only=True):
     model_kind: Annotated[str, Meta(description="linear, trees, calibration, adapter or ollama_rerank.")] = (
         "linear"
     )
+
+
+class SettleRequest(ChangeRequest, frozen=True, kw_only=True):
+    """What is decided about a conflict."""
+
+    action: Annotated[Action | None, Meta(description="Default: what is suggested.")] = None
+    text: Annotated[str, Meta(description="The words of a merge. Default: those that are suggested.")] = ""
+    keep: Annotated[
+        Literal["left", "right", ""],
+        Meta(description="Of supersede and narrow_scope the side that stays as it is."),
+    ] = ""
+    scope: Annotated[tuple[str, ...], Meta(description="What narrow_scope limits the other side to.")] = ()
 
 
 class StashRequest(Request, frozen=True, kw_only=True):

@@ -123,6 +123,8 @@ OPERATIONS: Final = (
     HttpOperation("POST", "/v1/stash", curating.stash, status=201),
     HttpOperation("POST", "/v1/stash/search", curating.search_stash),
     HttpOperation("POST", "/v1/stash/merge", curating.merge_segments),
+    HttpOperation("GET", "/v1/conflicts", curating.list_conflicts),
+    HttpOperation("POST", "/v1/conflicts/{id}/settle", curating.settle_conflict),
     HttpOperation("POST", "/v1/model/train", calls.train_model, status=202),
     HttpOperation("GET", "/v1/model/status", calls.model_status),
     HttpOperation("POST", "/v1/model/activate", calls.activate_model),

@@ -100,6 +100,20 @@ class MergeArguments(ToolArguments, frozen=True):
     segment_ids: Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
+class ConflictsArguments(ToolArguments, frozen=True):
+    """Arguments of list_conflicts."""
+
+    cursor: str = ""
+
+
+class SettleArguments(ToolArguments, frozen=True):
+    """Arguments of settle_conflict: a choice among what people wrote, no words of the agent's own."""
+
+    id: Words
+    action: Literal["keep_left", "keep_right", "keep_both", "merge", "supersede"]
+    reason: Annotated[str, Meta(min_length=1, description="As the user put it.")]
+
+
 class FeedbackArguments(ToolArguments, frozen=True):
     """Arguments of record_feedback."""
 
@@ -225,6 +239,30 @@ class MergeResult(ToolAnswer, frozen=True):
     merged_count: int
     tokens_added: int
     left_out: tuple[str, ...] = ()
+
+
+class FoundConflict(ToolAnswer, frozen=True):
+    """A conflict of two rules, learnings or versions: what each says, why they clash, what is suggested."""
+
+    id: str
+    left: str
+    right: str
+    why: str
+    suggested: str
+
+
+class ConflictsResult(ToolAnswer, frozen=True):
+    """The answer of list_conflicts."""
+
+    conflicts: tuple[FoundConflict, ...]
+    note: str
+    next_cursor: str = ""
+
+
+class SettleResult(ToolAnswer, frozen=True):
+    """The answer of settle_conflict: the ids of what holds because of it."""
+
+    held: tuple[str, ...]
 
 
 class FeedbackResult(ToolAnswer, frozen=True):

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from workbench.curation.records import RecordType, Settling
+from workbench.curation.records import AGENTS, RecordType, Settling
 from workbench.errors import UsageError
 from workbench.memory.learnings import kinds
 from workbench.ports import Journal
@@ -142,9 +142,15 @@ class LearningType(RecordType[FeatureLearning]):
         source = max(before.source, LearningSource.HUMAN, key=lambda one: one.rank)
         return replace(after, source=source, reviewed=True, reviewed_at=now)
 
+    def is_confirmed(self, record: FeatureLearning) -> bool:
+        """Whether a person reviewed a learning."""
+        return record.reviewed
+
     def keep_settled(self, record: FeatureLearning, settling: Settling) -> FeatureLearning:
-        """Return a learning as somebody chose it: they have reviewed it."""
+        """Return a learning as somebody chose it: they have reviewed it, unless that is an agent."""
         now = settling.now
+        if settling.by in AGENTS:
+            return replace(record, updated_at=now)
         return replace(record, updated_at=now, reviewed=True, reviewed_at=now, reviewed_by=settling.by)
 
     def drop_settled(

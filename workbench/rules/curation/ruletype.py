@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from workbench.curation.records import RecordType, Settling
 from workbench.errors import UsageError
-from workbench.records.rules import Rule, past_ids, rule_file, value_problems
+from workbench.records.rules import Authority, Rule, past_ids, rule_file, value_problems
 from workbench.rules.curation.versions import CONTENT, free_id, next_version
 
 STREAM: Final = "rules"
@@ -73,6 +73,10 @@ class RuleType(RecordType[Rule]):
     def problems(self, record: Rule) -> tuple[str, ...]:
         """Return what is wrong with a rule's values."""
         return problems(record)
+
+    def is_confirmed(self, record: Rule) -> bool:
+        """Whether a rule binds always, or is the person's own in all projects."""
+        return record.authority is Authority.ABSOLUTE or record.project_id is None
 
     def is_verbatim(self, record: Rule) -> bool:
         """Whether a rule is in a file: it is kept as the file words it."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from workbench.curation.conflicts import ConflictDecision
-from workbench.entry.cli.arguments import find_conflict
 from workbench.entry.cli.curation import (
     LISTED,
     STEP,
     check_asked,
+    decide_all,
+    find_conflict,
     settle_conflicts,
     settling_options,
     show_walk,
@@ -25,8 +25,7 @@ from workbench.entry.cli.output import shorten
 from workbench.entry.cli.session import LearningSession, learning_session
 from workbench.errors import UsageError
 from workbench.memory.learnings.learningtype import SHORT
-from workbench.memory.learnings.review import ConflictFound
-from workbench.records.conflicts import Action
+from workbench.memory.learnings.review import conflict_rows
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 from workbench.records.rules import PATH_SCOPE, Authority
 from workbench.text.counts import plural
@@ -161,17 +160,10 @@ def resolve(
     """Settle pairs that `conflicts` lists, as one step; `undo` undoes it."""
     check_asked(action, suggested)
 
-    def decided(found: ConflictFound) -> ConflictDecision:
-        kept = {"left": found.left.id, "right": found.right.id}.get(keep or "", "")
-        chosen = found.suggestion if action is None else Action(action.replace("-", "_"))
-        why = reason or found.why
-        return ConflictDecision(
-            found.id, found.left.id, found.right.id, chosen, why, text=text, scope=tuple(scopes), keep=kept
-        )
-
     with learning_session("memory-edit") as work:
-        waiting = work.service.conflicts()
-        decisions = [decided(find_conflict(waiting, one, "memory")) for one in dict.fromkeys(conflicts)]
+        waiting = conflict_rows(work.service.conflicts())
+        chosen = [find_conflict(waiting, one, "memory") for one in dict.fromkeys(conflicts)]
+        decisions = decide_all(chosen, action, text, keep, scopes, reason)
         settle_conflicts(work.here, work.service, decisions)
 
 

@@ -8,12 +8,13 @@ from difflib import SequenceMatcher
 import click
 
 from workbench.curation.concurrency import is_version, version_place
-from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
+from workbench.curation.conflicts import CONFLICT_SHOWN
 from workbench.entry.cli.curation import (
     ACTIONS,
     VERSION_ACTIONS,
     at_text,
     check_asked,
+    decide_all,
     settle_conflicts,
     settling_options,
 )
@@ -21,13 +22,14 @@ from workbench.entry.cli.frame import command
 from workbench.entry.cli.inputs import limit_option, list_options
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
+from workbench.entry.services.conflicts import rule_queue
+from workbench.entry.services.rules import rule_curator
 from workbench.errors import UsageError
 from workbench.lists.conflicts import CONFLICTS
 from workbench.lists.tables import read_page
-from workbench.records.conflicts import Action, Conflict, ConflictKind
+from workbench.records.conflicts import Conflict, ConflictKind
 from workbench.records.rules import Rule, rule_file
-from workbench.rules.conflicts.queue import Queue, conflict_queue, conflict_rows, find_in_queue, with_edits
-from workbench.rules.curation.curator import Curator
+from workbench.rules.conflicts.queue import Queue, conflict_rows, find_in_queue
 from workbench.rules.descriptions import origin
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
@@ -168,53 +170,27 @@ def resolve(
             "name conflicts, or give a --kind", hint="`workbench rules conflicts list` has them."
         )
     with session("conflicts") as work:
-        queue, _ = _queue(work, meaning=meaning)
+        queue, rules = _queue(work, meaning=meaning)
         chosen = [find_in_queue(queue, identifier) for identifier in identifiers] or [
             conflict for conflict in queue.open if conflict.kind == kind
         ]
-        decisions = [_decision(conflict, action, text, keep, scopes, reason) for conflict in chosen]
-        workspace = work.opened.workspace
-        curator = Curator(workspace.rule_store(), "cli", workspace.rule_files)
-        count = settle_conflicts(work.here, curator, decisions)
+        decisions = decide_all(conflict_rows(chosen, rules), action, text, keep, scopes, reason)
+        count = settle_conflicts(work.here, rule_curator(work.opened, "cli"), decisions)
     if not work.here.flags.json:
         work.here.out.say(f"{count:,} settled, {len(queue.open) - count:,} wait")
-
-
-def _decision(
-    conflict: Conflict, action: str | None, text: str, keep: str | None, scopes: tuple[str, ...], reason: str
-) -> ConflictDecision:
-    suggestion = conflict.suggestion
-    chosen = suggestion.action if action is None else Action(action.replace("-", "_"))
-    kept = {"left": conflict.left, "right": conflict.right}.get(keep or "", suggestion.keep)
-    wording = text or (suggestion.text if chosen is Action.MERGE else "")
-    return ConflictDecision(
-        conflict.id,
-        conflict.left,
-        conflict.right,
-        chosen,
-        reason=reason or conflict.why,
-        text=wording,
-        scope=scopes,
-        keep=kept,
-    )
 
 
 def _queue(work: Session, *, meaning: bool) -> tuple[Queue, dict[str, Rule]]:
     """Sync the rules and find their conflicts."""
     from workbench.entry.services.rules import text_meaning as meaning_of
 
-    workspace = work.opened.workspace
-    book, notes = workspace.sync_rules()
+    book, notes = work.opened.workspace.sync_rules()
     for note in notes:
         work.here.out.say(note)
-    store = workspace.rule_store()
     how = meaning_of(work.opened, work.progress) if meaning else None
     if meaning and how is None:
         work.here.out.warn("there is no embedding model ready: run `workbench model prepare`")
-    rules = [rule for rule in book.rules if rule.enabled]
-    ledger = store.ledger()
-    queue = conflict_queue(store, rules, ledger, how, progress=work.progress)
-    return with_edits(queue, {rule.id: rule for rule in book.rules}, ledger, store.names())
+    return rule_queue(work.opened, book, how, work.progress)
 
 
 def _show_settled(work: Session, queue: Queue, limit: int) -> None:

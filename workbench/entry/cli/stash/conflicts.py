@@ -6,16 +6,14 @@ from collections.abc import Sequence
 
 import click
 
-from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
-from workbench.entry.cli.arguments import find_conflict
-from workbench.entry.cli.curation import VERSION_ACTIONS, settle_conflicts
+from workbench.curation.conflicts import CONFLICT_SHOWN
+from workbench.entry.cli.curation import VERSION_ACTIONS, decide_all, find_conflict, settle_conflicts
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.inputs import WHY, limit_option
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.session import stash_session
 from workbench.errors import UsageError
-from workbench.records.conflicts import Action
-from workbench.stash.concurrency import SegmentConflict
+from workbench.stash.concurrency import conflict_rows
 from workbench.stash.segmenttype import SHORT
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
@@ -59,11 +57,7 @@ def resolve(identifiers: Sequence[str], action: str | None, suggested: bool, rea
     if (action is None) is not suggested:
         raise UsageError("say what to do", hint=f"--action {'|'.join(VERSION_ACTIONS)}, or --suggested.")
 
-    def decided(found: SegmentConflict) -> ConflictDecision:
-        chosen = found.suggestion.action if action is None else Action(action.replace("-", "_"))
-        return ConflictDecision(found.id, found.left.id, found.right.id, chosen, reason or found.why)
-
     with stash_session("stash-edit") as work:
-        waiting = work.service.conflicts()
-        decisions = [decided(find_conflict(waiting, one, "stash")) for one in dict.fromkeys(identifiers)]
-        settle_conflicts(work.here, work.service, decisions)
+        waiting = conflict_rows(work.service.conflicts())
+        chosen = [find_conflict(waiting, one, "stash") for one in dict.fromkeys(identifiers)]
+        settle_conflicts(work.here, work.service, decide_all(chosen, action, "", None, (), reason))
