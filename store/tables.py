@@ -37,7 +37,7 @@ from store.table_files import identity, is_open, remove, set_aside
 from store.table_state import written_later
 from workbench.errors import StoreError
 from workbench.lists.tables import TableRebuild
-from workbench.ports import Clock
+from workbench.ports import REBUILD_WATCHER, Clock
 
 if TYPE_CHECKING:
     from store.duck import Connection
@@ -262,8 +262,11 @@ class Tables:
             if not own:
                 return None
             with self._lock.exclusive():
+                if not self.path.exists():
+                    self.latest_rebuild = TableRebuild("there were none", sum(sizes.values()))
                 try:
                     rounds.append(self._round(self.path, LARGE_ROUND if rounds else ROUND))
+                    self._note_progress(rounds[-1])
                 except DamagedTables as finding:
                     aside = str(set_aside(self.path, self._clock.now()))
                     return self._rebuild(f"the database was damaged: {finding}", aside)
@@ -271,6 +274,8 @@ class Tables:
                     return self._rebuild(str(finding))
         if rounds[-1].more:
             return None
+        if self.latest_rebuild is not None:
+            self.latest_rebuild = replace(self.latest_rebuild, over=True)
         self._caught_up = dict(sizes)
         return caught_up(rounds)
 
@@ -376,6 +381,12 @@ class Tables:
         while more:
             rounds.append(project())
             more = rounds[-1].more
-            if self.latest_rebuild is not None and not self.latest_rebuild.over:
-                done = self.latest_rebuild.done + sum(tally.bytes for tally in rounds[-1].tallies)
-                self.latest_rebuild = replace(self.latest_rebuild, done=done)
+            self._note_progress(rounds[-1])
+
+    def _note_progress(self, made: Round) -> None:
+        """Note how far a rebuild is, and report it to who waits for it."""
+        if self.latest_rebuild is not None and not self.latest_rebuild.over:
+            done = self.latest_rebuild.done + sum(tally.bytes for tally in made.tallies)
+            self.latest_rebuild = replace(self.latest_rebuild, done=done)
+            if watcher := REBUILD_WATCHER.get():
+                watcher(done, self.latest_rebuild.total)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from workbench.records.dataclass import dataclass
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     Float32 = NDArray[np.float32]
     Int64 = NDArray[np.int64]
     PointKeys = NDArray[np.uint8]
+
+
+REBUILD_WATCHER: Final[ContextVar[Callable[[int, int], None] | None]] = ContextVar(
+    "REBUILD_WATCHER", default=None
+)
+"""What a rebuild of tables in this thread reports to: how many of how many bytes of journals they hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from tests.conftest import Connections
 from tests.processes import running
 from tests.store.engines import connect_tables, of_the_file, open_tables, transaction
 from workbench.errors import StoreBusy, StoreError
+from workbench.ports import REBUILD_WATCHER
 
 Start = Callable[..., subprocess.Popen[str]]
 Outputs = Callable[[list[subprocess.Popen[str]]], list[str]]
@@ -687,6 +688,31 @@ def test_a_damaged_file_is_set_aside(
     assert (rebuild.set_aside, rebuild.over) == (report.set_aside, True)
     assert rebuild.done == rebuild.total > 0
     assert again.digest() == before
+
+
+@of_the_file
+def test_who_waits_for_tables_that_are_gone_sees_how_far_they_are(
+    journal: FileJournal, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a purge: each round is reported, to the end, and once they are there nothing is."""
+    put(journal, *[episode(n) for n in range(20)])
+    monkeypatch.setattr(store.tables, "ROUND", 2)
+    monkeypatch.setattr(store.tables, "LARGE_ROUND", 6)
+    seen: list[tuple[int, int]] = []
+    before = REBUILD_WATCHER.set(lambda done, total: seen.append((done, total)))
+    try:
+        tables.catch_up()
+        rebuild = tables.latest_rebuild
+        assert rebuild is not None
+        assert (rebuild.done, rebuild.over) == (rebuild.total, True)
+        assert len(seen) == 4
+        assert seen == sorted(seen)
+        assert seen[-1] == (rebuild.total, rebuild.total)
+        put(journal, episode(21))
+        tables.catch_up()
+    finally:
+        REBUILD_WATCHER.reset(before)
+    assert len(seen) == 4
 
 
 @of_the_file

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from workbench.entry.cli.frame import Invocation, current
 from workbench.entry.project import OpenedProject, open_project, open_workspace
 from workbench.entry.services.metrics import Measured, measure
+from workbench.ports import REBUILD_WATCHER
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -43,9 +44,20 @@ class Session:
 
 @contextmanager
 def _measure(here: Invocation, opened: OpenedProject, operation: str) -> Iterator[Measured]:
-    """Measure and record what is done in a project, and warn where it could not be recorded; close it."""
-    with closing(opened), measure(opened, operation) as measurement:
-        yield measurement
+    """Measure and record what is done in a project, and warn where it could not be recorded; close it.
+
+    A rebuild of the tables shows how far it is, in bytes of journals.
+    """
+    with (
+        here.out.progress("Rebuilding the tables") as line,
+        closing(opened),
+        measure(opened, operation) as measurement,
+    ):
+        before = REBUILD_WATCHER.set(line)
+        try:
+            yield measurement
+        finally:
+            REBUILD_WATCHER.reset(before)
     if measurement.note:
         here.out.warn(measurement.note)
 
