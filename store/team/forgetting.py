@@ -17,7 +17,6 @@ import msgspec
 from store.files import read_state, translate_errors, write_atomic
 from store.journal_files import stream_path
 from store.project_state import PROJECT_INDEX
-from store.purge import remove_projections
 from store.table_places import remove_server_tables
 from store.team.replicas import TEAM, replica_root
 from workbench.ports import Clock
@@ -48,6 +47,8 @@ def forget_rewritten(state: Path, received: Generations, clock: Clock) -> bool:
         if generation != known.get(machine, {}).get(stream, 0)
     ]
     if rewritten:
+        from store.purge import remove_projections  # seldom: commands exchange after each answer
+
         with translate_errors("removing what others took out of their journals"):
             for export in (state / TEAM / EXPORTS).glob("*"):
                 for machine, stream in rewritten:
@@ -61,6 +62,8 @@ def forget_rewritten(state: Path, received: Generations, clock: Clock) -> bool:
 
 def forget_others(state: Path) -> None:
     """Remove what is made of others' journals, which are gone. Raises: StoreError, StoreBusy."""
+    from store.purge import remove_projections
+
     remove_projections(state, _OF_REPOSITORY)
     (state / TEAM / _FILE).unlink(missing_ok=True)
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from store.cache import ProcessCache
 from store.clock import SystemClock
 from store.journal import FileJournal
-from store.cache import RedisCache
+from store.redis_cache import RedisCache
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import from_body, to_body
-from workbench.rules.fetching.cache import rules_held, shared_prefix
+from workbench.rules.fetching.stored_pages import rules_held, shared_prefix
 from workbench.rules.fetching.cache import RuleFetcher, rules_generation
 from workbench.rules.ruleset import rule_set
 

@@ -194,7 +194,9 @@ def test_whatever_a_team_sends_however_late(
             life.receive(machine, late, replace(rule, rule=words, priority=number))
             if which == 4:
                 note_use(life.store, [rule], "s", "claude", by="test")
+            followed = follow_rulebook(life.store, FILES, book)
             book = load_rulebook(life.store, FILES, book)
+            assert followed is None or tuple(followed.rules) == tuple(book.rules)
             assert_whole(book, life)
 
 

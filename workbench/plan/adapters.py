@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from workbench.plan.intent import parse_intent
 from workbench.ports import Damaged, Journal, StashSearch
 from workbench.project.scan import Lister
 from workbench.project.upkeep import IndexStore
@@ -21,6 +21,9 @@ from workbench.sessions.episodes_fold import HOUR, RECORDING_LOCK
 from workbench.sessions.history import Trust
 from workbench.sessions.past import GENERATION as HISTORY
 from workbench.sessions.past import Commits, PastStore
+
+if TYPE_CHECKING:
+    from workbench.records.plan import Intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +110,19 @@ class Adapters:
             open=partial(self.latest, HISTORY),
             publish=partial(self.publish, HISTORY),
             lock=partial(self.lock, HISTORY),
-            understand=partial(parse_intent, project_id=self.project_id),
+            understand=partial(_understand, project_id=self.project_id),
             commits=None if self.control is None else self.control.commits,
             recording_lock=partial(self.lock, RECORDING_LOCK),
             now=self.now,
             timeout=limits.session_timeout,
             trust=limits.trust,
         )
+
+
+def _understand(task: str, project_id: str) -> Intent:
+    from workbench.plan.intent import parse_intent  # commands about rules read no task
+
+    return parse_intent(task, project_id=project_id)
 
 
 @dataclass(frozen=True, slots=True)

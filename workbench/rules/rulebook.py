@@ -140,16 +140,30 @@ def _go_on(
 def _unchanged_files(
     store: RuleStore, state: RuleState, ledger: RuleLedger, sources: Sequence[RuleSource], known: Rulebook
 ) -> _FileNews | None:
-    """Return what is known of rule files unless they or rules of theirs may have changed."""
+    """Return what is known of rule files unless they or rules of theirs changed.
+
+    An entry that arrives late has what came after it folded again: most of that is what it was.
+    """
     progress, ids = known.origin.progress, changed_ids(store.reader, ledger, state.about, known.origin)
     if ids is None or progress is None or known.stamps != state.stamps(sources):
         return None
-    versions = [ledger.versions[one] for one in ids if one in ledger.versions]
-    if progress[1:] != ledger.progress[1:] or any(
-        rule.provenance is not None or SLOT_MARK in ledger.slot(rule.id) for rule in versions
+    versions = (ledger.versions[one] for one in ids if one in ledger.versions)
+    of_files = {
+        rule.id for rule in versions if rule.provenance is not None or SLOT_MARK in ledger.slot(rule.id)
+    }
+    now = ledger.with_places(of_files)
+    if progress[1:] != ledger.progress[1:] or not all(
+        _is_same(now.get(one), known.rules.plain(one)) for one in of_files
     ):
         return None
     return _FileNews(known.warnings, known.files, known.pending, known.conflicts)
+
+
+def _is_same(now: Rule | None, before: Rule | None) -> bool:
+    """Whether two states of a rule are the same but for the uses that are counted in."""
+    if now is None or before is None:
+        return now is before
+    return replace(now, usage_count=before.usage_count, last_used=before.last_used) == before
 
 
 def _news(found: SyncResult) -> _FileNews:
