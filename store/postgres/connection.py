@@ -8,15 +8,15 @@ for what a person has to see to. No message holds the password.
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import os
 import re
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
+from store.postgres.server_url import ANSWERING, mask_password, parse_url, place
 from workbench.errors import ConfigError, LoginRefused, ServerUnreachable, StoreError, TeamError
 from workbench.records.dataclass import dataclass
 
@@ -29,37 +29,15 @@ except ImportError as error:
     ) from error
 
 from psycopg import errors as errors
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
-Parameters = Mapping[str, str]
-
-CONNECTING: Final = 5
-"""Seconds that connecting may take, at each address of a server's name."""
-
-ANSWERING: Final = 30.0
-"""Seconds that a server may take over what is done inside one `use()`."""
+from psycopg.conninfo import make_conninfo
 
 OLDEST: Final = 14
 """The oldest major version of a server."""
 
 NEXT: Final = "What you do is kept here and sent later."
 
-_URL: Final = re.compile(r"postgres(?:ql)?://")
-_SAFE_MODES: Final = ("require", "verify-ca", "verify-full")
-_DEFAULTS: Final = {
-    "connect_timeout": str(CONNECTING),
-    "application_name": "workbench",
-    # A server that went away without a word is noticed within half a minute, also while nothing is sent.
-    "keepalives_idle": "10",
-    "keepalives_interval": "5",
-    "keepalives_count": "3",
-    "tcp_user_timeout": str(int(ANSWERING * 1000)),
-}
 _PREAMBLE: Final = re.compile(r"connection failed: |connection to server (?:at|on) .*? failed: |FATAL: +")
 _REASON: Final = 300  # characters
-_LONG: Final = 6
-"""Characters of a password that are part of no other word by chance."""
-
 _TLS: Final = "cannot be reached over TLS as the URL asks for it"
 
 # What libpq, a pooler and the server report while connecting has no code: (words, kind, what, hint).
@@ -120,64 +98,6 @@ _REFUSALS: Final[tuple[tuple[tuple[str, ...], type[TeamError], str, str], ...]] 
         f"If it stays so, ask whoever runs the server for more, or for a pooler. {NEXT}",
     ),
 )
-
-
-def parse_url(url: str) -> Parameters:
-    """Return the connection parameters of a URL, with TLS required of other machines.
-
-    Raises: ConfigError for what is no URL of a PostgreSQL server, and for one that may lead to a connection
-    without TLS without saying so.
-    """
-    try:
-        given = {key: str(value) for key, value in conninfo_to_dict(url).items()} if _URL.match(url) else {}
-    except (psycopg.Error, UnicodeError):  # its message quotes the URL
-        given = {}
-    if not given or "\0" in url:
-        raise ConfigError(
-            "that is not the URL of a PostgreSQL server",
-            hint="Write postgresql://user:password@host:5432/database; percent-encode other characters than "
-            "letters and digits.",
-        )
-    if not given.get("host") and not given.get("hostaddr"):
-        raise ConfigError(
-            "the URL names no host",
-            hint="Write postgresql://user@host/database, or ?host=/directory/of/socket.",
-        )
-    mode = given.get("sslmode", "")
-    if not _is_local(given) and mode != "disable":
-        if mode and mode not in _SAFE_MODES:
-            raise ConfigError(
-                f"sslmode={mode} sends everything in the clear where the server has no TLS",
-                hint=f"Write sslmode={', '.join(_SAFE_MODES)}, or disable if that is what you want.",
-            )
-        given["sslmode"] = mode or next(
-            (one for one in _SAFE_MODES if one == os.environ.get("PGSSLMODE")), _SAFE_MODES[0]
-        )
-    return {**_DEFAULTS, **given}
-
-
-def mask_password(text: str, password: str) -> str:
-    """Return a text without a password, whichever of its characters are percent-encoded.
-
-    A short one is masked where a URL, a connection string or quotes have it: elsewhere it is part of words.
-    """
-    spelled = "".join(
-        f"(?:{re.escape(one)}|(?i:{''.join(f'%{byte:02x}' for byte in one.encode('utf-8', 'replace'))}))"
-        for one in password
-    )
-    if not spelled:
-        return text
-    if len(password) < _LONG:
-        spelled = rf"(?<=:){spelled}(?=@)|(?<==){spelled}(?![^\s&])|(?<=['\"]){spelled}(?=['\"])"
-    return re.sub(spelled, "***", text)
-
-
-def place(parameters: Parameters) -> str:
-    """Return the server, the database and the user for people: `anna@db.example.org:5432/team`."""
-    host = parameters.get("host") or parameters.get("hostaddr", "")
-    port = f":{parameters['port']}" if "port" in parameters and not host.startswith("/") else ""
-    user = f"{parameters['user']}@" if "user" in parameters else ""
-    return f"{user}{host}{port}/{parameters.get('dbname', '')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,19 +269,6 @@ _MEANINGS: Final[tuple[tuple[tuple[type[psycopg.Error], ...], type[TeamError], s
         f"If it stays so, ask whoever runs the server for longer timeouts. {NEXT}",
     ),
 )
-
-
-def _is_local(parameters: Parameters) -> bool:
-    """Whether every host of the parameters is this machine."""
-    hosts = (parameters.get("hostaddr") or parameters.get("host") or "?").split(",")
-    return all(host.startswith(("/", "@")) or _is_loopback(host) for host in hosts)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def second_handle(connection: psycopg.Connection[Any]) -> socket.socket:

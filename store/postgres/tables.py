@@ -22,7 +22,8 @@ from store import locks, migrations, projector
 from store.files import translate_errors, write_atomic
 from store.journal import FileJournal
 from store.migrations import ForeignSchema, Migration
-from store.postgres.connection import ANSWERING, Connections, errors
+from store.postgres.connection import Connections, errors
+from store.postgres.server_url import ANSWERING
 from store.postgres.table_connection import BEGIN_READING, TableConnection
 from store.postgres.table_dialect import schema as schema_of
 from store.projector import ALL, CatchUp, Replaced, Round, Sizes, caught_up, of_streams, with_streams

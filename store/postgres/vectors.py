@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 import numpy as np
 from psycopg.sql import SQL, Composable, Composed, Literal
 
-from store.postgres.connection import ANSWERING, Connections, errors
+from store.postgres.connection import Connections, errors
 from store.postgres.migrations import make_vectors
+from store.postgres.server_url import ANSWERING
 from workbench.errors import StoreError, TeamError
 from workbench.ports import PointFilter
 from workbench.records.conversion import encode_whole

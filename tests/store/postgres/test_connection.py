@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from bench.fleet.proxy import Proxy
 from store.postgres import connection as module
-from store.postgres.connection import Connections, mask_password, parse_url
+from store.postgres.connection import Connections
 from store.postgres.server import PostgresServer, open_server
+from store.postgres.server_url import mask_password, parse_url
 from tests.postgres_server import DatabaseServer
 from tests.processes import LONG
 from tests.store.postgres.test_server import lines
