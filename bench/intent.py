@@ -29,13 +29,7 @@ from workbench.records.plan import QueryType
 from workbench.replay.statistics import bootstrap
 from workbench.text.terms import split_head, stem
 
-FIT = (
-    "vitejs+vite",
-    "vuejs+core",
-    "commitizen-tools+commitizen",
-    "goreleaser+goreleaser",
-    "orhun+git-cliff",
-)
+FIT = "vitejs+vite vuejs+core commitizen-tools+commitizen goreleaser+goreleaser orhun+git-cliff".split()
 KINDS = (QueryType.BUGFIX, QueryType.FEATURE, QueryType.REFACTOR, QueryType.GENERAL)
 TYPES = {
     **dict.fromkeys(("fix", "bugfix", "bug"), QueryType.BUGFIX),

@@ -16,15 +16,16 @@ from textual.events import ScreenResume
 from textual.widgets import ContentSwitcher, Static
 
 from screens.commands import bindings
-from screens.jobs import Failure, Job
+from screens.jobs import Failure
 from screens.replay import work
-from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS, ReplayActions
+from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS
 from screens.replay.comparison import ComparePanel
 from screens.replay.rankings import LEGEND
 from screens.replay.run_panel import RunPanel
+from screens.replay.run_tasks import ReplayTasks
 from screens.replay.runs import RunsPanel
-from screens.replay.task_panel import TaskPanel, TaskShown
-from screens.replay.tasks import ORDERS, TaskLine, TasksPanel, arrange_tasks, task_lines
+from screens.replay.task_panel import TaskPanel
+from screens.replay.tasks import ORDERS, TasksPanel
 from screens.replay.work import ListedRuns, OpenedRun
 from screens.safe_text import safe, shown_lines
 from screens.sitting import text_of, texts_of
@@ -34,19 +35,14 @@ from workbench.records.replay import BASELINE
 from workbench.text.counts import plural
 
 _UP: Final = {RUN: RUNS, TASKS: RUN, TASK: TASKS, COMPARE: RUNS}
-_ORDERS: Final = tuple(ORDERS)
 
 
-class ReplayScreen(ReplayActions):
+class ReplayScreen(ReplayTasks):
     """What would have been shown for past tasks, and was it right."""
 
     section: ClassVar[str] = "replay"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("replay")]
     DEFAULT_CSS = style_of("ReplayScreen")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: tuple[TaskLine, ...] = ()
 
     def compose_body(self) -> ComposeResult:
         """Lay out where one is above the views."""
@@ -85,7 +81,7 @@ class ReplayScreen(ReplayActions):
         place = self.place
         place.view = text_of(kept, "view", RUNS, (*_UP, RUNS))
         place.run, place.task = text_of(kept, "run"), text_of(kept, "task")
-        place.order = text_of(kept, "order", _ORDERS[0], ORDERS)
+        place.order = text_of(kept, "order", next(iter(ORDERS)), ORDERS)
         if len(systems := texts_of(kept, "systems")) == 2:
             place.systems = (systems[0], systems[1])
         self.query_one(RunPanel).set_view(text_of(kept, "plot"))
@@ -172,72 +168,13 @@ class ReplayScreen(ReplayActions):
         self.bench.log_action(["runs", "show", opened.name], plural(len(opened.run.rows), "task"))
         self.arrange_tasks(view)
 
-    # Tasks.
-
-    def arrange_tasks(self, view: str = "") -> None:
-        """Put the tasks in order in a job, then show a view."""
-        opened, place = self.opened, self.place
-        if opened is None:
-            return
-        wanted, order, systems = self.query_one(TasksPanel).bar.filter, place.order, place.systems
-
-        def work(job: Job) -> tuple[tuple[TaskLine, ...], list[int]]:
-            lines = task_lines(opened.run, *systems)
-            job.check()
-            return lines, arrange_tasks(lines, opened.run.rows, wanted, order)
-
-        self.ask("Ordering tasks", work, partial(self._take_tasks, opened, view), group="order", quiet=True)
-
-    def _take_tasks(
-        self, opened: OpenedRun, wanted: str, found: tuple[tuple[TaskLine, ...], list[int]]
-    ) -> None:
-        if opened is not self.opened:
-            return
-        self.lines, order = found
-        panel = self.query_one(TasksPanel)
-        keep = next((line.number for line in self.lines if line.id == self.place.task), None)
-        panel.show(opened.run.rows, self.lines, order, self.place.systems, keep)
-        view = wanted or self.place.view
-        if view == TASK and keep is not None:
-            self._show_task(keep)
-        if wanted:
-            self.show_view(wanted if wanted != TASK or keep is not None else TASKS)
-        else:
-            self._tell_place()
-
-    def on_tasks_panel_filtered(self, message: TasksPanel.Filtered) -> None:
-        """Filter the tasks."""
-        self.arrange_tasks()
-
-    def on_tasks_panel_opened(self, message: TasksPanel.Opened) -> None:
-        """Open a task."""
-        self._show_task(message.number)
-        self.show_view(TASK)
-
-    def on_run_panel_system_opened(self, message: RunPanel.SystemOpened) -> None:
-        """List the tasks with this system on the right."""
-        left, right = self.place.systems
-        if message.system not in (left, right):
-            self.place.systems = (left, message.system)
-        self.arrange_tasks(TASKS)
-
-    def _show_task(self, number: int) -> None:
-        assert self.opened is not None
-        row = self.opened.run.rows[number]
-        self.place.task = row.id
-        budget = self.opened.run.settings.get("budget")
-        again = self.place.weighed.get(self.opened.name, {})
-        given = TaskShown(row, self.place.systems, budget if isinstance(budget, int) else None, again)
-        self.query_one(TaskPanel).show(given)
-        self.query_one(TasksPanel).table.select_key(str(number))
-
     # Going about.
 
     def show_view(self, view: str) -> None:
         """Show a view and give it the focus."""
         self.place.view = view
         self.query_one("#views", ContentSwitcher).current = view
-        self._tell_place()
+        self.tell_place()
         if self.is_current:
             self._focus(view)
         self.say(LEGEND if view == TASK else "")
@@ -256,7 +193,8 @@ class ReplayScreen(ReplayActions):
         }
         tables[view]().focus()
 
-    def _tell_place(self) -> None:
+    def tell_place(self) -> None:
+        """Show where one is above the view."""
         place, parts = self.place, ["Runs"]
         if place.view == COMPARE:
             parts.append("Compare")
@@ -266,7 +204,7 @@ class ReplayScreen(ReplayActions):
                 parts.append(f"Tasks, {place.order}: {place.systems[0]} | {place.systems[1]}")
         if place.view == TASK:
             order = self.query_one(TasksPanel).order
-            number = next((line.number for line in self.lines if line.id == place.task), None)
+            number = self.task_number
             if number in order:
                 parts.append(f"{order.index(number) + 1:,} of {len(order):,}")
         self.query_one("#crumbs", Static).update(safe(" › ".join(parts), "bold"))
@@ -283,17 +221,6 @@ class ReplayScreen(ReplayActions):
         if focused is not None and hasattr(focused, "action_open"):
             focused.action_open()
 
-    def action_tasks(self) -> None:
-        """List the tasks."""
-        self.arrange_tasks(TASKS)
-
-    def action_order(self) -> None:
-        """Order the tasks otherwise."""
-        at = _ORDERS.index(self.place.order)
-        self.place.order = _ORDERS[(at + 1) % len(_ORDERS)]
-        self.arrange_tasks()
-        self.say(f"ordered: {self.place.order}")
-
     def action_filter(self) -> None:
         """Filter what is listed."""
         self.query_one(f"#{self.place.view}-filter", FilterBar).open()
@@ -301,60 +228,6 @@ class ReplayScreen(ReplayActions):
     def action_plot(self, step: int) -> None:
         """Show the next plot, or the one before."""
         self.say(f"shown: {self.query_one(RunPanel).turn_view(step)}")
-
-    def action_other(self) -> None:
-        """Go to the other ranking."""
-        self.query_one(TaskPanel).other_side()
-
-    def action_missed(self) -> None:
-        """Go to the next missed file."""
-        if not self.query_one(TaskPanel).next_missed():
-            self.say("this system missed no gold file")
-
-    def action_step(self, step: int) -> None:
-        """Go to the next task or the one before."""
-        order = self.query_one(TasksPanel).order
-        number = next((line.number for line in self.lines if line.id == self.place.task), None)
-        at = order.index(number) + step if number in order else 0
-        if 0 <= at < len(order):
-            self._show_task(order[at])
-            self._tell_place()
-        else:
-            self.say("there is no other task in this direction")
-
-    def action_swap(self) -> None:
-        """Swap the two systems."""
-        left, right = self.place.systems
-        self._use((right, left))
-
-    def action_systems(self) -> None:
-        """Choose both systems, one after the other."""
-        if self.opened is None:
-            return
-        from screens.widgets.dialogs import Choose, DialogChoice
-
-        names = [one.system for one in self.opened.run.systems]
-        choices = [DialogChoice(name, name) for name in names]
-
-        def place_of(name: str) -> int:
-            return names.index(name) if name in names else 0
-
-        def left(chosen: str | None) -> None:
-            if chosen is not None:
-                self.app.push_screen(
-                    Choose("Right system", choices, selected=place_of(self.place.systems[1])),
-                    partial(right, chosen),
-                )
-
-        def right(first: str, chosen: str | None) -> None:
-            if chosen is not None:
-                self._use((first, chosen))
-
-        self.app.push_screen(Choose("Left system", choices, selected=place_of(self.place.systems[0])), left)
-
-    def _use(self, systems: tuple[str, str]) -> None:
-        self.place.systems = systems
-        self.arrange_tasks()
 
 
 _WHERE: Final[Mapping[str, Iterable[str]]] = {

@@ -332,7 +332,6 @@ def _refusals(outcome: SyncOutcome) -> list[str]:
 
 
 _LEFT: Final = {"both": "the store", "store": "the store, to be written", "file": "the store"}
-
 _RIGHT: Final = {"both": "the file", "store": "the file", "file": "the file, to be taken in"}
 
 

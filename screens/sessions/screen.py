@@ -23,7 +23,7 @@ from textual.widgets import Static
 
 from screens.chrome import teach, transcripts_of
 from screens.commands import bindings, pane_title
-from screens.jobs import Failure, Job, JobOptions
+from screens.jobs import Failure, JobOptions
 from screens.safe_text import safe, shown_lines
 from screens.sessions import work
 from screens.sessions.listing import (
@@ -36,9 +36,8 @@ from screens.sessions.listing import (
     listing_headline,
     read_rows,
 )
-from screens.sessions.running_view import RunningView, running_lines
-from screens.sessions.story import StoryLine, StoryPanel, story_lines
-from screens.sessions.work import TracedSession
+from screens.sessions.story import StoryPanel
+from screens.sessions.story_screen import StoryScreen
 from screens.sitting import text_of, texts_of
 from screens.themes import style_of
 from screens.widgets.filter import FilterBar
@@ -68,7 +67,7 @@ _KEYS: Final = {
 }
 
 
-class SessionsScreen(RunningView):
+class SessionsScreen(StoryScreen):
     """Shows what was done here, one task at a time, follows what goes on, and takes feedback."""
 
     section: ClassVar[str] = "sessions"
@@ -77,16 +76,12 @@ class SessionsScreen(RunningView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.listing: SessionListing | None = None
         self._clock = SessionClock(0.0, 0.0)  # of the rows that show, also while others are awaited
         self.wanted = SessionQuery()
-        self.current: TracedSession | None = None
         self.judged = work.FeedbackHistory()
         self.keep = ""
         self.seeking = False
         self._questions = count()
-        self._folded: frozenset[str] = frozenset()
-        self._width = 0
 
     def compose_body(self) -> ComposeResult:
         """Put the timeline above the list and the story of one."""
@@ -113,7 +108,7 @@ class SessionsScreen(RunningView):
             "commits": self.wanted.commits,
             "sort": self.wanted.sort,
             "reverse": self.wanted.reverse,
-            "folded": sorted(self._folded),
+            "folded": sorted(self.folded),
             "running": self.shows_running,
             "judged": work.dump_history(self.judged),
         }
@@ -121,7 +116,7 @@ class SessionsScreen(RunningView):
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take it back."""
         self.keep = text_of(kept, "cursor")
-        self._folded = frozenset(texts_of(kept, "folded"))
+        self.folded = frozenset(texts_of(kept, "folded"))
         self.judged = work.load_history(kept.get("judged"))
         self.wanted = SessionQuery(
             commits=kept.get("commits") is True,
@@ -193,7 +188,7 @@ class SessionsScreen(RunningView):
             self.say(problems[0].message)
         self.query_one(TimelineBar).show_counts(found.counts, found.between, selected=self._moment())
         self._headline()
-        self._tell(filtered=filtered)
+        self.tell(filtered=filtered)
         self.refresh_bindings()
         sought, self.keep = self.keep, ""
         if self.seeking and not found.reached:
@@ -248,58 +243,6 @@ class SessionsScreen(RunningView):
         text = listing_headline(self.listing, commits=self.wanted.commits)
         self.query_one("#sessions-headline", Static).update(safe(text, "bold"))
 
-    # The story.
-
-    def _tell(self, *, filtered: bool = False) -> None:
-        if self.shows_running:
-            self.show_running()
-            return
-        row = self.row
-        if row is None or self.listing is None:
-            self.current = None
-            self.query_one(StoryPanel).show_none()
-            return
-        asked = partial(work.read_story, self.engine, row.session_id)
-        how = JobOptions(quiet=True, lists=filtered, failed=self._unread)
-        self.ask("Reading a session", asked, self._show, group="story", **how)
-
-    def show_running(self) -> None:
-        """Show the running session under the cursor."""
-        running = self.running
-        if running is None:
-            self.current = None
-            self.query_one(StoryPanel).show_none()
-        else:
-            self._show(self.trace_of(running))
-
-    def _unread(self, failure: Failure) -> None:
-        self.current = None
-        self.query_one(StoryPanel).show_none(f"! {failure.message}")
-
-    def _show(self, current: TracedSession) -> None:
-        same = self.current is not None and _id(self.current) == _id(current)
-        self.current = current
-        self._draw(same=same)
-
-    def _draw(self, *, same: bool) -> None:
-        current, seen = self.current, self.looked if self.shows_running else self.listing
-        if current is None or seen is None:
-            return
-        panel = self.query_one(StoryPanel)
-        self._width = panel.text_width
-        clock, folded, width, running = seen.clock, self._folded, self._width, self.running
-
-        def made(job: Job) -> list[StoryLine]:
-            if running is not None:
-                return running_lines(running, clock, folded, width)
-            return story_lines(current, clock, folded, width)
-
-        def then(found: list[StoryLine]) -> None:
-            if self.current is current:
-                panel.show(found, keep=same)
-
-        self.ask("Drawing a session", made, then, group="drawing", quiet=True, lists=True)
-
     def _tick(self) -> None:
         """Update how long open sessions have been quiet."""
         listing = self.listing
@@ -309,7 +252,7 @@ class SessionsScreen(RunningView):
             self._clock = replace(listing.clock, now=time.time())
             self.listing = replace(listing, clock=self._clock)
             self.table.refresh_rows()
-            self._draw(same=True)
+            self.draw(same=True)
 
     def _moment(self) -> float | None:
         row = self.row
@@ -321,7 +264,7 @@ class SessionsScreen(RunningView):
     def _handle_move(self, message: VirtualTable.Highlighted) -> None:
         message.stop()
         self.query_one(TimelineBar).select(self._moment())
-        self.bench.jobs.later("sessions/rest", _REST, self._tell)
+        self.bench.jobs.later("sessions/rest", _REST, self.tell)
 
     @on(VirtualTable.Opened, "#sessions-table")
     def _handle_enter(self, message: VirtualTable.Opened) -> None:
@@ -356,17 +299,4 @@ class SessionsScreen(RunningView):
     def on_resize(self, event: Resize) -> None:
         """Break the task's lines again."""
         super().on_resize(event)
-        self.call_after_refresh(self._fit_story)
-
-    def _fit_story(self) -> None:
-        if self.current is not None and self.query_one(StoryPanel).text_width != self._width:
-            self._draw(same=True)
-
-    def fold(self, name: str) -> None:
-        """Show what a heading of the story holds, or hide it."""
-        self._folded ^= {name}
-        self._draw(same=True)
-
-
-def _id(current: TracedSession) -> str:
-    return current.trace.episode.session_id
+        self.call_after_refresh(self.fit_story)

@@ -149,9 +149,8 @@ class StepMarks:
 
     def body(self) -> dict[str, Any]:
         """Return them as a journal entry holds them."""
-        values = {"step": self.step, "title": self.title, "reason": self.reason}
-        values |= {"undoes": self.undoes, "redoes": self.redoes}
-        return {name: value for name, value in values.items() if value}
+        names = ("step", "title", "reason", "undoes", "redoes")
+        return {name: value for name in names if (value := getattr(self, name))}
 
 
 def new_marks(title: str, reason: str = "", *, undoes: str = "", redoes: str = "") -> StepMarks:
@@ -326,8 +325,7 @@ class RecordType(Generic[R]):
 
     def require_valid(self, record: R) -> R:
         """Return the record. Raises: UsageError if its values are invalid."""
-        found = self.problems(record)
-        if found:
+        if found := self.problems(record):
             raise UsageError(f"the {self.noun} is not sound: {'; '.join(found)}", hint="Correct the values.")
         return record
 
@@ -340,9 +338,8 @@ class RecordType(Generic[R]):
         body = self.to_body(record)
         if marks is not None:
             body[CURATION] = marks.body()
-        return EntryDraft(
-            self.put, body, self.is_home(record), self.stream(record), verbatim=self.is_verbatim(record)
-        )
+        home, verbatim = self.is_home(record), self.is_verbatim(record)
+        return EntryDraft(self.put, body, home, self.stream(record), verbatim)
 
     def removed_draft(self, record: R, marks: StepMarks, successor: str = "") -> EntryDraft:
         """Draft that a record is there no longer; `successor` is the one in its place."""

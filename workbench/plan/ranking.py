@@ -127,10 +127,8 @@ class NamedRow(Mapping[str, float]):
 
     def _mapping(self) -> dict[str, float]:
         if self._found is None:
-            columns = [
-                *range(self._always),
-                *(np.flatnonzero(self._row[self._always :]) + self._always).tolist(),
-            ]
+            others = np.flatnonzero(self._row[self._always :]) + self._always
+            columns = [*range(self._always), *others.tolist()]
             values = self._row.tolist()
             self._found = {self._names[column]: values[column] for column in columns}
         return self._found
@@ -201,8 +199,7 @@ def specify_features(
     def share(*signals: str) -> NDArray[np.float64]:
         found = np.zeros(len(candidates.positions))
         for name in signals:
-            column = columns.get(name)
-            if column is not None and candidates.best[column] > 0:
+            if (column := columns.get(name)) is not None and candidates.best[column] > 0:
                 found = np.maximum(found, candidates.values[:, column] / float(candidates.best[column]))
         return np.round(found, 4)
 
@@ -281,10 +278,7 @@ def load_model(model_id: str = DEFAULT_MODEL) -> RankingModel:
 
 @lru_cache(maxsize=4)
 def load_chunk_model(model_id: str = CHUNK_MODEL) -> tuple[ChunkModel, Shares]:
-    """Load the weights of chunks, and the worth of path and outline.
-
-    Raises: ModelError if the model is unknown or malformed.
-    """
+    """Load the weights of chunks, and the worth of path and outline. Raises: ModelError as `load_model`."""
     return parse_chunk_model(_read("chunk model", model_id), source=model_id)
 
 
@@ -301,8 +295,7 @@ def parse_chunk_model(text: str, *, source: str) -> tuple[ChunkModel, Shares]:
     """Parse a chunk model. Raises: ModelError naming what is wrong."""
     name = f"the chunk model {source!r}"
     model, worth = _parse(text, name, _chunk_model)
-    unknown = sorted(model.weights.keys() - FEATURES.keys())
-    if unknown:
+    if unknown := sorted(model.weights.keys() - FEATURES.keys()):
         raise ModelError(f"{name} weighs unknown features: {', '.join(unknown)}", hint=_HINT)
     _check_finite(name, model.weights.values())
     if not (0.0 <= worth.path <= worth.outline <= 1.0 and 0.0 < worth.depth <= 1.0):
@@ -311,9 +304,8 @@ def parse_chunk_model(text: str, *, source: str) -> tuple[ChunkModel, Shares]:
 
 
 def _read(kind: str, model_id: str) -> str:
-    resource = data_file("workbench.models", f"{model_id}.json")
     try:
-        return resource.read_text(encoding="utf-8")
+        return data_file("workbench.models", f"{model_id}.json").read_text(encoding="utf-8")
     except OSError as error:
         raise ModelError(f"there is no {kind} {model_id!r}", hint="see `workbench model list`") from error
 

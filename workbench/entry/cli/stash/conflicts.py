@@ -31,8 +31,7 @@ def conflicts(limit: int) -> None:
     with stash_session("stash") as work:
         found = work.service.conflicts()
     out = work.here.out
-    if work.here.flags.json:
-        out.json({"total_count": len(found), "conflicts": found[:limit]})
+    if work.here.wrote_json({"total_count": len(found), "conflicts": found[:limit]}):
         return
     for one in found[:limit]:
         way = one.suggestion.action.value.replace("_", "-")

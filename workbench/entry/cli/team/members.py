@@ -56,8 +56,7 @@ def remove(member: str, url: str, name: str) -> None:
 
 
 def _show(here: Invocation, found: TeamMembers) -> None:
-    if here.flags.json:
-        here.out.json(found)
+    if here.wrote_json(found):
         return
     for one in found.members:
         seen = f", seen {one.seen_at}" if one.seen_at else ""

@@ -63,8 +63,7 @@ def use(url: str, name: str) -> None:
     here = current()
     with project_of(here) as project, progress_of(here) as progress:
         done = service.join_team(project, url, name, progress)
-    if here.flags.json:
-        here.out.json(done)
+    if here.wrote_json(done):
         return
     here.out.data(visible_line(f"{done.project} at {done.server}"))
     if done.export:
@@ -90,8 +89,7 @@ def sync() -> None:
     here = current()
     with project_of(here) as project, progress_of(here) as progress:
         done = service.sync_team(project, progress)
-    if here.flags.json:
-        here.out.json(done)
+    if here.wrote_json(done):
         return
     _show_exchange(here, done)
 
@@ -140,8 +138,7 @@ def leave(forget: bool) -> None:
     here = current()
     with project_of(here) as project, progress_of(here) as progress:
         unsent = service.leave_team(project, forget=forget, progress=progress)
-    if here.flags.json:
-        here.out.json(TeamLeaving(unsent, forget))
+    if here.wrote_json(TeamLeaving(unsent, forget)):
         return
     here.out.data("this project has no team any more")
     if unsent:
