@@ -298,7 +298,7 @@ LONGER = {
 def test_modules_are_short() -> None:
     """No module of the product has more lines than a person keeps in mind."""
     long = {name for name, text in product_modules().items() if text.count("\n") > LONGEST}
-    assert long == LONGER
+    assert long <= LONGER
 
 
 def test_a_public_class_name_means_one_thing() -> None:

@@ -9,7 +9,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject
@@ -98,7 +97,8 @@ def _journals(project: OpenedProject) -> Iterator[DoctorFinding]:
         if len(faults) > _SHOWN:
             yield broken_finding(name, f"and {plural(len(faults) - _SHOWN, 'more line')}", "See `--json`.")
         if not faults:
-            yield ok(name, f"every line can be read ({_streams(root)})")
+            count = len(list((root / "journal").glob("**/*.jsonl")))
+            yield ok(name, f"every line can be read ({plural(count, 'stream')})")
 
 
 def _journal_copies(project: OpenedProject) -> Iterator[DoctorFinding]:
@@ -168,11 +168,6 @@ def _stash(project: OpenedProject) -> Iterator[DoctorFinding]:
         from workbench.entry.services.stash import stash_findings
 
         yield from stash_findings(project)
-
-
-def _streams(root: Path) -> str:
-    count = len(list((root / "journal").glob("**/*.jsonl")))
-    return plural(count, "stream")
 
 
 def index_sentence(state: IndexState, now: float) -> str:
