@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from workbench.api.curation import CuratedRecords
 from workbench.entry.services.opening import report
+from workbench.entry.services.rules import RuleReads
 from workbench.records.requests import RuleFields, WorkContext
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class ProjectRules(CuratedRecords["Rule"]):
         Raises: UsageError for an unknown category or authority, a limit outside 1 to 1000, or a cursor that
         is not one of these filters; StoreError.
         """
-        return self._host.rule_reads.page(limit, cursor, bypass_cache, asked)
+        return self._host.keep(RuleReads).page(limit, cursor, bypass_cache, asked)
 
     def context(
         self, query: str, *, k: int = 5, threshold: float | None = None, **asked: Unpack[FilterFields]
@@ -73,15 +74,15 @@ class ProjectRules(CuratedRecords["Rule"]):
         `threshold` is the least relevance (default: the setting rules.threshold). Raises: UsageError,
         StoreError.
         """
-        return self._host.rule_reads.context(query, k, threshold, asked)
+        return self._host.keep(RuleReads).context(query, k, threshold, asked)
 
     def warm_up(self, agent: str = "") -> None:
         """Look at rule files and fetch what a session of an agent begins with. Raises: StoreError."""
-        self._host.rule_reads.warm_up(agent)
+        self._host.keep(RuleReads).warm_up(agent)
 
     def invalidate(self) -> None:
         """Forget what is cached of rules, also in Redis. Edits need no such call."""
-        self._host.rule_reads.invalidate()
+        self._host.keep(RuleReads).invalidate()
 
     def get(self, identifier: str) -> Rule:
         """Return a rule in force. Raises: UsageError for none, naming what took its place; StoreError."""

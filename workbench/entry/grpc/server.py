@@ -16,6 +16,7 @@ from typing import Any, Final
 from workbench.entry.grpc.records import METHODS, SERVICE, grpc, messages, rule_message
 from workbench.entry.http.serving import ListeningPlace
 from workbench.entry.services.opening import ProjectHost
+from workbench.entry.services.rules import RuleReads
 from workbench.errors import ProjectError, StoreBusy, UnknownRecord, UsageError, WorkbenchError
 from workbench.records.requests import FilterFields
 from workbench.rules.fetching.facets import RuleFilter
@@ -48,7 +49,7 @@ class RuleService:
     def __init__(self, host: ProjectHost) -> None:
         """Take the project, kept open."""
         self._host = host
-        self._reads = host.rule_reads
+        self._reads = host.keep(RuleReads)
         self._answers = {
             "GetMemoryRules": self._page,
             "SearchMemoryRules": self._search,

@@ -12,7 +12,7 @@ from workbench.entry.http import answers, messages
 from workbench.entry.http.calls import known_settings, values_of
 from workbench.entry.services.learnings import curate_learnings
 from workbench.entry.services.opening import ProjectHost
-from workbench.entry.services.rules import curate_rules
+from workbench.entry.services.rules import RuleReads, curate_rules
 from workbench.entry.services.stash import curate_stash
 from workbench.records.answers.rules import CheckResponse, MatchResponse
 from workbench.records.answers.stash import MergeResponse, RetrieveResponse
@@ -65,7 +65,7 @@ def check_call(host: ProjectHost, given: messages.CheckRequest) -> CheckResponse
 
 def fetch_rules(host: ProjectHost, given: messages.RuleFetchRequest) -> answers.RuleRows:
     """Fetch the rules that hold in a context, the most binding first, through the caches."""
-    page = host.rule_reads.page(given.limit, given.cursor or None, given.bypass_cache, _filters(given))
+    page = host.keep(RuleReads).page(given.limit, given.cursor or None, given.bypass_cache, _filters(given))
     return answers.RuleRows(page.rows, page.total, page.cursor)
 
 
@@ -77,7 +77,7 @@ def _filters(given: messages.RuleFilters) -> FilterFields:
 
 def search_rules(host: ProjectHost, given: messages.RuleSearchRequest) -> answers.RuleAnswer:
     """Return every absolute rule that filters let through, and the best default ones for a query."""
-    found = host.rule_reads.context(given.query, given.k, given.threshold, _filters(given))
+    found = host.keep(RuleReads).context(given.query, given.k, given.threshold, _filters(given))
     return answers.RuleAnswer(
         found.absolute, tuple(answers.ScoredRule(rule, score) for rule, score in found.default)
     )

@@ -7,10 +7,9 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property
 from pathlib import Path
 from threading import Event, RLock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from workbench.errors import ProjectError, UsageError
 from workbench.records.dataclass import dataclass
@@ -18,10 +17,10 @@ from workbench.records.dataclass import dataclass
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
     from workbench.entry.services.metrics import Measured
-    from workbench.entry.services.rules import RuleReads
     from workbench.entry.services.team_exchange import TeamListener
 
 Progress = Callable[[str, int, int], None]
+T = TypeVar("T")
 
 CALLER: Final[ContextVar[Progress | None]] = ContextVar("CALLER", default=None)
 """What the call of this thread reports its progress to, where a server keeps the project open."""
@@ -111,6 +110,7 @@ class ProjectHost:
         self._project: OpenedProject | None = project
         self._turn = RLock()
         self._listener: TeamListener | None = None
+        self._kept: dict[object, Any] = {}
 
     @property
     def project(self) -> OpenedProject:
@@ -128,12 +128,11 @@ class ProjectHost:
                 self._project.close()
             self._project = None
 
-    @cached_property
-    def rule_reads(self) -> RuleReads:
-        """What fetches and searches the project's rules, with its caches."""
-        from workbench.entry.services.rules import RuleReads  # which imports this module
-
-        return RuleReads(self)
+    def keep(self, make: Callable[[ProjectHost], T]) -> T:
+        """Return what `make` made of the project when it was first asked for, with its caches."""
+        with self._turn:
+            found: T = self._kept.get(make) or self._kept.setdefault(make, make(self))
+            return found
 
     @contextmanager
     def operation(self, name: str) -> Iterator[Operation]:
