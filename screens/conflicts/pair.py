@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from workbench.curation.concurrency import is_version
+from workbench.curation.concurrency import REMOVED, is_version
 from workbench.curation.conflicts import ConflictDecision
 from workbench.lists.conflicts import ConflictRow
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
@@ -75,8 +75,12 @@ class RecordPair:
 
     @property
     def actions(self) -> Sequence[Action]:
-        """What can be decided: of two versions of one record one holds, or a third."""
-        return _OF_VERSIONS if self.of_versions else tuple(Action)
+        """What can be decided: of two versions of one record one holds, or a third.
+
+        A segment's text never changes, so that there is no third of one that was removed.
+        """
+        removed = self.of is PairType.SEGMENT and any(side.text == REMOVED for side in self.sides)
+        return _OF_VERSIONS[:2] if removed else _OF_VERSIONS if self.of_versions else tuple(Action)
 
     @property
     def of_versions(self) -> bool:

@@ -97,7 +97,8 @@ def _other_ways(pair: RecordPair) -> Content:
     left, right, merge = (_KEYS[one] for one in (Action.KEEP_LEFT, Action.KEEP_RIGHT, Action.MERGE))
     ways = f"{right} takes the right version, {merge} writes a third; one record cannot be both."
     if pair.of is PairType.SEGMENT:
-        ways = f"{left} keeps the version in force, {right} the other one, {merge} what both changed."
+        both = f", {merge} what both changed" if Action.MERGE in pair.actions else ""
+        ways = f"{left} keeps the version in force, {right} the other one{both}."
     return Content.assemble(safe(f"{'or':<{_LABEL}}", "$text-accent"), safe(ways))
 
 

@@ -86,7 +86,12 @@ class ConflictsScreen(QueueScreen):
 
         def found(item: QueuedPair) -> None:
             if action is not None and action not in item.pair.actions:
-                self.say(f"{action.value.replace('_', ' ')} is for two records, these are versions of one.")
+                name = action.value.replace("_", " ")
+                self.say(
+                    "One of the two was removed: keep one of them."
+                    if action is Action.MERGE
+                    else f"{name} is for two records, these are versions of one."
+                )
             elif item.waits and item.pair.id not in self.queue.away:
                 then(item.pair)
 
@@ -125,7 +130,7 @@ class ConflictsScreen(QueueScreen):
             else:
                 self._dialogs(pair).merge(self.queue.drafts.get(pair.id))
 
-        self.with_waiting(merge)
+        self.with_waiting(merge, Action.MERGE)
 
     def action_narrow(self) -> None:
         """Ask which side is narrowed, and to what."""
@@ -307,6 +312,7 @@ class ConflictsScreen(QueueScreen):
 _ALWAYS = tuple(f"conflicts.{name}" for name in "scan filter facets queue sort list".split())
 _OFFERED = {
     "conflicts.keep-both": Action.KEEP_BOTH,
+    "conflicts.merge": Action.MERGE,
     "conflicts.narrow": Action.NARROW_SCOPE,
     "conflicts.supersede": Action.SUPERSEDE,
 }

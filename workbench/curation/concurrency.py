@@ -147,18 +147,19 @@ def _base_words(kind: RecordType[R], edit: ConcurrentEdit[R]) -> str:
 
 
 def _differences(kind: RecordType[R], edit: ConcurrentEdit[R]) -> str:
-    """Return what people decided otherwise besides the words: `priority 50 | 80 (base 50)`."""
-    left, right = edit.left.after, edit.right.after
-    if left is None or right is None:
-        return ""
-    sides = (left, right, edit.base) if edit.base is not None else (left, right)
-    names = sorted((kind.editable | {"state"}) - {kind.words, "name", "action_text"})
-    values = ((name, *(plain_value(getattr(one, name, None)) for one in sides)) for name in names)
-    return "; ".join(
-        f"{name.replace('_', ' ')} {one} | {other}" + "".join(f" (base {before})" for before in base)
-        for name, one, other, *base in values
-        if one != other
-    )
+    """Return what people decided otherwise besides the words: `priority 50 | 80 (base 50)`.
+
+    Of a record that one side removed it is what the other one changed: `priority 80 (base 50)`.
+    """
+    sides = [one for one in (edit.left.after, edit.right.after) if one is not None]
+    base = [edit.base] if edit.base is not None else []
+    found = []
+    for name in sorted((kind.editable | {"state"}) - {kind.words, "name", "action_text"}):
+        values = [plain_value(getattr(one, name, None)) for one in (*sides, *base)]
+        if len(set(values if len(sides) == 1 else values[:2])) > 1:
+            before = f" (base {values[-1]})" if base else ""
+            found.append(f"{name.replace('_', ' ')} {' | '.join(values[: len(sides)])}{before}")
+    return "; ".join(found)
 
 
 def plain_value(value: object) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 from workbench.curation.concurrency import (
     ADVICE,
+    REMOVED,
     ConcurrentEdit,
     concurrent_edits,
     edit_notes,
@@ -39,7 +40,8 @@ class SegmentConflict:
     """Two versions of a segment that were written apart: `left` is in force, `right`, by its version, is not.
 
     `fields` are those that differ, and `contested` those of them that both changed. A version that was
-    removed has "(removed)" for its text. `at` is when the later one was written.
+    removed has "(removed)" for its text, and `fields` are those that the other one changed. `at` is when
+    the later one was written.
     """
 
     id: str
@@ -62,12 +64,13 @@ def conflicts_of(ledger: StashLedger, names: Mapping[str, str]) -> tuple[Segment
 def _conflict(edit: ConcurrentEdit[ContextSegment], names: Mapping[str, str]) -> SegmentConflict:
     why, evidence = edit_notes(SEGMENTS, edit, names)
     left, right = edit_sides(SEGMENTS, edit)
-    differing, contested = tuple[str, ...](), tuple[str, ...]()
-    advice = ADVICE
-    if edit.left.after is not None and edit.right.after is not None:
-        differing = tuple(
-            name for name in sorted(SEGMENTS.editable) if getattr(left, name) != getattr(right, name)
-        )
+    contested = tuple[str, ...]()
+    advice, removed = ADVICE, edit.left.after is None or edit.right.after is None
+    one, other = (edit.record, edit.base or edit.record) if removed else (left, right)
+    differing = tuple(
+        name for name in sorted(SEGMENTS.editable) if getattr(one, name) != getattr(other, name)
+    )
+    if not removed:
         apart = fields_apart(left, right, edit.base)
         contested = tuple(name for name, both in apart.items() if both)
         advice = ADVICE if set(contested) == set(differing) else _TOGETHER if contested else _BOTH
@@ -119,4 +122,6 @@ def _row_sides(one: SegmentConflict) -> tuple[ConflictSide, ConflictSide]:
 
 def _describe_side(side: ContextSegment, fields: Iterable[str]) -> str:
     values = [f"{name.replace('_', ' ')}: {plain_value(getattr(side, name))}" for name in fields]
+    if side.text == REMOVED:
+        return REMOVED
     return cut("\n".join([*values, side.text]), _TEXT)

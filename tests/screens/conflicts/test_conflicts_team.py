@@ -14,6 +14,7 @@ from screens.widgets.table import VirtualTable
 from tests.clones import Clone, edited_apart, stashed_apart
 from tests.screens.conflicts.test_conflicts_screen import desk_of, items, make, said
 from tests.screens.conftest import press, settle
+from workbench.curation.concurrency import REMOVED
 from workbench.curation.conflicts import ConflictDecision
 from workbench.records.conflicts import Action
 from workbench.records.segments import ContextSegment
@@ -147,3 +148,27 @@ async def test_a_segment_that_somebody_else_settles_says_so(tmp_path: Path) -> N
             "Settled meanwhile by cli on this machine (anna): keep right.",
         )
         assert "settled by cli meanwhile: keep-right" in app.log_of_actions.actions[-1].outcome
+
+
+async def test_a_segment_that_one_side_removed_is_kept_or_removed(tmp_path: Path) -> None:
+    """What the other side changed is shown; there is nothing to merge."""
+    anna, bob = Clone(tmp_path / "anna", "anna"), Clone(tmp_path / "bob", "bob")
+    anna.stash.add(ContextSegment(segment_id="seg-1", text="We keep sessions in Redis"))
+    anna.send(bob)
+    bob.stash.edit("seg-1", topic="auth")
+    anna.stash.remove(["seg-1"])
+    anna.send(bob)
+    bob.send(anna)
+    app = make(anna.root)
+    async with app.run_test(size=(80, 24)) as pilot:
+        desk = await desk_of(pilot)
+        pair = await pair_of(pilot, desk, "segment")
+        assert (pair.left.text, pair.right.text) == (REMOVED, "topic: auth\nWe keep sessions in Redis")
+        assert "topic auth (base none)" in said(desk)
+        assert "what both changed" not in said(desk)
+        assert desk.available("conflicts.merge") is None
+        desk.action_merge()
+        await settle(pilot)
+        assert pair.id in items(desk)
+        await press(pilot, "R")
+        assert anna.stash.find("seg-1").topic == "auth"
