@@ -1,4 +1,8 @@
-"""A client of the public face, as somebody would write it: its types are those that mypy --strict sees."""
+"""A client of the public face, as somebody would write it: its types are those that mypy --strict sees.
+
+`make check` holds that the sound part has no fault and that each mistake is found: an `ignore` of a fault
+that mypy does not find, or of another one, is an error.
+"""
 
 from __future__ import annotations
 
@@ -37,3 +41,14 @@ def refused(project: Project) -> str:
     except WorkbenchError as error:
         return f"{error.message}: {error.hint}"
     return workbench.__version__
+
+
+def make_mistakes() -> None:
+    """Use the face wrongly, one fault a line."""
+    with open_project(1) as project:  # type: ignore[arg-type]
+        response = project.plan("a task", bugdet=1000)  # type: ignore[call-arg]
+        print(response.context.txt)  # type: ignore[attr-defined]
+        response.context.text = ""  # type: ignore[misc]
+        project.rules.add("Use pnpm.", priority="high")  # type: ignore[arg-type]
+        project.learnings.add("no feature")  # type: ignore[call-arg]
+        print(project.rank("a task").files[0].path + 1)  # type: ignore[operator]
