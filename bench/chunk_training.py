@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize  # type: ignore[import-untyped]
 
 from bench import split
 from bench.pack_tasks import PackTask
@@ -64,6 +63,8 @@ def fit_chunks(
     groups: Sequence[ChunkGroup], *, l2: float = 3.0, without: Sequence[str] = ()
 ) -> dict[str, float]:
     """Return weights by feature; every repository weighs the same however many changed files it has."""
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+
     names = [name for name in FEATURES if name not in BY_HAND and name not in without]
     columns = [[*FEATURES].index(name) for name in names]
     stacked = np.concatenate([group.features[:, columns] for group in groups])

@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize  # type: ignore[import-untyped]
 
 from bench.collect import Row
 from bench.fit import Float64
@@ -62,6 +61,8 @@ def inputs_of(tasks: Sequence[RankedTask], size: int) -> Float64:
 
 def fit_confidence(tasks: Sequence[RankedTask]) -> tuple[float, float, float]:
     """Return slopes and offset of the logistic of `workbench/plan/planner.py`, over all sizes."""
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+
     rows = np.concatenate([inputs_of(tasks, size) for size in SIZES])
     rows = np.column_stack([rows, np.ones(len(rows))])
     labels = np.asarray([float(one.holds(size)) for size in SIZES for one in tasks])
