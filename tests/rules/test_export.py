@@ -384,10 +384,10 @@ def test_globs_that_all_agents_read(glob: str, expected: str) -> None:
     assert portable(expected) == expected
 
 
-def test_ten_thousand_rules_are_exported_in_one_go() -> None:
+def test_two_thousand_rules_are_exported_in_one_go() -> None:
     """A large export is written and found unchanged without work for each pair of rules."""
-    found = [make(f"r{number}", f"Use tool {number}.") for number in range(10_000)]
+    found = [make(f"r{number}", f"Use tool {number}.") for number in range(2_000)]
     [file] = export_files(found, "agents", {})
-    assert len(file.anchors) == 10_000
+    assert len(file.anchors) == 2_000
     assert file.data is not None
     assert not export_files(found, "agents", {"AGENTS.md": file.data})[0].changed

@@ -210,10 +210,10 @@ def test_encodings_and_line_ends(imported: Import) -> None:
     assert [rule.provenance.line for rule in results[0] if rule.provenance] == [3, 4]
 
 
-def test_ten_thousand_bullets(imported: Import) -> None:
-    """Each of ten thousand equal bullets is a rule with its own id."""
-    result = imported({"CLAUDE.md": "- Use tabs.\n" * 10_000})
-    assert len({rule.id for rule in result.rules}) == 10_000
+def test_two_thousand_bullets(imported: Import) -> None:
+    """Each of two thousand equal bullets is a rule with its own id."""
+    result = imported({"CLAUDE.md": "- Use tabs.\n" * 2_000})
+    assert len({rule.id for rule in result.rules}) == 2_000
 
 
 def test_a_document_in_one_line_is_context(imported: Import) -> None:

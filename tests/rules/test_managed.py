@@ -189,8 +189,8 @@ def test_what_people_add_to_the_part_is_found() -> None:
     assert others == [6]
 
 
-def test_ten_thousand_rules_are_read_in_one_go() -> None:
+def test_two_thousand_rules_are_read_in_one_go() -> None:
     """A long managed part costs no more for each of its rules."""
-    lines = render_part(ManagedEntry(f"Use tool {number}.") for number in range(10_000))
+    lines = render_part(ManagedEntry(f"Use tool {number}.") for number in range(2_000))
     source = RuleSource("AGENTS.md", "agents", "x")
-    assert len(import_rules([source], lambda _: "\n".join(lines).encode()).rules) == 10_000
+    assert len(import_rules([source], lambda _: "\n".join(lines).encode()).rules) == 2_000
