@@ -84,8 +84,13 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 	@echo "All of it in the app:  cd $(SAMPLE)/roastery && $(CURDIR)/$(WORKBENCH)" >&2
 	@echo "Now in your own repository:  $(CURDIR)/$(WORKBENCH) plan \"what you are about to do\"" >&2
 
-test: $(VENV)/.dev check ## lint, types, import contracts, tests (without a network, where Linux allows it)
-	@$(PYTHON_) -m tests.offline --else-with $(PYTHON_) -m pytest -n $(JOBS) --dist worksteal --durations=10 $(PYTEST_ARGS)
+# Types take a minute on one core, so that tests run beside them; what the checks found is shown after the tests.
+CHECKED := $(VENV)/check.txt
+test: $(VENV)/.dev ## lint, types, import contracts, tests (without a network, where Linux allows it)
+	@$(MAKE) --no-print-directory check >$(CHECKED) 2>&1 & checking=$$!; trap 'kill $$checking' INT TERM; \
+	$(PYTHON_) -m tests.offline --else-with \
+		$(PYTHON_) -m pytest -n $(JOBS) --dist worksteal --durations=10 $(PYTEST_ARGS); tested=$$?; \
+	wait $$checking; checked=$$?; cat $(CHECKED); exit $$((tested || checked))
 
 check: $(VENV)/.dev ## lint, types and import contracts only
 	@$(PYTHON_) -m ruff format --check .
