@@ -19,6 +19,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+from tests.empty_tables import copied
 from tests.postgres_server import DatabaseServer, NoServer
 from tests.redis_server import PROGRAM, REASON, RedisServer
 
@@ -166,6 +167,13 @@ def make_work(tmp_path: Path) -> Callable[[str], Work]:
 def work(make_work: Callable[[str], Work]) -> Work:
     """A repository without commits."""
     return make_work("work")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Spare each test the making of a project's tables."""
+    with copied(tmp_path_factory.mktemp("empty-tables")):
+        yield
 
 
 class Connections:

@@ -15,6 +15,7 @@ import pytest
 import store
 from store.journal import FileJournal
 from tests.adapters import ManualClock
+from tests.empty_tables import uncopied
 from tests.processes import end
 from tests.store import engines
 
@@ -49,6 +50,13 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     yield name
     engines.url = ""
     engines.opened.clear()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tables_of_the_program() -> Iterator[None]:
+    """Make tables as the program does: these tests are about that."""
+    with uncopied():
+        yield
 
 
 @pytest.fixture(autouse=True)

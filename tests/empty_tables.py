@@ -1,0 +1,60 @@
+"""A project's tables for tests of what uses them: made once for a process, and copied.
+
+Making them takes 40 ms of CPU, which a test of a command or of a screen did for each project. Queries over
+the few rows of a test take one thread: a second one waits. `tests/store`, which is about tables and
+migrations, does both as the program does (`uncopied`), and so do the processes that tests start.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from unittest.mock import patch
+
+from store import duck
+from store.duck import ATTACH_WRITING, KeptConnection
+from store.migrations import migrate
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_ATTACH: Final = KeptConnection.attach
+
+
+@contextmanager
+def copied(directory: Path) -> Iterator[None]:
+    """Begin new tables as a copy of empty ones, which are kept in a directory, in the block."""
+    empty = directory / "empty.duckdb"
+
+    @contextmanager
+    def attach(
+        kept: KeptConnection, path: Path, *, how: str = ATTACH_WRITING
+    ) -> Iterator[DuckDBPyConnection]:
+        if how is ATTACH_WRITING and path.parent.is_dir() and not os.path.lexists(path):
+            shutil.copyfile(_make(empty), path)
+        with _ATTACH(kept, path, how=how) as connection:
+            yield connection
+
+    with patch.object(KeptConnection, "attach", attach), patch.dict(duck.SETTINGS, threads=1):
+        yield
+
+
+@contextmanager
+def uncopied() -> Iterator[None]:
+    """Undo `copied` in the block."""
+    with patch.object(KeptConnection, "attach", _ATTACH), patch.dict(duck.SETTINGS, threads=duck.THREADS):
+        yield
+
+
+def _make(empty: Path) -> Path:
+    if not empty.exists():
+        kept = KeptConnection(empty.parent / "spill")
+        with _ATTACH(kept, empty) as connection:
+            migrate(connection)
+            connection.execute("CHECKPOINT tables")
+        kept.close()
+    return empty
