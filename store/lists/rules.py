@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from store.lists.conditions import FieldColumn
@@ -69,22 +70,27 @@ SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
     "updated": (("updated_at", False),),
 }
 
-# Rules of other projects are in the home's journal only where somebody copied them there.
-VISIBLE: Final = "(project_id IS NULL OR project_id = $project) AND ($home OR NOT home_file)"
+VISIBLE: Final = "($home OR NOT home_file)"
 
 _JSON: Final = frozenset({"conditions", "metadata", "provenance", "check"})
 _NAMES: Final = tuple(name for name in Rule.__slots__)
 
 
 def rule_list(tables: Tables, project_id: str, *, home: bool) -> SqlList[Rule]:
-    """Return the rules in force in a project; with `home` those of files in the user's home, too."""
+    """Return the rules in force in a project; with `home` those of files in the user's home, too.
+
+    Those of the project are its own wherever its directory was when they were written.
+    """
+    quoted = project_id.replace("'", "''")
+    fields = {**FIELDS, "project": FieldColumn(f"CASE WHEN project_id IS NOT NULL THEN '{quoted}' END")}
+    made = partial(_rule, project_id)
     row = ", ".join((*(f'"{name}"' for name in _NAMES), "line", "end_line"))
     streams = (rules.STREAM, rows.USAGE)
-    columns = ListColumns(RULES, "FROM rules", FIELDS, SORTS, row, _rule, VISIBLE, streams=streams)
-    return SqlList(tables, columns, lambda: {"project": project_id, "home": home})
+    columns = ListColumns(RULES, "FROM rules", fields, SORTS, row, made, VISIBLE, streams=streams)
+    return SqlList(tables, columns, lambda: {"home": home})
 
 
-def _rule(row: Sequence[Any]) -> Rule:
+def _rule(project_id: str, row: Sequence[Any]) -> Rule:
     *values, line, end_line = row
     body = {
         name: json.loads(value) if name in _JSON and value is not None else value
@@ -92,4 +98,6 @@ def _rule(row: Sequence[Any]) -> Rule:
     }
     if body["provenance"] is not None:
         body["provenance"] |= {"line": line, "end_line": end_line}
+    if body["project_id"] is not None:
+        body["project_id"] = project_id
     return convert(body, Rule)

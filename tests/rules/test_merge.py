@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbench.curation.records import StepDraft
+from workbench.curation.records import StepDraft, new_marks
 from workbench.curation.steps import draft_edit, draft_removal, draft_undo
 from workbench.curation.store import record
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.curation.ruletype import RULES
 from workbench.rules.formats.managed import BEGIN, END
 from workbench.rules.rulebook import load_rulebook
 
@@ -182,16 +183,14 @@ def test_equal_bullets_are_rules_of_their_own(desk: Desk) -> None:
     assert desk.load("Use tabs.", "Use tabs.", "Use tabs.") == ["Use tabs."] * 3
 
 
-def test_rules_of_other_projects_are_left_alone(desk: Desk) -> None:
-    """What belongs to nobody here is neither shown nor removed."""
+def test_a_project_that_moved_keeps_its_rules(desk: Desk) -> None:
+    """They were written where its directory has another name: they are found, of files and of people."""
     desk.load("Use tabs.")
-    foreign = replace(desk.find("Use tabs."), id="foreign", project_id="other", provenance=None)
-    from workbench.curation.records import new_marks
-    from workbench.rules.curation.ruletype import RULES
-
-    record(desk.store, [RULES.put_draft(foreign, new_marks("x"))], by="test")
-    assert desk.texts() == ["Use tabs."]
-    assert "foreign" in desk.store.ledger().live
+    own = replace(desk.find("Use tabs."), id="own", rule="Be brief.", provenance=None)
+    record(desk.store, [RULES.put_draft(own, new_marks("x"))], by="test")
+    book = load_rulebook(replace(desk.store, project_id="moved"), ["CLAUDE.md"])
+    assert {rule.rule: rule.project_id for rule in book.rules} == {"Use tabs.": "moved", "Be brief.": "moved"}
+    assert not book.changed
 
 
 def test_a_rule_that_moves_to_another_file_is_the_same_rule(desk: Desk) -> None:

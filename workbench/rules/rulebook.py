@@ -210,7 +210,7 @@ def _book(
     changed = None if previous is None else _changed_rules(store, state, ledger, previous)
     if changed is None:
         counts = read_usage(state.origins, ends=until)
-        whole = visible_rules(store, ledger.with_places().values())
+        whole = visible_rules(ledger.with_places().values(), store.project_id, home=store.home is not None)
         whole = [with_use(rule, counts) for rule in whole] if counts else whole
         rules = rule_set(whole, None if previous is None else previous.rules, until)
         changed = rules, (UseCounts({}, until, counts), UseCounts(until, until))
@@ -244,7 +244,12 @@ def _changed_rules(
     ids |= {rule.id for rule in now if rule is not None}
     before = _with_usage(state, before)
     base, rules, uses = before.rules.base, before.rules, before.uses
-    put = {rule.id: rule for rule in visible_rules(store, ledger.with_places(sorted(ids)).values())}
+    put = {
+        rule.id: rule
+        for rule in visible_rules(
+            ledger.with_places(sorted(ids)).values(), store.project_id, home=store.home is not None
+        )
+    }
     if put and before.used_until:
         whole = count_uses(state, uses[0], {}, base.used_until)
         later = count_uses(state, uses[1], base.used_until, before.used_until)
@@ -263,13 +268,15 @@ def _settled_ids(ledger: RuleLedger) -> tuple[str, ...]:
     return tuple(sorted(one.id for one in ledger.settled.values() if one.left in live and one.right in live))
 
 
-def visible_rules(store: RuleStore, rules: Iterable[Rule]) -> list[Rule]:
-    """Return the rules that hold here, by id; those of the home's files only where the home is read."""
+def visible_rules(rules: Iterable[Rule], project_id: str, *, home: bool) -> list[Rule]:
+    """Return the rules that hold in a project, by id; those of files in the user's home only with `home`.
+
+    Those of the project are its own wherever its directory was when they were written.
+    """
     kept = [
-        rule
+        rule if rule.project_id in (None, project_id) else replace(rule, project_id=project_id)
         for rule in rules
-        if (rule.project_id in (None, store.project_id))
-        and (store.home is not None or rule.provenance is None or not rule.provenance.home)
+        if home or rule.provenance is None or not rule.provenance.home
     ]
     return sorted(kept, key=lambda rule: rule.id)
 

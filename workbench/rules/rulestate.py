@@ -23,7 +23,7 @@ class RuleState:
 
     def __init__(self, store: RuleStore) -> None:
         self.origins = store.usage_origins
-        self.about = f"{store.home is not None} {' '.join(self.origins)}"
+        self.about = f"{store.project_id} {store.home is not None} {' '.join(self.origins)}"
         self._sizes = {origin: journal.size(STREAM) for origin, journal in self.origins.items()}
         used = {origin: journal.size(USAGE_STREAM) for origin, journal in self.origins.items()}
         self.used_until = {origin: size for origin, size in used.items() if size}

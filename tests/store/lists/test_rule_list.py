@@ -411,7 +411,7 @@ def test_a_row_keeps_its_number_while_its_record_changes(tmp_path: Path) -> None
 
 
 def test_a_list_has_the_rules_that_hold_here(tmp_path: Path) -> None:
-    """Rules of other projects are not listed; those of files in the home only where the home is read."""
+    """Of another directory of the project they do, too; those of the home only where it is read."""
     shelf = Shelf(tmp_path)
     where = Provenance("~/.claude/CLAUDE.md", 1, 1, "claude", home=True)
     shelf.put(
@@ -425,7 +425,11 @@ def test_a_list_has_the_rules_that_hold_here(tmp_path: Path) -> None:
         page = rule_list(shelf.tables, "p", home=home).page(ListQuery(sort=("id", False)))
         return [rule.id for rule in page.rows]
 
-    assert (ids(home=True), ids(home=False)) == (["r1", "r3", "r4"], ["r1", "r3"])
+    assert (ids(home=True), ids(home=False)) == (["r1", "r2", "r3", "r4"], ["r1", "r2", "r3"])
+    moved = rule_list(shelf.tables, "p", home=True).page(
+        ListQuery(parse("project:p", FIELDS), sort=("id", False))
+    )
+    assert [(rule.id, rule.project_id) for rule in moved.rows] == [("r1", "p"), ("r2", "p")]
 
 
 def test_only_rows_within_a_set_are_listed(tmp_path: Path) -> None:

@@ -136,7 +136,9 @@ def past_session(until: str) -> Iterator[RuleSession]:
     with _measure(here, opened, "rules") as measurement:
         store = opened.workspace.rule_store()
         counts = store.usage(until)
-        found = visible_rules(store, store.ledger(until).with_places().values())
+        found = visible_rules(
+            store.ledger(until).with_places().values(), store.project_id, home=store.home is not None
+        )
         rules = tuple(with_use(rule, counts) for rule in found)
         measurement.candidates = len(rules)
         yield RuleSession(here, config, opened, measurement, store, Rulebook(rule_set(rules), until))

@@ -34,6 +34,7 @@ from workbench.replay.tasks import (
 from workbench.replay.timeline import PastReader, known_commit
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.ruletype import STREAM as RULES
+from workbench.rules.rulebook import visible_rules
 from workbench.sessions.episodes_fold import STREAM
 from workbench.text.terms import parse_task
 
@@ -217,15 +218,9 @@ def past_rules(project: PastProject, config: Config, tasks: Sequence[ReplayTask]
     """Return the rules that were in force when each task began. Raises: StoreError."""
     journals = [(journal, origin == "home") for origin, journal in project.place.journals.items()]
     changes = [entry.at for one, _ in journals for _, entry in one.read(RULES)]
-    identifier = project.place.project_id
 
     def in_force(until: str) -> list[Rule]:
         live = read_ledger(RuleLedger, journals, until).live.values()
-        return [
-            rule
-            for rule in live
-            if rule.project_id in (None, identifier)
-            and (config.rules.home or rule.provenance is None or not rule.provenance.home)
-        ]
+        return visible_rules(live, project.place.project_id, home=config.rules.home)
 
     return collect_rules(changes, [task.at for task in tasks], in_force)

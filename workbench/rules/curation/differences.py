@@ -53,7 +53,8 @@ def changed_fields(before: Rule, after: Rule) -> tuple[FieldChange, ...]:
     names.sort(key=lambda name: name != "rule")
     found = []
     for name in names:
-        if _shown_value(name, old) == _shown_value(name, new):
+        has_moved = name == "project_id" and old[name] and new[name]  # the directory, not the rule
+        if has_moved or _shown_value(name, old) == _shown_value(name, new):
             continue
         pieces = word_pieces(old[name], new[name]) if name in _PROSE else ()
         found.append(FieldChange(name, _plain(old[name]), _plain(new[name]), pieces))

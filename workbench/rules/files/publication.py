@@ -70,7 +70,7 @@ def _export(
     notes: list[str],
 ) -> tuple[ExportedFile, ...]:
     """Work out the target's files from the rules in force."""
-    rules = visible_rules(store, ledger.with_places().values())
+    rules = visible_rules(ledger.with_places().values(), store.project_id, home=store.home is not None)
     conflicted = {merge.state.file for merge in found.merges if merge.conflicts}
     waiting = {
         pending.rule.id: merge.state.file
