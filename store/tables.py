@@ -274,7 +274,7 @@ class Tables:
                     return self._rebuild(str(finding))
         if rounds[-1].more:
             return None
-        if self.latest_rebuild is not None:
+        if self.latest_rebuild is not None and not self.latest_rebuild.over:
             self.latest_rebuild = replace(self.latest_rebuild, over=True)
         self._caught_up = dict(sizes)
         return caught_up(rounds)
