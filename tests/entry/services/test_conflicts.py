@@ -91,7 +91,7 @@ def test_what_cannot_be_settled_says_why(pair: tuple[Clone, Clone]) -> None:
     anna, bob = pair
     host = ProjectHost(anna.opened(), "mcp")
     found = waiting(host)
-    for identifier in ("conflict-0", ""):
+    for identifier in ("conflict-none", ""):
         with pytest.raises(UnknownRecord, match="waits"):
             settle_conflict(host, identifier, None)
     with pytest.raises(UsageError, match="conflicts begin with"):
