@@ -229,7 +229,7 @@ def test_the_setting_says_where_the_tables_are(tmp_path: Path, database: str) ->
             lambda: purge_project(there, dry=False),
         ):
             write_settings(there.state, TeamSettings(database, "p", "laptop"))
-            assert there.rule_list.page(ListQuery()).total == 1  # the other is of another project
+            assert there.rule_list.page(ListQuery()).total == 2
             assert looking.execute(SELECT_SCHEMAS).fetchall()
             remove()
             assert looking.execute(SELECT_SCHEMAS).fetchall() == []
