@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from subprocess import Popen
@@ -299,6 +301,14 @@ def test_survey_changes_nothing(settings: EmbeddingSettings) -> None:
     survey(settings)
 
     assert not settings.cache.exists()
+
+
+def test_the_runtime_keeps_and_reports_nothing(tmp_path: Path) -> None:
+    """Left alone onnxruntime keeps an id of the machine in the home, and events to send."""
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    code = "import store, onnxruntime; onnxruntime.SessionOptions()"
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_query_needs_neither_fastembed_nor_onnx(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,22 @@ def test_vectors_are_stored_and_status_and_doctor_say_how(
     assert any(text.startswith("vectors_rules-1 is as it was written: 2 texts of rules") for text in doctor)
     assert run("model", "prepare", "--json").json()["embedded"] == 0
     assert "written" not in run("index").err
+
+
+def test_outside_of_projects_the_model_alone_is_made_ready(
+    project: Any, run: Any, two_models: dict[str, Numbers], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the home directory, which is no project: nothing is embedded, and no state is made there."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    done = run("model", "prepare")
+    assert done.code == exits.OK
+    assert "usual@1 is ready" in done.out
+    assert "is your home directory" in done.err
+    assert run("model", "prepare", "--json").json()["embedded"] == 0
+    assert not (home / ".workbench").exists()
 
 
 def test_a_former_model_serves_until_the_new_one_is_prepared(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import closing
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
@@ -20,15 +21,17 @@ from workbench.entry.project import (
     find_state,
     language_state,
     prepare_embedder,
+    require_consent,
 )
 from workbench.entry.services.index import prepare_vectors
 from workbench.entry.services.models import list_models
-from workbench.errors import ModelError, StoreError
+from workbench.errors import ModelError, StoreError, Unasked
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import ModelState, VectorStore
+    from workbench.ports import Embedder
 
 
 @command
@@ -107,17 +110,23 @@ def prepare() -> None:
     """Make the embedding model ready, then embed the project's past tasks, rules and learnings.
 
     The model is built from the weights that come with the program, or fetched where models.download allows
-    it. It takes seconds, once for all projects. While texts are embedded by another model than before, plans
-    go on with the vectors of the former one.
+    it. It takes seconds, once for all projects; outside of any that is all. While texts are embedded by
+    another model than before, plans go on with the vectors of the former one.
     """
     here = current()
     if in_background():
         give_way()
-    with find_state(here.project).lock("prepare", patience=0):
-        _prepare(here)
+    unasked = ""
+    with ExitStack() as held:
+        try:
+            require_consent(here.project)
+            held.enter_context(find_state(here.project).lock("prepare", patience=0))
+        except Unasked as error:
+            unasked = error.message
+        _prepare(here, unasked)
 
 
-def _prepare(here: Invocation) -> None:
+def _prepare(here: Invocation, unasked: str) -> None:
     started = time.perf_counter()
     with here.out.progress("Preparing the embedding model") as line:
         line(0)
@@ -126,15 +135,12 @@ def _prepare(here: Invocation) -> None:
         reasons = "; ".join(f"{option.source}: {option.reason}" for option in report.options if option.reason)
         raise ModelError(f"no embedding model can be used ({reasons})", hint="See `workbench doctor`.")
     built = time.perf_counter() - started
-    with session("index") as work:
-        work.measurement.note_sync(work.opened.workspace.sync(progress=work.progress))
-        vectors = work.opened.vectors_by(embedder, embedding_settings(work.opened.config).model)
-        try:
-            embedded = prepare_vectors(work.opened, vectors, work.progress)
-        except ModelError as error:
-            embedded = {}
-            here.out.say(f"texts are not embedded: {error.message}")
-        segments = _renew_stash(work, vectors)
+    embedded: Mapping[str, int] = {}
+    segments = 0
+    if unasked:
+        here.out.say(f"no texts are embedded: {unasked}")
+    else:
+        embedded, segments = _embed(here, embedder)
     counts = {kind: embedded.get(kind, 0) for kind in ("tasks", "rules", "learnings")}
     if here.flags.json:
         here.out.json(
@@ -151,12 +157,27 @@ def _prepare(here: Invocation) -> None:
         )
         return
     here.out.data(f"{report.model} is ready at {report.path} ({built:.1f} s)")
+    if unasked:
+        return
     here.out.data(
         f"{counts['tasks']:,} past tasks, {counts['rules']:,} texts of rules and "
         f"{counts['learnings']:,} of learnings embedded"
     )
     if segments:
         here.out.data(f"the stash is searched by meaning: {segments:,} segments")
+
+
+def _embed(here: Invocation, embedder: Embedder) -> tuple[Mapping[str, int], int]:
+    """Embed a project's texts and return how many of each kind were, and how many segments."""
+    embedded: Mapping[str, int] = {}
+    with session("index") as work:
+        work.measurement.note_sync(work.opened.workspace.sync(progress=work.progress))
+        vectors = work.opened.vectors_by(embedder, embedding_settings(work.opened.config).model)
+        try:
+            embedded = prepare_vectors(work.opened, vectors, work.progress)
+        except ModelError as error:
+            here.out.say(f"texts are not embedded: {error.message}")
+        return embedded, _renew_stash(work, vectors)
 
 
 def _renew_stash(work: Session, vectors: VectorStore) -> int:
