@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,12 +37,12 @@ _SPOKEN |= {"minus": "-", "right_square_bracket": "]", "left_square_bracket": "[
 _LEFT = "left with"
 _LETTERS = [chr(code) for code in range(33, 127)]
 _OTHERS = "Enter Escape Tab BTab Space Up Down Left Right Home End PPage NPage DC BSpace F1 F2 F6 F7".split()
-_CONTROLS = [f"C-{letter}" for letter in "adefgklnoprstuwxy"]
+_CONTROLS = [f"C-{letter}" for letter in "adefgklnoprtuwxy"]
 _STRIDES = [
     *([key] for key in [*_LETTERS, *_OTHERS * 4, *_CONTROLS]),
     *(["C-g", section.key] for section in SECTIONS * 2),
 ]
-"""What is pressed at once; ctrl+z would leave the app stopped."""
+"""What is pressed at once; ctrl+z would leave the app stopped, ctrl+s the terminal before there is an app."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +313,9 @@ def test_a_walk_by_random_keys_ends_nothing(place: Place, seed: int) -> None:
             assert f"{_LEFT} 0" in shown, f"{typed[-40:]}\n{shown}"
             walk.end()
             walk = place.open()
-    walk.kill(signal.SIGHUP)
-    assert "Traceback" not in walk.see(f"{_LEFT} 129")
+    with suppress(ProcessLookupError):  # it may be about to leave
+        walk.kill(signal.SIGHUP)
+    assert any(f"{_LEFT} {code}" in walk.see(_LEFT) for code in (0, 129))
     walk.end()
 
 
