@@ -23,6 +23,7 @@ from screens.jobs import Job
 from screens.sitting import Sitting
 from screens.themes import ANSI, DARK, MANY_COLORS, THEMES, readable_variables
 from workbench.beneath import open_beneath
+from workbench.entry.os.terminal import shell_waits
 from workbench.errors import StoreError
 
 if TYPE_CHECKING:
@@ -158,6 +159,13 @@ class TerminalApp(Sitting):
         where = first.relative_to(root) if first.is_relative_to(root) else first
         self.report(f"Saved {where} and {paths[1].suffix}")
         self.log_of_actions.add("# screenshot", " ".join(map(str, paths)))
+
+    def action_suspend_process(self) -> None:
+        """Stop the program where a shell waits to bring it back; elsewhere it would stay stopped."""
+        if shell_waits():
+            super().action_suspend_process()
+        else:
+            self.report("No shell waits behind this terminal, so it could not come back", severity="warning")
 
     def action_select_text(self) -> None:
         """Give the mouse to the terminal, so that it selects text; again takes it back."""

@@ -53,7 +53,7 @@ from workbench.records.ids import IdSource, is_id
 PROJECT: Final = "project"
 HOME: Final = "home"
 HEAD: Final = 256
-"""Bytes by which the beginning of a stream is told from that of another."""
+"""Bytes that distinguish the beginning of a stream from that of another."""
 """Where journals come from; those of a team's machines have the machines' ids."""
 
 _BLOCK = 1024 * 1024

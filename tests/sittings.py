@@ -42,7 +42,7 @@ _STRIDES = [
     *([key] for key in [*_LETTERS, *_OTHERS * 4, *_CONTROLS]),
     *(["C-g", section.key] for section in SECTIONS * 2),
 ]
-"""What is pressed at once; ctrl+z would leave the app stopped, ctrl+s the terminal before there is an app."""
+"""What is pressed at once; ctrl+z and ctrl+s are the terminal's before there is an app."""
 
 
 @dataclass(frozen=True, slots=True)

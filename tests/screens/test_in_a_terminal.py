@@ -157,3 +157,29 @@ def test_text_in_one_burst_with_its_key_runs_no_command(terminal: Terminal, roas
     terminal.press("q")
     terminal.see("left with 0")
     assert "remove" not in workbench(roastery, "rules", "history")
+
+
+def test_it_stops_only_where_a_shell_can_bring_it_back(work: Work, tmp_path: Path) -> None:
+    """In a window that runs the program and no shell it would have stayed stopped for ever."""
+    program = shlex.join(
+        ["env", "-u", "TMUX", "TERM=xterm-256color", sys.executable, "-m", "workbench", "app"]
+    )
+    alone = Terminal(tmp_path, f"{program} rules", work.root)
+    shell = Terminal(tmp_path, "bash --norc --noprofile -i", work.root)
+    try:
+        alone.see("No rules yet")
+        alone.press("C-z")
+        alone.see("No shell waits")
+
+        shell.type(f"{program} rules")
+        shell.press("Enter")
+        shell.see("No rules yet")
+        shell.press("C-z")
+        shell.see("Stopped", gone="No rules yet")
+        shell.type("fg")
+        shell.press("Enter")
+        shell.see("No rules yet")
+        shell.press("q")
+        shell.see("fg", gone="No rules yet")
+    finally:
+        alone.end_all()

@@ -8,6 +8,7 @@ imported.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -65,3 +66,21 @@ def terminal_columns() -> int | None:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
     except (OSError, ValueError):
         return None
+
+
+def shell_waits() -> bool:
+    """Return whether a shell with job control would bring this process back if it were stopped.
+
+    The kernel knows: it does not stop what belongs to an orphaned process group, as in a window of tmux or a
+    container that runs the program and no shell, so a child is asked to stop itself.
+    """
+    if sys.platform == "win32":
+        return False
+    child = subprocess.Popen(["/bin/sh", "-c", "kill -TSTP $$"])
+    _, status = os.waitpid(child.pid, os.WUNTRACED)
+    if os.WIFSTOPPED(status):
+        child.kill()
+        child.wait()
+        return True
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 NONE: Final = "none"
-_EMPTY: Final = "%"  # stands for the empty text; nothing that is escaped ends in a single %
+_EMPTY: Final = "%"  # the empty text; nothing that is escaped ends in a single %
 
 
 @dataclass(frozen=True, slots=True)
