@@ -14,8 +14,10 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,9 +87,16 @@ def _measurements(options: argparse.Namespace) -> Iterator[tuple[str, object, Ca
 def _with_texts(
     measure: Callable[[str, int, Path, Path], Values], part: str, size: int, work: Path
 ) -> Values:
-    texts = draw(work / "texts", size)
-    exact_neighbours(texts, records.NEAREST)
+    # Drawn apart: Linux counts the memory of a process into what it starts.
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        texts = pool.submit(_prepare_texts, work / "texts", size).result()
     return measure(part, size, work / "stores", texts)
+
+
+def _prepare_texts(folder: Path, size: int) -> Path:
+    texts = draw(folder, size)
+    exact_neighbours(texts, records.NEAREST)
+    return texts
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:

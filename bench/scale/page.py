@@ -62,6 +62,7 @@ TABLES: Final[dict[str, tuple[str, Rows]]] = {
             *ASKED,
             ("`memory prompt`, ms / MB", "command prompt cpu ms+command prompt MB"),
             ("`memory list WORDS`, ms / MB", "command list cpu ms+command list MB"),
+            ("`memory queue`, the first one, ms", "command queue first cpu ms"),
             ("`memory queue`, ms / MB", "command queue cpu ms+command queue MB"),
             ("`memory add`, ms / MB", "command add cpu ms+command add MB"),
         ),

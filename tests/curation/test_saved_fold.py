@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -26,11 +27,11 @@ from tests.curation.test_curation import (
     play,
     rule_store,
 )
-from workbench.curation import folding
+from workbench.curation import folding, lazy
 from workbench.curation.folding import LedgerReader
 from workbench.curation.ledger import Ledger
 from workbench.curation.saved import SavedFold, open_fold, write_fold
-from workbench.errors import StoreError
+from workbench.errors import StoreError, UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
 
@@ -92,6 +93,51 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Saved:
     """Where folds are saved, however few entries they have."""
     monkeypatch.setattr(folding, "FEW", 1)
     return Saved(tmp_path)
+
+
+LINES = st.lists(st.text(st.sampled_from('abAB éK \n"'), max_size=40), max_size=30)
+
+
+@given(LINES, st.sampled_from(["a", "ab", "ba", "abab"]), st.integers(1, 40), st.integers(1, 60))
+def test_lines_with_a_word_are_found_however_they_are_read(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], word: str, block: int, most: int
+) -> None:
+    """In whatever case and across blocks; a line with more than ASCII may have any word in another form."""
+    path = tmp_path_factory.mktemp("lines") / "lines"
+    encoded = [json.dumps(text, ensure_ascii=False).encode() + b"\n" for text in texts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lazy, "BLOCK", block)
+        patch.setattr(lazy, "_AT_ONCE", most)
+        with path.open("wb") as file:
+            ends, checksums = lazy.write_lines(file, encoded)
+        lines = lazy.FileLines(lazy.StoredFile(path), ends, checksums)
+        found = list(lines.with_word(word))
+    assert found == [
+        number for number, line in enumerate(encoded) if word in line.decode().lower() or not line.isascii()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("there", "again"),
+    [
+        ("Run the formatter.", "run  the FORMATTER."),
+        ("Read the straße guide", "read the STRASSE guide"),
+        ("→ ", "→"),
+    ],
+)
+def test_a_rule_that_is_stored_already_is_refused(saved: Saved, there: str, again: str) -> None:
+    """What is said in the lines of a file is found there as it is in memory."""
+    bench = bench_of(CASES["rules"])
+    first = CASES["rules"].add(bench.service, there)
+    CASES["rules"].add(bench.service, "Something else")
+    store = bench.service.store
+    file = saved.root / "fold"
+    write_fold(file, SavedFold(store.ledger(), (), LAST, 2, "a"))
+    opened = open_fold(file, store.empty_ledger())
+    assert opened is not None
+    store.reader._ledger = opened.ledger
+    with pytest.raises(UsageError, match=f"already there: {first.id}"):
+        CASES["rules"].add(bench.service, again)
 
 
 CUTS = st.lists(st.integers(0, 3), max_size=16)

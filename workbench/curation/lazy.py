@@ -6,9 +6,11 @@ What is asked for once is decoded once, also by copies: they share what was deco
 from __future__ import annotations
 
 import os
+import re
 import weakref
 import zlib
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
 from pathlib import Path
 from typing import IO, Any, Final, Generic, TypeVar, overload
@@ -17,6 +19,9 @@ from workbench.errors import StoreError
 
 BLOCK: Final = 1 << 14
 """Bytes of lines that are read and compared with what was written at once."""
+
+_AT_ONCE: Final = 1 << 16  # bytes of lines in which a word is sought
+_MORE: Final = re.compile(rb"[\x80-\xff]")
 
 Value = TypeVar("Value")
 Other = TypeVar("Other")
@@ -58,10 +63,29 @@ class FileLines:
 
     def __getitem__(self, number: int) -> bytes:
         """Return a line without its newline. Raises: DamagedLines."""
-        start, stop = self.ends[number - 1] if number else 0, self.ends[number] - 1
+        return self._span(self.ends[number - 1] if number else 0, self.ends[number] - 1)
+
+    def _span(self, start: int, stop: int) -> bytes:
         first, last = start // BLOCK, max(start, stop - 1) // BLOCK
         data = b"".join([self._read(block) for block in range(first, last + 1)])
         return data[start - first * BLOCK : stop - first * BLOCK]
+
+    def with_word(self, word: str) -> Iterator[int]:
+        """Yield the numbers of lines that have a word of lower-case ASCII in any case, or more than ASCII.
+
+        Raises: DamagedLines.
+        """
+        sought, number = word.encode("ascii"), 0
+        while number < len(self.ends):
+            start = self.ends[number - 1] if number else 0
+            last = min(bisect_right(self.ends, start + _AT_ONCE), len(self.ends) - 1)
+            data = self._span(start, self.ends[last]).lower()
+            at = 0
+            while (found := _find_word(data, sought, at)) >= 0:
+                line = bisect_right(self.ends, start + found)
+                yield line
+                at = self.ends[line] - start
+            number = last + 1
 
     def whole(self) -> bytes:
         """Return all lines. Raises: DamagedLines."""
@@ -80,6 +104,13 @@ class FileLines:
                 )
             self._block = number, data
         return data
+
+
+def _find_word(data: bytes, word: bytes, start: int) -> int:
+    """Return the first place of a word or of more than ASCII, -1 for none."""
+    found = data.find(word, start)
+    other = None if data.isascii() else _MORE.search(data, start, found if found >= 0 else len(data))
+    return found if other is None else other.start()
 
 
 def write_lines(file: IO[bytes], lines: Iterable[bytes]) -> tuple[array[int], list[int]]:
@@ -190,6 +221,13 @@ class LazyDict(MutableMapping[str, Value]):
         """Return the line of a value that nobody asked for yet, None for one that is at hand."""
         found = self._values[key]
         return found if type(found) is int else None
+
+    def with_word(self, word: str) -> Iterator[Value]:
+        """Yield values, among them all in whose lines there is a word of lower-case ASCII, in any case."""
+        lines = frozenset(() if self.stored is None else self.stored.lines.with_word(word))
+        yield from [
+            self[key] for key, value in self._values.items() if type(value) is not int or value in lines
+        ]
 
     def copy(self) -> LazyDict[Value]:
         """Return a dict of the same values; what is set in either is not set in the other."""

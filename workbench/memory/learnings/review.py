@@ -91,10 +91,15 @@ class ReviewItem:
 
 
 def queue_of(
-    ledger: LearningLedger, now: float, collisions: Iterable[ConflictFound]
+    ledger: LearningLedger,
+    now: float,
+    collisions: Iterable[ConflictFound],
+    live: Iterable[FeatureLearning] | None = None,
 ) -> tuple[ReviewItem, ...]:
-    """Return the queue for these pairs; finding them is what takes long among very many."""
-    live = {one.id: one for one in ledger.live()}
+    """Return the queue for these pairs; finding them is what takes long among very many.
+
+    `live` are the ledger's, where they are at hand.
+    """
     found: dict[str, ReviewItem] = {}
     for pair in collisions:
         why = Why.CONFLICT if pair.verdict is TextVerdict.CONFLICT else Why.DUPLICATE
@@ -102,7 +107,7 @@ def queue_of(
         if mine.id not in found or why is Why.CONFLICT:
             found[mine.id] = ReviewItem(mine, why, pair.why, pair.evidence, conflict=pair, other=other)
     heard = group_by_learning(ledger.said)
-    for one in live.values():
+    for one in ledger.live() if live is None else live:
         reason = _waits(one, ledger, now, heard.get(one.id, ()))
         known = found.get(one.id)
         if reason is not None and (known is None or _ORDER[reason[0]] < _ORDER[known.why]):

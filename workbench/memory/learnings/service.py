@@ -29,6 +29,7 @@ from workbench.memory.learnings.review import (
     ConflictFound,
     ReviewItem,
     audit,
+    conflicts_among,
     conflicts_of,
     edits_of,
     prunable,
@@ -241,9 +242,10 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
     def review_queue(self) -> tuple[ReviewItem, ...]:
         """Return what waits for a person, most urgent first, with evidence. Raises: StoreError."""
         ledger = self.store.ledger()
-        found = conflicts_of(ledger, self.store.collisions.find)
+        live = ledger.live()
+        found = conflicts_among(ledger, live, self.store.collisions.find)
         self.store.collisions.keep()
-        return queue_of(ledger, self.store.now(), (*edits_of(ledger, self.store.names()), *found))
+        return queue_of(ledger, self.store.now(), (*edits_of(ledger, self.store.names()), *found), live)
 
     def conflicts(self) -> tuple[ConflictFound, ...]:
         """Return pairs that contradict or repeat each other and wait to be settled. Raises: StoreError."""

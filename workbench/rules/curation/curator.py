@@ -5,9 +5,10 @@ Words that a rule's file could not hold are refused, and what a step wrote into 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from workbench.curation.records import StepDraft, combine
 from workbench.curation.service import CurationService
@@ -118,7 +119,7 @@ class Curator(CurationService[RuleLedger, Rule]):
     def _draft_all(
         self, ledger: RuleLedger, rules: Sequence[Rule], places: Sequence[str], reason: str
     ) -> StepDraft[Rule]:
-        parts, known = [], known_statements(ledger)
+        parts, known = [], known_statements(ledger, rules)
         for rule, place in zip(rules, places, strict=True):
             try:
                 part = self._draft_new(ledger, rule, known, reason)
@@ -133,6 +134,8 @@ class Curator(CurationService[RuleLedger, Rule]):
         return combine(parts, title=title, reason=redact_values(reason))
 
 
+_WORD: Final = re.compile("[a-z0-9]+")
+
 Said = tuple[str, tuple[str, ...], str | None]
 
 
@@ -141,9 +144,11 @@ def statement_key(rule: Rule) -> Said:
     return " ".join(rule.rule.split()).casefold(), rule.scope, rule.project_id
 
 
-def known_statements(ledger: RuleLedger) -> dict[Said, str]:
-    """Return the id of a rule in force for everything that is said."""
-    return {statement_key(rule): rule.id for rule in ledger.live.values()}
+def known_statements(ledger: RuleLedger, new: Sequence[Rule]) -> dict[Said, str]:
+    """Return the id of a rule in force for what is said, of everything that one of the new ones may say."""
+    word = max(_WORD.findall(statement_key(new[0])[0]), key=len, default="") if len(new) == 1 else ""
+    there = ledger.live.with_word(word) if word else ledger.live.values()
+    return {statement_key(rule): rule.id for rule in there}
 
 
 def lineage(ledger: RuleLedger, identifier: str) -> tuple[str, ...]:
