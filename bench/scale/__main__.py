@@ -89,14 +89,9 @@ def _with_texts(
 ) -> Values:
     # Drawn apart: Linux counts the memory of a process into what it starts.
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        texts = pool.submit(_prepare_texts, work / "texts", size).result()
+        texts = pool.submit(draw, work / "texts", size).result()
+        pool.submit(exact_neighbours, texts, records.NEAREST).result()
     return measure(part, size, work / "stores", texts)
-
-
-def _prepare_texts(folder: Path, size: int) -> Path:
-    texts = draw(folder, size)
-    exact_neighbours(texts, records.NEAREST)
-    return texts
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:
