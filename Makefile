@@ -86,8 +86,9 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 
 # Types take a minute on one core, so that tests run beside them; what the checks found is shown after the tests.
 CHECKED := $(VENV)/check.txt
+CHECK := $(MAKE) --no-print-directory check# in a variable, so that `make -n` runs nothing
 test: $(VENV)/.dev ## lint, types, import contracts, tests (without a network, where Linux allows it)
-	@$(MAKE) --no-print-directory check >$(CHECKED) 2>&1 & checking=$$!; trap 'kill $$checking' INT TERM; \
+	@$(CHECK) >$(CHECKED) 2>&1 & checking=$$!; trap 'kill $$checking' INT TERM; \
 	$(PYTHON_) -m tests.offline --else-with \
 		$(PYTHON_) -m pytest -n $(JOBS) --dist worksteal --durations=10 $(PYTEST_ARGS); tested=$$?; \
 	wait $$checking; checked=$$?; cat $(CHECKED); exit $$((tested || checked))
