@@ -10,8 +10,10 @@ from functools import partial
 from itertools import count
 
 from textual import on
+from textual.content import Content
 
 from screens.curation.listed_records import ListedRecords, ListedRows, ListQuestion, RecordT, RowT
+from screens.curation.record_pane import RecordPane
 from screens.jobs import Ahead, Failure, Job, JobOptions
 from screens.themes import style_of
 from screens.widgets.filter import FilterBar
@@ -21,6 +23,7 @@ from workbench.lists.tables import TableRebuild, row_number
 
 _LONG = 0.5  # seconds after which is said what is waited for
 _GLANCE = 0.04  # seconds the cursor rests on a record before it is shown
+_NOTICED = 0.15  # seconds a pane may show the record that the cursor was on before
 
 
 class RecordListScreen(ListedRecords[RecordT, RowT]):
@@ -88,6 +91,15 @@ class RecordListScreen(ListedRecords[RecordT, RowT]):
         if event.table is self.table and self.marks_hint:
             event.stop()
             self.say(f"{event.count:,} marked · {self.marks_hint}" if event.count else self.summary)
+
+    def show_meanwhile(self, pane: RecordPane, key: str, content: Callable[[int], Content]) -> None:
+        """Show what is at hand of a record where the rest of it takes long to read."""
+
+        def show() -> None:
+            if pane.key != key == self.table.cursor_key:
+                pane.show(key, content)
+
+        self.set_timer(_NOTICED, show)
 
     def go_to(self, key: str) -> None:
         """Have the cursor on a record once it is listed."""

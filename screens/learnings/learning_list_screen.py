@@ -18,7 +18,13 @@ from screens.curation.record_pane import RecordPane
 from screens.curation.record_screen import RecordScreen
 from screens.jobs import Job
 from screens.learnings.learning_changes import LearningChanges
-from screens.learnings.learning_service import LearningCounts, LearningStory, count_learnings, story
+from screens.learnings.learning_service import (
+    LearningCounts,
+    LearningStory,
+    begin_story,
+    count_learnings,
+    story,
+)
 from screens.learnings.learning_view import (
     COLUMNS,
     NONE_LIKE_THAT,
@@ -259,3 +265,4 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
                 self.pane.show(found.learning.id, partial(story_content, found))
 
         self.ask("Learning", partial(story, self.engine, row), then, group="story", quiet=True)
+        self.show_meanwhile(self.pane, row.learning.id, lambda width: story_content(begin_story(row), width))

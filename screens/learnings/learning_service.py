@@ -89,6 +89,13 @@ class LearningStory:
         return self.row.learning
 
 
+def begin_story(row: LearningRow) -> LearningStory:
+    """Return what is known of a learning before anything is read."""
+    from workbench.entry.services.learnings import LearningPast
+
+    return LearningStory(row, LearningPast(None))
+
+
 def story(engine: AppEngine, row: LearningRow, job: Job) -> LearningStory:
     """Return what is known of a learning. Raises: WorkbenchError."""
     from workbench.entry.services.learnings import learning_past

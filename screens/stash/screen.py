@@ -155,6 +155,9 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
                 self.pane.show(key, partial(story_content, found, self.found_of(key)))
 
         self.ask("Segment", partial(self.writer.story, row), then, group="story", quiet=True)
+        key = row.segment.id
+        known = SegmentStory(row, row.segment.text, (), ())
+        self.show_meanwhile(self.pane, key, partial(story_content, known, self.found_of(key)))
 
     # Deciding.
 

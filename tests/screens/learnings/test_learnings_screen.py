@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.widgets import Static
@@ -13,8 +15,9 @@ from textual.widgets import Static
 from screens.conflicts.screen import ConflictsScreen
 from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
+from screens.learnings import learning_list_screen
 from screens.learnings.audit import PRUNE, AuditView
-from screens.learnings.learning_service import LearningCounts
+from screens.learnings.learning_service import LearningCounts, LearningStory, story
 from screens.learnings.preview import PromptPreview
 from screens.learnings.sources import IterationsView
 from screens.widgets.code import Details
@@ -61,6 +64,31 @@ async def test_what_waits_comes_first_and_a_key_accepts(opened: Open, made: Made
         assert desk.commands[-1] == "workbench memory undo"
         await desk.press("U")
         assert made.agent.id not in desk.shown
+
+
+async def test_the_pane_shows_the_learning_while_its_past_is_read(
+    opened: Open, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never shows another one than that under the cursor for long; the past follows."""
+    read, answered = threading.Event(), story
+
+    def wait(*arguments: Any) -> LearningStory:
+        read.wait()
+        return answered(*arguments)
+
+    async with opened() as desk:
+        monkeypatch.setattr(learning_list_screen, "story", wait)
+        try:
+            desk.go(made.agent)
+            while desk.screen.pane.key != made.agent.id:
+                await desk.pilot.pause()
+            shown = str(desk.screen.pane.query_one(Static).content)
+            assert made.agent.text in " ".join(shown.split())
+            assert desk.screen.item is None
+        finally:
+            read.set()
+        while desk.screen.item is None:
+            await desk.pilot.pause()
 
 
 async def test_many_are_decided_as_one_step(opened: Open, made: Made) -> None:

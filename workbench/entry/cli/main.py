@@ -59,7 +59,7 @@ def cli(context: click.Context) -> int | None:
     """
     if context.invoked_subcommand is not None:
         return None
-    if not can_show_app(os.environ, sys.stdin.isatty(), sys.stdout.isatty()):
+    if not can_show_app(os.environ, sys.stdin.isatty(), sys.stdout.isatty(), sys.stderr.isatty()):
         from workbench.entry.cli.project.app import open_app
 
         return open_app("")

@@ -17,7 +17,7 @@ _LEAST = 40  # columns; narrower terminals fold by themselves
 _DUMB = frozenset({"", "dumb", "unknown"})
 
 
-def can_show_app(environment: Mapping[str, str], stdin_tty: bool, stdout_tty: bool) -> str:
+def can_show_app(environment: Mapping[str, str], stdin_tty: bool, stdout_tty: bool, stderr_tty: bool) -> str:
     """Return why the app cannot be shown, one sentence, or an empty string if it can.
 
     A driver that Textual has to use (`TEXTUAL_DRIVER`, as in a browser) needs no terminal. The size is no
@@ -29,6 +29,8 @@ def can_show_app(environment: Mapping[str, str], stdin_tty: bool, stdout_tty: bo
         return "the input is not a terminal"
     if not stdout_tty:
         return "the output is not a terminal"
+    if not stderr_tty:
+        return "stderr, on which it is drawn, is not a terminal"
     terminal = environment.get("TERM", "")
     if os.name != "nt" and terminal in _DUMB:
         return f"the terminal cannot move its cursor (TERM={terminal})"

@@ -96,10 +96,7 @@ def queue_of(
     collisions: Iterable[ConflictFound],
     live: Iterable[FeatureLearning] | None = None,
 ) -> tuple[ReviewItem, ...]:
-    """Return the queue for these pairs; finding them is what takes long among very many.
-
-    `live` are the ledger's, where they are at hand.
-    """
+    """Return the queue for these pairs, and the ledger's `live` learnings where these are at hand."""
     found: dict[str, ReviewItem] = {}
     for pair in collisions:
         why = Why.CONFLICT if pair.verdict is TextVerdict.CONFLICT else Why.DUPLICATE

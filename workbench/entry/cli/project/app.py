@@ -25,7 +25,7 @@ def app(section: str | None) -> int:
     conflicts, sessions and so on; by default the one that was left. `?` lists the keys of a screen, ctrl+p
     searches all commands.
     """
-    if reason := can_show_app(os.environ, sys.stdin.isatty(), sys.stdout.isatty()):
+    if reason := can_show_app(os.environ, sys.stdin.isatty(), sys.stdout.isatty(), sys.stderr.isatty()):
         raise UsageError(
             f"the app needs a terminal: {reason}",
             hint="`workbench --help` lists the commands that work in pipes.",
