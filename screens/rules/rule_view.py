@@ -293,7 +293,9 @@ def _plain(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
-        return ", ".join(f"{name}={item}" for name, item in value.items() if item not in ("", [], None))
+        return ", ".join(
+            f"{name}={item}" for name, item in value.items() if item not in ("", (), [], None, False)
+        )
     return str(value)
 
 

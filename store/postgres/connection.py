@@ -37,6 +37,7 @@ OLDEST: Final = 14
 NEXT: Final = "What you do is kept here and sent later."
 
 _PREAMBLE: Final = re.compile(r"connection failed: |connection to server (?:at|on) .*? failed: |FATAL: +")
+_ADVICE: Final = "Is the server running "  # of libpq, a question beneath the reason
 _REASON: Final = 300  # characters
 _TLS: Final = "cannot be reached over TLS as the URL asks for it"
 
@@ -220,7 +221,7 @@ class Connections:
         if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             return ServerUnreachable(
                 f"{self.place} cannot be reached: {reason}",
-                hint=f"If it never was, check the host and the port in the URL. {NEXT}",
+                hint=f"If this machine never reached it, check the host and the port in the URL. {NEXT}",
             )
         return TeamError(
             f"{self.place} does not do what the program asks for: {reason}",
@@ -231,7 +232,7 @@ class Connections:
         text = error.diag.message_primary or str(error)
         for name in ("password", "sslpassword"):
             text = mask_password(text, self._parameters.get(name, ""))
-        lines = text.splitlines()
+        lines = [line for line in text.splitlines() if not line.lstrip().startswith(_ADVICE)]
         # Each address of a host, and TLS and its absence, are tried: mostly for one reason.
         reasons = dict.fromkeys(" ".join(_PREAMBLE.sub("", line).split()) for line in lines)
         return (" ".join(filter(None, reasons)) or type(error).__name__)[:_REASON]

@@ -222,7 +222,10 @@ def plan(
 
 
 def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidence | None:
-    """Return how often all right files are among the first ten, and in the pack; None without calibration."""
+    """Return how often all right files are among the first ten, and in the pack; None without calibration.
+
+    A pack that shows no file has no such share.
+    """
     pinned = ranking.overrides.pinned
     first = [one.path for one in ranking.files[:FIRST_FILES]]
     within = chance_of_all(ranking.model, ranking.files, first, pinned)
@@ -231,7 +234,8 @@ def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidenc
     if pack is None:
         return PlanConfidence(within)
     shown = [one.path for one, offer in pack.files if offer.view.representation is not Representation.PATH]
-    return PlanConfidence(within, chance_of_all(ranking.model, ranking.files, shown, pinned))
+    packed = chance_of_all(ranking.model, ranking.files, shown, pinned) if shown else None
+    return PlanConfidence(within, packed)
 
 
 def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[Layer]:

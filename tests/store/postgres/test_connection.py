@@ -128,6 +128,7 @@ def test_logins_and_servers_that_do_not_fit(
         assert type(caught.value) is kind
         assert message in caught.value.message
         assert hint in caught.value.hint
+        assert "Is the server running" not in caught.value.message
         assert "ss/w" not in caught.value.message + caught.value.hint
         assert QUOTED not in caught.value.message + caught.value.hint
     monkeypatch.undo()

@@ -180,9 +180,11 @@ def past_tasks(project: PastProject, reader: PastReader, wanted: ReplayOptions) 
         found += commit_tasks(commits, reader.line, wanted.tasks)
     found.sort(key=lambda task: -task.at)
     if not found:
+        is_shallow = project.repository is not None and project.repository.shallow
+        first = "Bring the history with `git fetch --unshallow`" if is_shallow else "Commit something first"
         raise ProjectError(
             f"{project.name} has no task to replay: nothing that was done modified a file that existed",
-            hint="Commit something first, or import sessions with `workbench import sessions`.",
+            hint=f"{first}, or import sessions with `workbench import sessions`.",
         )
     most = wanted.packs if project.repository is not None else 0
     return [replace(task, packed=place < most) for place, task in enumerate(found[: wanted.tasks])]

@@ -17,6 +17,8 @@ from workbench.records.answers.project import IndexPart, ProjectStatus, StoredIn
 
 _EXAMPLES: Final = 20  # skipped files that are named
 
+SHALLOW: Final = "this is a shallow clone without most of its history: `git fetch --unshallow` brings it"
+
 
 def project_status(project: OpenedProject) -> ProjectStatus:
     """Return where the state is, what is indexed and how fresh, and which models are used.
@@ -61,6 +63,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
         degraded=(*missing_parts(workspace, planner), *(["tables"] if not_on_server else [])),
         notes=(
             *workspace.adapters.notes,
+            *([SHALLOW] if repository is not None and repository.shallow else []),
             *([planner.embedder_note] if planner.embedder_note else []),
             *([f"past tasks are not compared by meaning: {unembedded}"] if unembedded else []),
             *([f"lists are read from a file: {not_on_server}"] if not_on_server else []),

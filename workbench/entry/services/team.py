@@ -78,7 +78,13 @@ def join_team(project: ProjectState, url: str, name: str, progress: Progress) ->
     Raises: UsageError, StoreError.
     """
     name = checked_name(name or project_name(project.root))
-    prepare_team_project(url, name)
+    try:
+        prepare_team_project(url, name)
+    except ServerUnreachable as error:
+        raise ServerUnreachable(
+            error.message,
+            hint="No team was joined. Check the host and the port in the URL, or run this once it answers.",
+        ) from None
     settings = TeamSettings(url, name, f"{socket.gethostname()}:{project.root.name}")
     done = ProjectTeam(project).join(settings, progress)
     return _exchange(settings, done.exchange, done.export)

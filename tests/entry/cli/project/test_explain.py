@@ -57,6 +57,17 @@ def test_paths_are_found_from_where_one_stands(
     assert (gone["facts"], gone["edited"]) == (None, 1)
 
 
+def test_a_file_that_is_gone_is_called_so(project: Any, run: Run) -> None:
+    """Renamed or removed since it was indexed, with a task and without, and once the index has seen it."""
+    run("index")
+    Path(project.root / "pkg" / "store.py").rename(project.root / "pkg" / "shop.py")
+    for words in (("pkg/store.py",), ("read the token", "pkg/store.py")):
+        shown = run("explain", *words).out.splitlines()
+        assert shown[:2] == ["pkg/store.py", "  gone; this is what the index has of it"]
+    run("refresh")
+    assert run("explain", "pkg/store.py").out.splitlines()[1] == "  gone, its past is not"
+
+
 def test_an_unknown_file_is_refused(project: Any, run: Run) -> None:
     """What neither the index nor any task knows is no file of the project."""
     run("index")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -74,6 +75,15 @@ def test_import_takes_commits_once(project: Any, run: Any) -> None:
     assert run("import", "git", "--all", "--json").json()["imported"] == 2
     assert run("import", "git", "--all").out.startswith("0 commits imported, 0 forgotten")
     assert run("import", "git", "--all", "--limit", "1").code == exits.USAGE
+
+
+def test_a_shallow_clone_is_named(project: Any, run: Any, tmp_path: Path) -> None:
+    """Where the past is missing because the clone has none, the command that brings it is given."""
+    assert "--unshallow" not in run("status").out
+    clone = str(tmp_path / "clone")
+    project.git("clone", "-q", "--depth=1", f"file://{project.root}", clone)
+    assert "git fetch --unshallow" in run("--project", clone, "status").out
+    assert "git fetch --unshallow" in run("--project", clone, "replay").err
 
 
 def test_import_needs_a_repository(tmp_path: Any, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

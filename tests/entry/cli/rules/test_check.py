@@ -64,6 +64,13 @@ def test_json_tells_rule_breaches_and_notes(enforce: Any, run: Any) -> None:
     assert (allowed["decision"], allowed["rule"], allowed["breaches"]) == ("allow", None, [])
 
 
+def test_where_no_rule_has_a_check_the_next_step_is_named(project: Any, enforce: Any, run: Any) -> None:
+    """An allowed call does not look as if rules had been asked that cannot decide."""
+    assert "rules check --suggest" in run(*bash("git push -f")).err
+    enforce(FORCE)
+    assert "rules check --suggest" not in run(*bash("git push")).err
+
+
 def test_the_input_comes_from_an_argument_stdin_or_a_file(enforce: Any, run: Any, tmp_path: Path) -> None:
     """`-` reads stdin and `@FILE` a file."""
     enforce(FORCE)

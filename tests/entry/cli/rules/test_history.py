@@ -48,6 +48,14 @@ def test_the_history_of_a_rule(empty: Any, run: Run) -> None:
     assert len(run("rules", "history", second, "--limit", "1", "--json").json()["changes"]) == 1
 
 
+def test_a_check_is_shown_by_what_was_given(empty: Any, run: Run) -> None:
+    """A check's other fields are left out, as they are where one is written."""
+    rule = added(run, "Never force-push.", "--authority", "absolute")
+    run("rules", "edit", rule, "--check", '{"command": "git push --force", "decision": "deny"}')
+    last = run("rules", "history", rule).out.splitlines()[-1]
+    assert last == "    check: none -> command=git push --force, decision=deny"
+
+
 def test_the_newest_steps_come_first(project: Any, run: Run) -> None:
     """Imports and curation alike; what was undone says so; --limit bounds."""
     identifier = added(run, "Use tabs.")

@@ -154,6 +154,18 @@ def test_without_the_server_work_goes_on(
     assert "kept here and sent later" in quiet.err
 
 
+def test_a_server_that_is_away_is_not_joined(project: Any, run: Run, server: MemoryTeam) -> None:
+    """Nothing is kept for a team that there is not, and nothing claims so."""
+    server.fail = cut("connect")
+    refused = run("store", "use", URL.format("anna"), "--name", "shop")
+    assert (refused.code, "No team was joined" in refused.err, "sent later" in refused.err) == (
+        1,
+        True,
+        False,
+    )
+    assert "this project has no team" in run("store", "status").out + run("store", "status").err
+
+
 def test_what_differs_is_shown_and_mended(pair: tuple[Say, Say], server: MemoryTeam, project: Any) -> None:
     """A record of another machine that was changed here is named, and fetched again."""
     anna, bob = pair

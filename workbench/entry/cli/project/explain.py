@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -97,7 +98,8 @@ def explain(
         here.out.paint(here.out.style(visible_line(path), "1"))
     else:
         here.out.data("What is known of it")
-    for line in _lines(found, similar, task):
+    is_gone = not os.path.lexists(place.root / path)
+    for line in (*_missing(found, is_gone), *_lines(found, similar, task)):
         here.out.data(line)
 
 
@@ -135,10 +137,16 @@ def _task_and_file(words: Sequence[str], task: str) -> tuple[str, str]:
     return (tasks[0] if tasks else task).strip(), file
 
 
+def _missing(found: FileHistory, is_gone: bool) -> Iterator[str]:
+    if is_gone:
+        before = "; this is what the index has of it" if found.facts is not None else ", its past is not"
+        yield f"  gone{before}"
+    elif found.facts is None:
+        yield "  not in the index: it is excluded or new"
+
+
 def _lines(found: FileHistory, similar: Sequence[SimilarTask], task: str) -> Iterator[str]:
-    if found.facts is None:
-        yield "  not in the index: it is gone, excluded or new"
-    else:
+    if found.facts is not None:
         yield from _facts(found.facts)
     if task:
         yield _for_task(found)

@@ -36,6 +36,7 @@ _MAX_INPUT = 16 << 20  # bytes
 _CODES = {Decision.ALLOW: exits.OK, Decision.ASK: exits.ASK, Decision.DENY: exits.DENY}
 _COLORS = {Decision.ALLOW: "32", Decision.ASK: "33", Decision.DENY: "31"}
 
+_NO_CHECK = "no rule has a check: `workbench rules check --suggest` proposes some"
 _SESSION = 8  # characters of a session's id that are shown
 _NAMED = 10  # files that are no transcripts
 
@@ -76,8 +77,11 @@ def check(
         step=asked["step"],
     )
     value = decode_json(_read(given), "input", "--input", '{"command": "ls"}')
-    verdict = check_tool_call(here.project, rules_in_force(here).checked_rules(), tool, value, known)
+    rules = rules_in_force(here).checked_rules()
+    verdict = check_tool_call(here.project, rules, tool, value, known)
     _show_verdict(here, verdict)
+    if not rules:
+        here.out.say(_NO_CHECK)
     return _CODES[verdict.decision]
 
 
@@ -162,7 +166,7 @@ def violations(places: Sequence[Path], since: str) -> None:
     start = since_time(since).isoformat(timespec="seconds") if since else ""
     rules = [rule for rule in rules_in_force(here).checked_rules() if rule.enabled]
     if not rules:
-        here.out.say("no rule has a check: `workbench rules check --suggest` proposes some")
+        here.out.say(_NO_CHECK)
     count, files, others = _count(here, rules, places, start)
     _show_violations(here, rules, count, files, others)
 

@@ -107,7 +107,9 @@ def _value(value: object) -> str:
         return visible_line(", ".join(map(str, value)))
     if isinstance(value, dict):
         return visible_line(
-            ", ".join(f"{name}={item}" for name, item in value.items() if item not in ("", [], None))
+            ", ".join(
+                f"{name}={item}" for name, item in value.items() if item not in ("", (), [], None, False)
+            )
         )
     return visible_line(str(value))
 
