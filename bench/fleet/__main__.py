@@ -3,12 +3,14 @@
 Each machine is a checkout with its own state, member and connections; its agents fetch rules, add and edit
 them, write learnings, stash and record what they used, at the pace of `bench.fleet.load`. Most machines are
 asked in Python, some by HTTP (`workbench serve`), some by commands; the clocks of two are five minutes wrong,
-one each way. Meanwhile the server is ended at once and started again, a third of the machines is cut off
-while rules are edited on both sides, and processes are killed. In the end everybody synchronises. Then each
-acknowledged write has to be on the server and on every machine exactly once, all machines have to have the
-same ledgers and tables, and the conflicts that wait have to be the edits that were made at once. What
-machines and the bench itself took of the processors is counted by what took it. Prints a table and writes all
-figures with `--json`; 1 if something is lost, doubled or different.
+one each way. Before they begin, each process makes a call of each kind, one process after the other, and
+these first calls are counted apart: fifty machines that start at once have more processors than one has.
+Meanwhile the server is ended at once and started again, a third of the machines is cut off while rules are
+edited on both sides, and processes are killed. In the end everybody synchronises. Then each acknowledged
+write has to be on the server and on every machine exactly once, all machines have to have the same ledgers
+and tables, and the conflicts that wait have to be the edits that were made at once. What machines and the
+bench itself took of the processors is counted by what took it. Prints a table and writes all figures with
+`--json`; 1 if something is lost, doubled or different.
 """
 
 from __future__ import annotations
@@ -95,6 +97,9 @@ def figures(fleet: Fleet, work: Work) -> dict[str, Any]:
                     took = durations(work, kinds, face, faults, measure="cpu")
                     found[f"{name}, {face}, {when}, of processors"] = spread(took)
         found[f"lag, {when}"] = spread([value * 1000 for value in lags(work, faults)])
+    for name, kinds in (("fetch", ("fetch",)), ("write", EDITS)):
+        took = durations(work, kinds, "LibraryFace", measure="cpu", first=True)
+        found[f"first {name}, LibraryFace, of processors"] = spread(took)
     for fault in fleet.faults:
         found[f"{fault.name}: seconds until its writes were seen"] = round(recovery(work, fault), 1)
     return found
@@ -229,8 +234,8 @@ def run(plan: FleetPlan, place: Path) -> tuple[dict[str, Any], list[str]]:
         fleet.make_checkouts()
         rules = fleet.add_rules(RULES)
         fleet.join(database.make_members(MEMBERS), PROJECT)
-        fleet.start()
         lines = len(database.lines())
+        fleet.start()
         began, busy, own, served = time.monotonic(), busy_seconds(), time.process_time(), database.seconds()
         database.start_sampling()
         endure(fleet, database, rules[: plan.edits])

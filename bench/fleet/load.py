@@ -66,6 +66,11 @@ class Agents:
             for number in range(agents)
         ]
 
+    def warm_up(self) -> None:
+        """Make one call of each kind, noted as a process's first ones: they import, open and fold."""
+        for number, kind in enumerate(RATES):
+            self.turn(kind, len(self._threads), number, is_first=True)
+
     def start(self) -> None:
         """Begin to work."""
         for one in self._threads:
@@ -91,7 +96,7 @@ class Agents:
             [kind] = dice.choices(kinds, weights)
             self.turn(kind, number, turn)
 
-    def turn(self, kind: str, number: int, turn: int) -> None:
+    def turn(self, kind: str, number: int, turn: int, *, is_first: bool = False) -> None:
         """Make an agent's call of a kind, and note what it acknowledged or why it failed."""
         marker = f"{self._name}a{number}t{turn}"
         text = marker if kind == "use" else phrase(random.Random(marker), marker)
@@ -118,6 +123,7 @@ class Agents:
             text=text,
             id=found,
             old=old,
+            first=is_first,
         )
         if kind == "rule":
             self._mine.append(str(found))

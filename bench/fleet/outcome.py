@@ -119,10 +119,13 @@ def is_calm(at: float, faults: Iterable[Fault]) -> bool:
 
 
 def lags(work: Work, faults: Sequence[Fault] = ()) -> list[float]:
-    """Return, sorted, the seconds from each calm write of a rule to when each observer elsewhere had it."""
+    """Return, sorted, the seconds from each calm write of a rule to when each observer elsewhere had it.
+
+    First calls are made before observers look.
+    """
     found = []
     for call in work.calls:
-        if call["kind"] in ("rule", "edit") and is_calm(call["at"], faults):
+        if call["kind"] in ("rule", "edit") and not call["first"] and is_calm(call["at"], faults):
             for machine, seen in work.seen.items():
                 if machine != call["machine"] and call["id"] in seen:
                     found.append(seen[call["id"]] - call["at"])
@@ -130,8 +133,8 @@ def lags(work: Work, faults: Sequence[Fault] = ()) -> list[float]:
 
 
 def unseen(work: Work, machines: Collection[int]) -> int:
-    """Return how many (rule, observer) there are that never met."""
-    rules = [call for call in work.calls if call["kind"] in ("rule", "edit")]
+    """Return how many (rule, observer) there are that never met, but of first calls."""
+    rules = [call for call in work.calls if call["kind"] in ("rule", "edit") and not call["first"]]
     return sum(call["id"] not in work.seen[machine] for call in rules for machine in machines)
 
 
@@ -147,11 +150,23 @@ def recovery(work: Work, fault: Fault) -> float:
 
 
 def durations(
-    work: Work, kinds: Collection[str], face: str, faults: Sequence[Fault] = (), *, measure: str = "ms"
+    work: Work,
+    kinds: Collection[str],
+    face: str,
+    faults: Sequence[Fault] = (),
+    *,
+    measure: str = "ms",
+    first: bool = False,
 ) -> list[float]:
-    """Return, sorted, the milliseconds of calm calls of some kinds by a face; `cpu` are of processors."""
+    """Return, sorted, the milliseconds of calm calls of some kinds by a face; `cpu` are of processors.
+
+    Those that are the first ones of their process, or all others.
+    """
     return sorted(
         call[measure]
         for call in work.calls
-        if call["kind"] in kinds and call["face"] == face and is_calm(call["at"], faults)
+        if call["kind"] in kinds
+        and call["face"] == face
+        and call["first"] is first
+        and is_calm(call["at"], faults)
     )

@@ -1,7 +1,8 @@
 """A machine of the fleet: `python -m bench.fleet.worker SPECIFICATION`, a file of JSON.
 
-It says on stdout which processes it is, as a list of ids. Lines on stdin are `begin`, edits to be made at
-once, as JSON, and `end`. What its threads and its children took of the processors is noted in the end.
+It makes a call of each kind and says on stdout which processes it is, as a list of ids. Lines on stdin are
+`begin`, edits to be made at once, as JSON, and `end`. What its threads and its children took of the
+processors since it began is noted in the end.
 """
 
 from __future__ import annotations
@@ -98,9 +99,10 @@ def main(arguments: list[str]) -> None:
     if machine.observes:
         assert isinstance(face, LibraryFace)
         crew.observe(face)
+    crew.warm_up()
     print(json.dumps([os.getpid(), *([face.server.pid] if isinstance(face, HttpFace) else ())]), flush=True)
     sys.stdin.readline()
-    began = time.process_time()
+    began, before = time.process_time(), thread_seconds()
     crew.start()
     for line in sys.stdin:
         if line.strip() == "end":
@@ -108,7 +110,7 @@ def main(arguments: list[str]) -> None:
         order = msgspec.json.decode(line, type=EditOrder)
         assert isinstance(face, LibraryFace)
         face.project.rules.edit(order.rule, priority=order.priority)
-    spent = thread_seconds()
+    spent = {kind: took - before.get(kind, 0.0) for kind, took in thread_seconds().items()}
     crew.stop()
     face.close()
     spent["other threads"] = time.process_time() - began - sum(spent.values())

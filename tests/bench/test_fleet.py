@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.fleet.__main__ import processor_seconds, received_costs
-from bench.fleet.load import Notes
+from bench.fleet.load import RATES, Agents, Notes
 from bench.fleet.outcome import (
     Fault,
     differing,
@@ -20,6 +20,7 @@ from bench.fleet.outcome import (
     lost_on_server,
     read_work,
     recovery,
+    unseen,
 )
 
 
@@ -33,7 +34,7 @@ def notes(tmp_path: Path) -> Path:
     """Notes of two machines: a rule and its edit, a segment, a use; machine 1 saw the rule and its edit."""
     path = tmp_path / "notes"
     to = Notes(path)
-    common: dict[str, Any] = {"machine": 0, "face": "LibraryFace", "ms": 2.0}
+    common: dict[str, Any] = {"machine": 0, "face": "LibraryFace", "ms": 2.0, "first": False}
     to.note("rule", text="Old.", id="r1", old="", **common)
     to.note("trying", machine=0, text="New.", old="r1")
     to.note("edit", text="New.", id="r2", old="r1", **common)
@@ -91,6 +92,36 @@ def test_lags_and_durations_are_of_calm_moments(notes: Path) -> None:
     assert recovery(work, fault) == pytest.approx(0.4, abs=0.05)
     assert not is_calm(at + 5, [fault])
     assert is_calm(at + 11, [fault])
+
+
+def test_first_calls_are_counted_apart(notes: Path) -> None:
+    """They are neither calm fetches and writes nor lags, and nobody has to see their rules."""
+    to = Notes(notes.with_name("first"))
+    common: dict[str, Any] = {"machine": 0, "face": "LibraryFace", "ms": 900.0, "old": "", "first": True}
+    to.note("use", text="s2", id=None, **common)
+    to.note("rule", text="First.", id="r3", **common)
+    work = read_work([notes.with_name("first"), notes])
+    work.seen[1]["r3"] = work.calls[1]["at"] + 30
+    assert lags(work) == pytest.approx([0.25, 0.5])
+    assert unseen(work, [2]) == 2
+    assert durations(work, {"use"}, "LibraryFace") == [1.0]
+    assert durations(work, {"use", "rule"}, "LibraryFace", first=True) == [900.0, 900.0]
+
+
+class NoFace:
+    """A face that does nothing and succeeds."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: "r1"
+
+
+def test_a_process_makes_a_call_of_each_kind_first(tmp_path: Path) -> None:
+    """The rule that it adds is the one it edits."""
+    face: Any = NoFace()
+    Agents(0, "m0", face, Notes(tmp_path / "notes"), agents=0, pace=1.0).warm_up()
+    calls = read_work([tmp_path / "notes"]).calls
+    assert [(call["kind"], call["first"]) for call in calls] == [(kind, True) for kind in RATES]
+    assert calls[-1]["old"] == "r1"
 
 
 def test_seconds_of_processors_are_of_machines_that_ended_in_order(notes: Path) -> None:
