@@ -3,7 +3,7 @@
 Each part of each size is measured in processes of its own and added to a file of results, one JSON object a
 line; what is in the file is not measured again, so that a run can be ended and gone on with. `--page` draws
 the tables and the curves of docs/scale.md from the file alone. A million records take half an hour a kind,
-7 GB of memory and 12 GB of disk.
+learnings an hour, 8 GB of memory and 12 GB of disk.
 """
 
 from __future__ import annotations

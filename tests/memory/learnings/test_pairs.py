@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,9 +31,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the sizes of the collections that were looked through."""
     sizes: list[int] = []
 
-    def counting(texts: Sequence[str]) -> list[object]:
+    def counting(texts: Sequence[str], **how: Any) -> list[object]:
         sizes.append(len(texts))
-        return list(find_duplicates(texts))
+        return list(find_duplicates(texts, **how))
 
     monkeypatch.setattr(candidates, "find_duplicates", counting)
     return sizes
@@ -75,6 +76,15 @@ def test_pairs_are_found_once_and_are_those_found_anew(tmp_path: Path, asked: li
     assert asked == [len(TEXTS)]
     second.find(TEXTS[1:])
     assert asked == [len(TEXTS), len(TEXTS) - 1]
+
+
+def test_a_long_comparison_says_how_far_it_is() -> None:
+    """Each text is counted, of every collection that is compared for the first time."""
+    cache, seen = PairCache(), list[tuple[int, int]]()
+    cache.progress = lambda done, total: seen.append((done, total))
+    cache.find(TEXTS)
+    cache.find(TEXTS)
+    assert seen == [(done, len(TEXTS)) for done in range(len(TEXTS))]
 
 
 @pytest.mark.parametrize(

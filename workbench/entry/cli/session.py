@@ -171,8 +171,12 @@ def learning_session(operation: str) -> Iterator[LearningSession]:
 
     here = current()
     opened = open_workspace(here.project, here.settings().config)
-    with _measure(here, opened, operation) as measurement:
+    with (
+        _measure(here, opened, operation) as measurement,
+        here.out.progress("Comparing learnings of a feature") as line,
+    ):
         store = store_of(opened.workspace.rule_store())
+        store.collisions.progress = line
         yield LearningSession(here, opened, measurement, store, LearningService(store, "cli"))
 
 

@@ -45,7 +45,10 @@ Publish = Callable[[str, Callable[[Path], None]], Path]
 
 
 class PairCache:
-    """Finds the pairs of collections; with `latest` and `publish` across processes."""
+    """Finds the pairs of collections; with `latest` and `publish` across processes.
+
+    `progress` receives (texts compared, of how many) of each collection that was not known.
+    """
 
     def __init__(self, latest: Latest | None = None, publish: Publish | None = None) -> None:
         self._latest = latest
@@ -53,6 +56,7 @@ class PairCache:
         self._known: dict[str, list[TextPair]] | None = None
         self._used: dict[str, list[TextPair]] = {}
         self._new = False
+        self.progress: Callable[[int, int], None] | None = None
 
     def find(self, texts: Sequence[str]) -> list[TextPair]:
         """Return what `find_duplicates` does."""
@@ -67,7 +71,7 @@ class PairCache:
         if found is None:
             found = self._known.get(key)
         if found is None:
-            found, self._new = find_duplicates(texts), True
+            found, self._new = find_duplicates(texts, progress=self.progress), True
         self._used[key] = self._known[key] = found
         return list(found)
 
