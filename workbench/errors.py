@@ -36,6 +36,11 @@ class WorkbenchError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def with_hint(self) -> str:
+        """What went wrong and the next step, for a note."""
+        return f"{self.message}. {self.hint}" if self.hint else self.message
+
 
 class UsageError(WorkbenchError):
     """The request makes no sense as given."""

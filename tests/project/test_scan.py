@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.git_repository import find_repository, lister
-from workbench.errors import ProjectError
+from workbench.errors import GitError, ProjectError
 from workbench.project.admission import content_refusal, preference, refusal
 from workbench.project.directories import walk_lister
 from workbench.project.scan import ScanLimits, decode, read_bytes, scan, stat_file
@@ -115,6 +116,18 @@ def test_without_the_git_program_the_directory_is_walked(
     assert "sub/keep.log" in [entry.path for entry in found.files]
     assert not found.tracked
     assert "without git" in found.notes[0]
+
+
+def test_what_git_refuses_is_noted_with_the_next_step(tmp_path: Path) -> None:
+    """As for a repository of somebody else, which is in every container."""
+    (tmp_path / "a.py").write_text("1")
+
+    def refuse(only: Sequence[str] | None = None) -> Listing:
+        raise GitError("git cannot read it", hint="Trust it.")
+
+    found = scan(tmp_path, refuse)
+    assert [entry.path for entry in found.files] == ["a.py"]
+    assert found.notes == ("files are listed without git: git cannot read it. Trust it.",)
 
 
 def test_a_plain_directory_is_walked_with_its_ignore_files(tmp_path: Path) -> None:

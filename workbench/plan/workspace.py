@@ -289,7 +289,7 @@ class Workspace(RuleWorkspace):
         try:
             return control.touched()
         except GitError as error:
-            notes.append(f"uncommitted changes are not considered: {error.message}")
+            notes.append(f"uncommitted changes are not considered: {error.with_hint}")
             return ()
 
     def _rule_files(self) -> tuple[str, ...]:

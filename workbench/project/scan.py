@@ -123,7 +123,7 @@ def list_names(
             return lister(only), (), True
         except GitError as error:
             walked = walk_lister(root, progress=progress)(only)
-            return walked, (f"files are listed without git: {error.message}",), False
+            return walked, (f"files are listed without git: {error.with_hint}",), False
     return walk_lister(root, progress=progress)(only), (), False
 
 

@@ -156,7 +156,7 @@ class PastKeeper:
                     imported, forgotten = self._import(commits, mark, wanted, limit, progress)
                     mark = wanted
         except GitError as error:
-            notes.append(f"history is incomplete: {error.message}")
+            notes.append(f"history is incomplete: {error.with_hint}")
         except StoreError as error:
             notes.append(f"history cannot be recorded: {error.message}")
         past = self._close_overdue(self._remember(limit, mark, notes), notes)
