@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from workbench.entry.cli.frame import command
@@ -24,9 +22,6 @@ from workbench.memory.learnings.review import ConflictFound, ReviewItem, Why, co
 from workbench.records.conflicts import ConflictKind
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
-
-if TYPE_CHECKING:
-    pass
 
 _QUOTES = 3
 _COLORS = {
