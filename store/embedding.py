@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from store import minilm
 from store.embedders import FastembedEmbedder, LazyEmbedder, fastembed_id
@@ -22,10 +22,6 @@ from store.files import private_dir, write_atomic
 from workbench.errors import ModelError, StoreError
 from workbench.ports import Embedder
 from workbench.records.dataclass import dataclass
-
-if TYPE_CHECKING:
-    pass
-
 
 CONFIGURED: Final = "configured"
 FASTEMBED_CACHE: Final = "fastembed-cache"
