@@ -63,9 +63,9 @@ def test_a_file_that_is_gone_is_called_so(project: Any, run: Run) -> None:
     Path(project.root / "pkg" / "store.py").rename(project.root / "pkg" / "shop.py")
     for words in (("pkg/store.py",), ("read the token", "pkg/store.py")):
         shown = run("explain", *words).out.splitlines()
-        assert shown[:2] == ["pkg/store.py", "  gone; this is what the index has of it"]
+        assert shown[:2] == ["pkg/store.py", "  no longer there; known from the index"]
     run("refresh")
-    assert run("explain", "pkg/store.py").out.splitlines()[1] == "  gone, its past is not"
+    assert run("explain", "pkg/store.py").out.splitlines()[1] == "  no longer there; known from the history"
 
 
 def test_an_unknown_file_is_refused(project: Any, run: Run) -> None:

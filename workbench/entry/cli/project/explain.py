@@ -139,8 +139,7 @@ def _task_and_file(words: Sequence[str], task: str) -> tuple[str, str]:
 
 def _missing(found: FileHistory, is_gone: bool) -> Iterator[str]:
     if is_gone:
-        before = "; this is what the index has of it" if found.facts is not None else ", its past is not"
-        yield f"  gone{before}"
+        yield f"  no longer there; known from the {'index' if found.facts is not None else 'history'}"
     elif found.facts is None:
         yield "  not in the index: it is excluded or new"
 
