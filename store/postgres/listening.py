@@ -2,11 +2,16 @@
 
 A pooler that shares sessions between transactions takes LISTEN and never delivers anything. Whether what one
 connection announces arrives at the other is tried once; where it does not, the server is asked each second.
+
+An announcement reaches all machines of a team in one moment. Each takes what else is announced in the next
+moment with it, which is longer or shorter by chance: so they do not all ask the server, and their processors,
+for the same thing at the same time.
 """
 
 from __future__ import annotations
 
 import hashlib
+import random
 import selectors
 import socket
 import threading
@@ -25,7 +30,8 @@ NOTIFY: Final = "SELECT pg_notify(%s, %s)"
 
 _POLL: Final = 1.0  # seconds between looks where nothing is announced
 _REST: Final = 30.0  # where it is: a writer may end between its commit and the announcement
-_MOMENT: Final = 0.25
+_MOMENT: Final = (0.1, 0.4)  # seconds that more announcements are waited for, at least and at most
+_CALLS: Final = 1 << 16  # to wake, that count as one
 _TRIAL: Final = "?"  # begins what is announced to find out whether it arrives
 
 
@@ -51,6 +57,8 @@ class Listener:
         self._turn = threading.Lock()
         self._connection: Connection[Any] | None = None
         self._line: socket.socket | None = None
+        self._waking: socket.socket | None = None
+        self._woken: socket.socket | None = None  # the other end of it
         self._closed = False
         self._interval = _POLL
         self._looked_at = 0.0
@@ -64,6 +72,12 @@ class Listener:
         """
         with self._turn:
             return self._wait(seconds, machine)
+
+    def wake(self) -> None:
+        """Let whoever waits return at once, with what was heard so far; else who waits next does."""
+        with self._lock, suppress(BlockingIOError):  # of a line that is full of calls
+            if self._waking is not None:
+                self._waking.send(b"1")
 
     def close(self) -> None:
         """Let whoever waits return."""
@@ -87,9 +101,11 @@ class Listener:
         try:
             while (left := until - time.monotonic()) > 0:
                 due = self._looked_at + self._interval - time.monotonic()
-                if heard := self._hear(min(left, max(due, 0)), is_news):
-                    heard |= self._hear_for(_MOMENT, is_news)
+                if heard := self._hear(min(left, max(due, 0)), is_news, self._woken):
+                    heard |= self._hear_for(random.uniform(*_MOMENT), is_news)
                     return heard if all(map(is_id, heard)) else ()
+                if self._is_woken():
+                    return None
                 if due <= left and self._sees():
                     return ()
         except BaseException:
@@ -106,6 +122,9 @@ class Listener:
                 connection.close()
                 return
             self._connection, self._line = connection, second_handle(connection)
+            self._waking, self._woken = socket.socketpair()
+            for one in (self._waking, self._woken):
+                one.setblocking(False)
         try:
             self._interval = _REST if self._is_announced() else _POLL
             self._sees()
@@ -127,27 +146,40 @@ class Listener:
             other.execute(NOTIFY, [self._channel, trial])
         return bool(self._hear(_POLL, lambda text: text == trial))
 
-    def _hear(self, seconds: float, matches: Callable[[str], bool]) -> set[str]:
-        """Return the first announcement that matches, and what came with it; empty if none did in time."""
+    def _hear(
+        self, seconds: float, matches: Callable[[str], bool], woken: socket.socket | None = None
+    ) -> set[str]:
+        """Return the first announcement that matches, and what came with it.
+
+        Empty if none did in time, or before this was `woken`.
+        """
         assert self._connection is not None
         until = time.monotonic() + seconds
-        with self._connections.explain_errors():
+        with self._connections.explain_errors(), selectors.DefaultSelector() as selector:
+            connection = selector.register(self._connection, selectors.EVENT_READ)
+            if woken is not None:
+                selector.register(woken, selectors.EVENT_READ)
             while True:
-                left = max(until - time.monotonic(), 0)
-                with selectors.DefaultSelector() as selector:
-                    selector.register(self._connection, selectors.EVENT_READ)
-                    if not selector.select(left):
-                        return set()
+                ready = selector.select(max(until - time.monotonic(), 0))
+                if connection not in (key for key, _ in ready):
+                    return set()
                 heard = (one.payload for one in self._connection.notifies(timeout=0))
                 if found := {*filter(matches, heard)}:
                     return found
 
     def _hear_for(self, seconds: float, matches: Callable[[str], bool]) -> set[str]:
         """Return what is announced in the next moment: of many who write each look has the most."""
-        assert self._connection is not None
-        with self._connections.explain_errors():
-            heard = self._connection.notifies(timeout=seconds)
-            return {one.payload for one in heard if matches(one.payload)}
+        until, found = time.monotonic() + seconds, set[str]()
+        while heard := self._hear(until - time.monotonic(), matches, self._woken):
+            found |= heard
+        return found
+
+    def _is_woken(self) -> bool:
+        """Whether this was woken since the last time."""
+        assert self._woken is not None
+        with suppress(BlockingIOError):
+            return bool(self._woken.recv(_CALLS))
+        return False
 
     def _sees(self) -> bool:
         former, self._seen = self._seen, self._look()
@@ -156,8 +188,7 @@ class Listener:
 
     def _drop(self) -> None:
         with self._lock:
-            if self._line is not None:
-                self._line.close()
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = self._line = None
+            for one in (self._line, self._connection, self._waking, self._woken):
+                if one is not None:
+                    one.close()
+            self._connection = self._line = self._waking = self._woken = None

@@ -207,6 +207,10 @@ class PostgresServer:
         """
         return self._listener.wait(seconds, self._machine)
 
+    def wake(self) -> None:
+        """Let whoever waits return at once, with what was heard so far; else who waits next does."""
+        self._listener.wake()
+
     def close(self) -> None:
         """Give the connections back; whoever waits returns."""
         self._listener.close()

@@ -81,6 +81,9 @@ class DirectoryTeam:
         """Nobody else writes here."""
         del seconds
 
+    def wake(self) -> None:
+        """Nobody waits."""
+
     def close(self) -> None:
         """Nothing is held."""
 

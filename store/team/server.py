@@ -105,6 +105,10 @@ class TeamServer(Protocol):
         """
         ...
 
+    def wake(self) -> None:
+        """Let whoever waits return at once."""
+        ...
+
     def close(self) -> None:
         """Give the connection back."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Collection
 from typing import Any
@@ -156,6 +157,49 @@ def test_whoever_waits_hears_of_others(team: Team, open_member: Callable[..., Po
     ben.close()
     waiting.join()
     assert heard == [{sender}, None]
+
+
+def test_whoever_waits_can_be_woken(team: Team, open_member: Callable[..., PostgresServer]) -> None:
+    """At once, also while more announcements are waited for, and before waiting; calls in a row are one."""
+    project, sender = team.project("anna", "ben"), new_id()
+    anna, ben = open_member(project, "anna", sender), open_member(project, "ben", new_id())
+    ben.wake()  # before it ever listened: nothing waits
+    while ben.wait(0) is not None:
+        pass
+    for _ in range(3):
+        ben.wake()
+    assert ben.wait(LONG) is None
+    assert ben.wait(0.01) is None
+    anna.append("rules", 0, lines({}))
+    ben.wake()
+    while (heard := ben.wait(LONG)) is None:
+        pass
+    assert heard == {sender}
+    waiting = threading.Thread(target=ben.wait, args=(LONG,))
+    waiting.start()
+    ben.wake()
+    waiting.join()
+
+
+def test_machines_do_not_all_ask_at_once(
+    team: Team, open_member: Callable[..., PostgresServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long each waits for more announcements is chance: between the least and the most."""
+    project, sender = team.project("anna", "ben"), new_id()
+    anna, ben = open_member(project, "anna", sender), open_member(project, "ben", new_id())
+    while ben.wait(0) is not None:
+        pass
+    asked: list[tuple[float, float]] = []
+
+    def uniform(least: float, most: float) -> float:
+        asked.append((least, most))
+        return 0.0
+
+    monkeypatch.setattr(random, "uniform", uniform)
+    anna.append("rules", 0, lines({}))
+    assert ben.wait(LONG) == {sender}
+    [(least, most)] = asked
+    assert 0 < least < most
 
 
 def test_where_nothing_is_announced_the_server_is_asked(

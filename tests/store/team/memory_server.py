@@ -40,6 +40,7 @@ class MemoryServer:
         self.member = member
         self.machine = ""
         self._seen = len(team.changes)
+        self._woken = False
 
     def register(self, machine: str, name: str) -> None:
         """Be a machine from now on."""
@@ -89,9 +90,16 @@ class MemoryServer:
     def wait(self, seconds: float) -> Collection[str] | None:
         """Wait for a change by anybody."""
         with self.team.changed:
-            self.team.changed.wait_for(lambda: len(self.team.changes) != self._seen, seconds)
+            self.team.changed.wait_for(lambda: self._woken or len(self.team.changes) != self._seen, seconds)
+            self._woken = False
             seen, self._seen = self._seen, len(self.team.changes)
             return {*self.team.changes[seen:]} or None
+
+    def wake(self) -> None:
+        """Let whoever waits return."""
+        with self.team.changed:
+            self._woken = True
+            self.team.changed.notify_all()
 
     def close(self) -> None:
         """Nothing is held."""

@@ -152,8 +152,10 @@ class ProjectHost:
         """Hold the project for what is no operation and not measured. Raises: UsageError if closed."""
         with self._turn:
             require_wanted()
-            self._listener = listen_to_team(self.project, self._listener)
+            self._listener = listener = listen_to_team(self.project, self._listener)
             yield self.project
+        if listener is not None:
+            listener.notice()
 
 
 def listen_to_team(project: OpenedProject, listener: TeamListener | None) -> TeamListener | None:

@@ -102,14 +102,17 @@ def _note_fault(team: ProjectTeam, error: WorkbenchError, found: list[str]) -> N
 class TeamListener:
     """Keeps a project's replicas up to date in a thread, while something long-lived works on it.
 
-    What is written here is sent at once, what others send received within a second; a server that does not
-    answer is asked again after a while.
+    What is written here is sent at once: after `notice` by this process, else with the next look at the
+    journals. What others send is received within a second; a server that does not answer is asked again after
+    a while.
     """
 
     def __init__(self, project: ProjectState) -> None:
         """Take a project, and begin."""
         self._team = ProjectTeam(project)
         self._stop = threading.Event()
+        self._server: TeamServer | None = None
+        self._seen: object = None  # of the own journals, when they were last looked at
         self._thread = threading.Thread(target=self._run, name="team", daemon=True)
         self._thread.start()
 
@@ -118,17 +121,25 @@ class TeamListener:
         """Whether it goes on: it ends by itself where the team was left."""
         return self._thread.is_alive() and not self._stop.is_set()
 
+    def notice(self) -> None:
+        """Let what was written be sent now, if anything was."""
+        server = self._server
+        if server is not None and self._team.written_sizes() != self._seen:
+            server.wake()
+
     def stop(self) -> None:
         """End; whoever looks next goes on with what was being sent or received."""
         self._stop.set()
+        if (server := self._server) is not None:
+            server.wake()
         self._thread.join(2 * _LISTEN)
 
     def _run(self) -> None:
         waits = iter(_RETRY)
         while not self._stop.is_set():
             try:
-                with closing(self._team.connect()) as server:
-                    for _ in self._exchanges(server):
+                with closing(self._team.connect()) as self._server:
+                    for _ in self._exchanges(self._server):
                         waits = iter(_RETRY)
                 return
             except UsageError:
@@ -141,14 +152,14 @@ class TeamListener:
                 self._stop.wait(next(waits, _RETRY[-1]))
 
     def _exchanges(self, server: TeamServer) -> Iterator[None]:
-        seen: object = None
+        self._seen = None
         news: Collection[str] | None = ()
         looked = 0.0
         while not self._stop.is_set() and (now := self._team.written_sizes()) is not None:
             rested = time.monotonic() - looked > _REST and self._team.has_news()
-            if news is not None or now != seen or rested:
+            if news is not None or now != self._seen or rested:
                 own = () if rested else (self._team.machine,)
                 self._team.sync(server=server, machines=own if news is None else news)
-                seen, looked = now, time.monotonic()
+                self._seen, looked = now, time.monotonic()
                 yield
             news = server.wait(_LISTEN)

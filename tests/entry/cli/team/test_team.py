@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from store.purge import remains
 from store.team import members, team
+from store.team.replicas import own_machine
 from tests.entry.cli.conftest import Ran, Run
 from tests.store.team.memory_server import MemoryServer, MemoryTeam, cut
 from workbench.curation import folding
@@ -293,6 +295,25 @@ def test_what_runs_long_sends_and_receives_beside_its_work(
     listener.stop()
     assert not listener.is_listening
     assert listen_to_team(find_state(project.root), None) is None
+
+
+def test_what_a_turn_wrote_is_sent_when_it_ends(
+    pair: tuple[Say, Say], server: MemoryTeam, project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not with the next look at the journals; and who stops waits for no look, either."""
+    monkeypatch.setattr(exchange, "_LISTEN", 600.0)
+    state = find_state(project.root)
+    machine, host = own_machine(state.state), host_project(project.root, {}, "http")
+
+    def rules_sent(count: int) -> bool:
+        return server.lines.get((machine, "rules"), b"").count(b"\n") == count
+
+    for count in (1, 2):
+        with host.turn() as opened:
+            opened.journal.append("rules", "rule.put", [{"text": f"Rule {count}."}], by="x")
+        with server.changed:
+            assert server.changed.wait_for(partial(rules_sent, count), 60)
+    host.close()
 
 
 @pytest.mark.parametrize(
