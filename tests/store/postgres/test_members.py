@@ -91,6 +91,7 @@ def test_a_removed_member_can_do_nothing(
 ) -> None:
     """Its sessions end and its login sees and writes nothing; what it sent is still there for the others."""
     project, machine = sent
+    team.project("anna")  # who is a member of nothing else may not even connect
     elsewhere = team.project("zoe")
     anna, ben = open_member(project, "anna", machine), open_member(project, "ben")
     size = anna.heads()[machine, "rules"].size
