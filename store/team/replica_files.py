@@ -48,16 +48,18 @@ def check_file(path: Path, known: ReplicaFile, *, received: bool = False) -> Rep
                 return None
             added = file.read(end - known.size)
             last = last_id(added) or known.last
-            return _stat_replica(file, known.generation, end, zlib.crc32(added, known.crc), last)
+            found = os.fstat(file.fileno())
+            return _replica(found, known.generation, end, zlib.crc32(added, known.crc), last)
 
 
 def extend_file(path: Path, known: ReplicaFile, lines: bytes, *, sync: bool = True) -> ReplicaFile:
     """Append lines to a replica's file that was checked, to the disk with `sync`. Raises: JournalError."""
-    private_dir(path.parent)
+    if not known.size:
+        private_dir(path.parent)
     write_lines(path, lines, sync=sync)
     crc, last = zlib.crc32(lines, known.crc), last_id(lines) or known.last
-    with translate_errors(f"reading {path}", JournalError), os.fdopen(open_state(path), "rb") as file:
-        return _stat_replica(file, known.generation, known.size + len(lines), crc, last)
+    with translate_errors(f"reading {path}", JournalError):
+        return _replica(os.lstat(path), known.generation, known.size + len(lines), crc, last)
 
 
 def put_file(path: Path, generation: int, blocks: Iterable[bytes]) -> ReplicaFile:
@@ -75,7 +77,7 @@ def put_file(path: Path, generation: int, blocks: Iterable[bytes]) -> ReplicaFil
             sync_data(file.fileno())
             os.replace(beside, path)
             sync_dir(path.parent)
-            return _stat_replica(file, generation, size, crc, last)
+            return _replica(os.fstat(file.fileno()), generation, size, crc, last)
 
 
 def read_file(path: Path, start: int, size: int) -> bytes:
@@ -128,6 +130,5 @@ def last_id(lines: bytes) -> str:
     return ""
 
 
-def _stat_replica(file: IO[bytes], generation: int, size: int, crc: int, last: str) -> ReplicaFile:
-    found = os.fstat(file.fileno())
+def _replica(found: os.stat_result, generation: int, size: int, crc: int, last: str) -> ReplicaFile:
     return ReplicaFile(generation, size, crc, last, found.st_mtime_ns, found.st_ino)

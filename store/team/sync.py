@@ -89,6 +89,7 @@ class TeamReplicas:
         self._former = read_former(state)
         self.machine = own_machine(state) or name_machine(state)
         self.record = read_record(state, self.machine)
+        self._checked = set[StreamKey]()  # whose files were seen to be as remembered
         self._saved = copy(self.record)
         self._saved_at = -_SELDOM
         self._stamp = record_stamp(state)
@@ -137,7 +138,7 @@ class TeamReplicas:
             refused = error  # what others wrote is received all the same
         self._know(server, heads)
         try:
-            self._receive(server, heads, done)
+            self._receive(server, heads, done, brief=bool(machines))
         finally:
             self._save_received()
         if refused is not None:
@@ -260,8 +261,13 @@ class TeamReplicas:
             self.record.own = {**self.record.own, stream: new}
             self.save()
 
-    def _receive(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead], done: Exchange) -> None:
+    def _receive(
+        self, server: TeamServer, heads: Mapping[StreamKey, StreamHead], done: Exchange, *, brief: bool
+    ) -> None:
+        """Receive what is not here; when `brief`, without a look at files that were seen to be whole."""
         theirs = _streams_of_others(heads, self.machine)
+        if brief:
+            theirs = {key: head for key, head in theirs.items() if not self._is_received(key, head)}
         missing = self.unreceived_bytes(heads)
         # Above the own ones, too: a clock that goes back leaves the order of what one machine wrote.
         raise_floor(self._state, max((head.last for head in heads.values()), default=""))
@@ -289,6 +295,9 @@ class TeamReplicas:
             for machine, streams in self.record.peers.items()
         }
 
+    def _is_received(self, key: StreamKey, head: StreamHead) -> bool:
+        return key in self._checked and self._replica_file(key).mark == head.mark
+
     def _replica_file(self, key: StreamKey) -> ReplicaFile:
         return self.record.peers.get(key[0], {}).get(key[1], ReplicaFile())
 
@@ -302,6 +311,7 @@ class TeamReplicas:
         if kept is not None and kept.mark == head.mark:
             if kept is not known:
                 self._keep(key, kept)
+            self._checked.add(key)
             return
         if kept is not None and not kept.size:
             kept = ReplicaFile(head.generation)
@@ -324,6 +334,7 @@ class TeamReplicas:
                 done.received += lines.count(b"\n")
                 yield kept.size - start
             if kept.mark == head.mark:
+                self._checked.add(key)
                 return
             done.notes.append(f"{self._about(key)} was not what the server has: it is fetched again")
         self._fetch(server, key, path, done)

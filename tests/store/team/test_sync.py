@@ -177,7 +177,7 @@ POINTS = [
     (replica_files, "write_lines"),
     (replica_files, "sync_data"),
     (replica_files, "sync_dir"),
-    (replica_files, "_stat_replica"),
+    (replica_files, "_replica"),
     (record, "write_atomic"),
     (outbox, "put_file"),
     (outbox, "extend_file"),
@@ -269,6 +269,31 @@ def test_a_journal_that_was_written_again_is_replaced(pair: tuple[Machine, Machi
     first.sync()
     second.sync()
     assert second.peers() == {"first": []}
+
+
+def test_who_stays_open_reads_again_what_grew_or_when_all_is_asked_for(pair: tuple[Machine, Machine]) -> None:
+    """A look at some machines leaves files that were seen to be whole; a damaged one has the next change."""
+    first, second = pair
+    replicas = TeamReplicas(second.state, second.journal, second.state.name)
+    server = second.team.connect(second.member)
+    first.write("one")
+    first.sync()
+    path = stream_path(replica_root(second.state, first.id), RULES)
+
+    def damage() -> list[str]:
+        path.write_bytes(whole.replace(b"one", b"uno"))
+        return replicas.exchange(server, (first.id,)).notes
+
+    assert replicas.exchange(server, (first.id,)).received == 1
+    whole = path.read_bytes()
+    assert damage() == []
+    assert [note for note in replicas.exchange(server).notes if "damaged" in note]
+    assert path.read_bytes() == whole
+    assert damage() == []
+    first.write("two")
+    first.sync()
+    assert [note for note in replicas.exchange(server, (first.id,)).notes if "damaged" in note]
+    assert second.all() == ["one", "two"]
 
 
 def test_a_damaged_replica_is_fetched_again(pair: tuple[Machine, Machine]) -> None:
