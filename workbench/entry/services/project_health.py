@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from workbench.entry.project import OpenedProject
+from workbench.entry.project import OpenedProject, resolve
 from workbench.entry.services.retention import retention_findings
 from workbench.errors import WorkbenchError
 from workbench.records.answers.project import DoctorFinding, State
@@ -52,10 +52,7 @@ def failed_finding(name: str, error: WorkbenchError) -> DoctorFinding:
 
 def _project(project: OpenedProject) -> Iterator[DoctorFinding]:
     place = project.location
-    kind = "not a git repository" if project.repository is None else "git repository"
-    state = State.OK if project.repository is not None else State.NOTE
-    step = "" if project.repository is not None else "Run `git init` to let history count."
-    yield DoctorFinding("project", state, f"{project.root} ({kind})", step)
+    yield _repository(project)
     if place.fallback_reason:
         text = f"kept in {place.root}, because {place.fallback_reason}"
         yield note("state", text, "Make the project directory writable to keep it there.")
@@ -66,6 +63,18 @@ def _project(project: OpenedProject) -> Iterator[DoctorFinding]:
         yield broken_finding("state", f"{place.root} cannot be written: nothing is kept", step)
     for text in project.workspace.look().notes:
         yield note("state", text, "The next plan mends it.")
+
+
+def _repository(project: OpenedProject) -> DoctorFinding:
+    """Say whether history counts: git may refuse a repository of another user."""
+    if project.repository is None:
+        text = f"{project.root} (not a git repository)"
+        return note("project", text, "Run `git init` to let history count.")
+    try:
+        resolve(project.repository, "HEAD")
+    except WorkbenchError as error:
+        return note("project", f"{project.root} has no history here: {error.message}", error.hint)
+    return ok("project", f"{project.root} (git repository)")
 
 
 def _disk(project: OpenedProject) -> Iterator[DoctorFinding]:

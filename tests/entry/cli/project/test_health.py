@@ -57,6 +57,17 @@ def test_doctor_finds_a_sound_project_sound(project: Any, run: Any) -> None:
     assert run("doctor").code == exits.OK
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_doctor_names_a_repository_that_git_refuses(project: Any, run: Any) -> None:
+    """That of another user, as in containers, has no history here; the note says how to trust it."""
+    for path in (project.root, project.root / ".git"):
+        os.chown(path, 12345, 12345)
+    found = {one["name"]: one for one in run("doctor", "--json").json()["findings"]}
+    assert found["project"]["state"] == "note"
+    assert "dubious ownership" in found["project"]["text"]
+    assert "safe.directory" in found["project"]["step"]
+
+
 def test_doctor_reports_unreadable_lines_and_damaged_indexes(project: Any, run: Any) -> None:
     """Each broken thing is named with its place and the next step, and the code is 1."""
     run("index")
