@@ -16,7 +16,7 @@ from screens.learnings.learning_form import MINE, OWNER
 from workbench.errors import UsageError
 from workbench.lists.filters import Facet, Filter
 from workbench.lists.learnings import LearningRow
-from workbench.lists.tables import ListQuery
+from workbench.lists.tables import ListQuery, ValueCounts
 from workbench.records.learnings import FeatureLearning, LearningKind
 from workbench.records.rules import Rule
 from workbench.rules.fields import new_rule
@@ -62,16 +62,21 @@ def count_learnings(engine: AppEngine, decided: frozenset[str], job: Job) -> Lea
     """Count learnings, and look which of those decided in this sitting still wait. Raises: WorkbenchError."""
     lists = engine.lists()
     table = lists.learning_list
-    counts = table.facets(ListQuery(), ("state", "why", "kind")).fields
-    job.check()
     asked = ListQuery(Filter((_WAITS, Facet("id", tuple(sorted(decided))))))
-    again = table.order(asked).numbers.tolist() if decided else ()
+
+    def read() -> tuple[ValueCounts, Sequence[int], tuple[int, str]]:
+        counted = table.facets(ListQuery(), ("state", "why", "kind"))
+        job.check()
+        waiting: Sequence[int] = table.order(asked).numbers.tolist() if decided else ()
+        return counted, waiting, lists.unreadable_learnings()
+
+    counted, again, unreadable = table.snapshot(read)
+    counts = counted.fields
     states = {one.value: one.count for one in counts["state"]}
     live = sum(count for state, count in states.items() if state in _LIVE)
     gone = sum(states.values()) - live
     whys = {one.value: one.count for one in counts["why"]}
     said = sum(one.count for one in counts["kind"] if one.value == LearningKind.CORRECTION)
-    unreadable = lists.unreadable_learnings()
     return LearningCounts(live, gone, whys, frozenset(again), *unreadable, corrections=said)
 
 

@@ -38,15 +38,23 @@ from workbench.records.conversion import convert
 if TYPE_CHECKING:
     from store.duck import Connection
 
-OPEN: Final = """
-gone_at IS NULL AND CASE WHEN kind = 'concurrent' THEN id NOT IN (
-    SELECT id FROM rule_conflicts UNION ALL SELECT id FROM learning_conflicts WHERE settled)
-WHEN "of" = 'rule' THEN id NOT IN (SELECT id FROM rule_conflicts)
-    AND left_id IN (SELECT id FROM rules WHERE enabled) AND right_id IN (SELECT id FROM rules WHERE enabled)
-ELSE id NOT IN (SELECT id FROM learning_conflicts WHERE settled)
-    AND (left_id, left_text) IN (SELECT id, text FROM learnings WHERE state = 'live')
-    AND (right_id, right_text) IN (SELECT id, text FROM learnings WHERE state = 'live')
-END
+_SETTLED_IDS: Final = """
+SELECT id FROM rule_conflicts UNION ALL SELECT id FROM learning_conflicts WHERE settled
+"""
+# The sides that are as they were: rules by their ids, which are of their words, learnings with theirs.
+_SIDES: Final = """
+SELECT 'rule', id, '' FROM rules WHERE enabled
+UNION ALL SELECT 'learning', id, text FROM learnings WHERE state = 'live'
+"""
+
+
+def _is_side(side: str) -> str:
+    return f"""("of", {side}_id, CASE WHEN "of" = 'rule' THEN '' ELSE {side}_text END) IN ({_SIDES})"""
+
+
+OPEN: Final = f"""
+gone_at IS NULL AND id NOT IN ({_SETTLED_IDS})
+    AND (kind = 'concurrent' OR {_is_side("left")} AND {_is_side("right")})
 """
 
 # By whom and how a conflict was settled, NULL where it was not.
@@ -59,18 +67,25 @@ END
 """
 
 
-def _among(name: str) -> str:
-    return f"number IN (SELECT unnest(${name}::BIGINT[]))"
+def _among(name: str, overlay: ConflictOverlay) -> str:
+    """Return the condition of the conflicts that an overlay names."""
+    return f"number IN (SELECT unnest(${name}::BIGINT[]))" if getattr(overlay, name) else "false"
 
 
-_WAITS: Final = f"""
-CASE WHEN {_among("changed")} THEN 'changed' WHEN {_among("later")} THEN 'later' ELSE 'open' END
-"""
-_STATE: Final = f"""
-CASE WHEN {OPEN} THEN {_WAITS}
-    WHEN ({_SETTLED}) IS NOT NULL THEN 'elsewhere' ELSE 'gone' END
-"""
-_VISIBLE: Final = f"(({OPEN}) OR {_among('kept')}) AND NOT {_among('away')}"
+def _waits(overlay: ConflictOverlay) -> str:
+    changed, later = _among("changed", overlay), _among("later", overlay)
+    return f"CASE WHEN {changed} THEN 'changed' WHEN {later} THEN 'later' ELSE 'open' END"
+
+
+def _state(overlay: ConflictOverlay) -> str:
+    settled = f"CASE WHEN ({_SETTLED}) IS NOT NULL THEN 'elsewhere' ELSE 'gone' END"
+    return f"CASE WHEN {OPEN} THEN {_waits(overlay)} ELSE {settled} END" if overlay.kept else _waits(overlay)
+
+
+def _visible(overlay: ConflictOverlay) -> str:
+    """Return the condition of what waits, or is kept in sight although it no longer does."""
+    return f"(({OPEN}) OR {_among('kept', overlay)}) AND NOT {_among('away', overlay)}"
+
 
 FIELDS: Final = {
     "text": FieldColumn("[left_text, right_text]", many=True),
@@ -83,7 +98,6 @@ FIELDS: Final = {
     "kind": FieldColumn("kind"),
     "of": FieldColumn('"of"'),
     "suggested": FieldColumn("suggested"),
-    "state": FieldColumn(_STATE),
     "side": FieldColumn("[left_id, right_id]", many=True),
     "scope": FieldColumn("scope", many=True),
     "score": FieldColumn("score"),
@@ -93,7 +107,6 @@ FIELDS: Final = {
 
 _RANK: Final = f"list_position([{', '.join(repr(kind.value) for kind in KINDS)}], kind)"
 
-_LAST: Final[SortKey] = (_among("later"), False)
 SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
     "surest": (("score", False), (_RANK, True)),
     "kind": ((_RANK, False), ("score", True)),
@@ -140,8 +153,6 @@ _ROW: Final = """
 id, "of", kind, score, left_id, left_text, left_where, left_file,
 right_id, right_text, right_where, right_file, why, evidence, suggestion, scope, updated
 """
-_ROW_WAITS: Final = f"{_ROW}, {_WAITS}, ''"
-_ROW_KEPT: Final = f"{_ROW}, {_STATE}, coalesce({_SETTLED}, '')"
 _TYPES: Final = {"number": "int64", "score": "float64"}
 
 
@@ -157,8 +168,18 @@ class ConflictTable:
 
     def list_waiting(self, overlay: ConflictOverlay = NOTHING_DONE) -> SqlList[ConflictRow]:
         """Return the list of those that wait, with an overlay; what was put off comes last in every order."""
-        ahead, row = (_LAST,) if overlay.later else (), _ROW_KEPT if overlay.kept else _ROW_WAITS
-        columns = ListColumns(CONFLICTS, "FROM conflicts", FIELDS, SORTS, row, _conflict, _VISIBLE, ahead)
+        state = _state(overlay)
+        settled = f"coalesce({_SETTLED}, '')" if overlay.kept else "''"
+        columns = ListColumns(
+            CONFLICTS,
+            "conflicts",
+            {**FIELDS, "state": FieldColumn(state)},
+            SORTS,
+            f"{_ROW}, {state}, {settled}",
+            _conflict,
+            _visible(overlay),
+            ((_among("later", overlay), False),) if overlay.later else (),
+        )
         given = {name: list(getattr(overlay, name)) for name in overlay.__slots__}
         return SqlList(self._tables, columns, lambda: given)
 

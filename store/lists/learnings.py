@@ -31,14 +31,18 @@ def _names(values: Sequence[str]) -> str:
 _OWN: Final = f"""CASE WHEN against_since > 0 THEN 'contradicted' WHEN suggested <> '' THEN suggested
     WHEN hit_count >= {PROMOTE_HITS} AND source <> 'human' THEN 'promote'
     WHEN NOT reviewed THEN 'unreviewed' WHEN {_STALE} THEN 'stale' END"""
-_PAIRED: Final = f"""CASE
-    WHEN id IN (SELECT right_id FROM conflicts WHERE "of" = 'learning' AND kind = 'contradictory' AND {OPEN})
-        OR id IN (SELECT left_id FROM conflicts WHERE "of" = 'learning' AND kind = 'concurrent' AND {OPEN})
-        THEN 'conflict'
-    WHEN id IN (SELECT right_id FROM conflicts WHERE "of" = 'learning' AND kind <> 'contradictory' AND {OPEN})
-        THEN 'duplicate' END"""
-_URGENCY: Final = f"""CASE WHEN state = 'live' THEN least(
-    list_position({_names(WHYS)}, {_OWN}), list_position({_names(WHYS)}, {_PAIRED})) END"""
+# Why it waits for the sake of another, of each side that has to wait.
+_PAIRED: Final = f"""
+LEFT JOIN (
+    SELECT CASE side WHEN 'left' THEN left_id ELSE right_id END AS paired_id, min(CASE
+        WHEN side = 'left' OR kind = 'contradictory' THEN {WHYS.index("conflict") + 1}
+        ELSE {WHYS.index("duplicate") + 1} END) AS paired
+    FROM conflicts CROSS JOIN (VALUES ('left'), ('right')) AS sides (side)
+    WHERE "of" = 'learning' AND (side = 'right' OR kind = 'concurrent') AND {OPEN}
+    GROUP BY 1
+) AS pairs ON paired_id = id
+"""
+_URGENCY: Final = f"CASE WHEN state = 'live' THEN least(list_position({_names(WHYS)}, {_OWN}), paired) END"
 _WHY: Final = f"list_extract({_names(WHYS)}, {_URGENCY})"
 
 FIELDS: Final = {
@@ -90,7 +94,10 @@ SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
 def learning_list(tables: Tables, clock: Clock) -> SqlList[LearningRow]:
     """Return the learnings, live or not; ages are counted up to now."""
     row = f"body, coalesce({_WHY}, ''), contradictions, {_AGE}, {_HEARD}"
-    columns = ListColumns(LEARNINGS, "FROM learnings", FIELDS, SORTS, row, _learning, streams=(PREFIX,))
+    joins = {"paired": _PAIRED}
+    columns = ListColumns(
+        LEARNINGS, "learnings", FIELDS, SORTS, row, _learning, streams=(PREFIX,), joins=joins
+    )
     return SqlList(tables, columns, lambda: {"now": clock.now()})
 
 

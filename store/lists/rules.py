@@ -86,7 +86,7 @@ def rule_list(tables: Tables, project_id: str, *, home: bool) -> SqlList[Rule]:
     made = partial(_rule, project_id)
     row = ", ".join((*(f'"{name}"' for name in _NAMES), "line", "end_line"))
     streams = (rules.STREAM, rows.USAGE)
-    columns = ListColumns(RULES, "FROM rules", fields, SORTS, row, made, VISIBLE, streams=streams)
+    columns = ListColumns(RULES, "rules", fields, SORTS, row, made, VISIBLE, streams=streams)
     return SqlList(tables, columns, lambda: {"home": home})
 
 

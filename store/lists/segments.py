@@ -68,7 +68,7 @@ _ROW: Final = f"""segment_id, session_id, left(text, {PREVIEW}), type, "timestam
 def segment_list(tables: Tables, clock: Clock) -> SqlList[SegmentRow]:
     """Return the segments of the stash; ages and what is expired are as of now."""
     columns = ListColumns(
-        SEGMENTS, "FROM segments", FIELDS, SORTS, _ROW, _segment_row, "NOT removed", streams=(STREAM,)
+        SEGMENTS, "segments", FIELDS, SORTS, _ROW, _segment_row, "NOT removed", streams=(STREAM,)
     )
 
     def given() -> Mapping[str, Any]:

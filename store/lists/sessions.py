@@ -64,7 +64,7 @@ class SessionList(SqlList[SessionRow]):
     def __init__(self, tables: Tables, *, quiet_since: float, commits: bool) -> None:
         given = {"commits": commits, "quiet_since": quiet_since}
         columns = ListColumns(
-            SESSIONS, "FROM sessions", FIELDS, SORTS, _ROW, lambda row: SessionRow(*row), VISIBLE
+            SESSIONS, "sessions", FIELDS, SORTS, _ROW, lambda row: SessionRow(*row), VISIBLE
         )
         super().__init__(tables, columns, lambda: given)
 

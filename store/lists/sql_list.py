@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from store.duck import register_columns
@@ -47,15 +48,15 @@ SELECT (SELECT count(*) FROM matched), number, {keys}
 FROM matched WHERE {after} ORDER BY {order} LIMIT {limit}
 """
 SELECT_NOT_ENGLISH: Final = """
-SELECT 1 {source} WHERE strlen(haystack) <> length(haystack) AND regexp_matches(cased, $letter) LIMIT 1
+SELECT 1 FROM {table} WHERE strlen(haystack) <> length(haystack) AND regexp_matches(cased, $letter) LIMIT 1
 """
 SELECT_TOTAL: Final = "SELECT count(*) FROM ({matched})"
 SELECT_ROWS: Final = """
-SELECT number, {row} {source}
-WHERE rowid IN (SELECT rowid {source} WHERE number IN (SELECT number FROM staged)) AND {visible}
+SELECT number, {row} FROM {joined}
+WHERE {table}.rowid IN (SELECT rowid FROM {table} WHERE number IN (SELECT number FROM staged)) AND {visible}
 """
-SELECT_NUMBER: Final = "SELECT number {source} WHERE number = {number} AND id = {id} AND {visible}"
-SELECT_NUMBERS: Final = "SELECT number {source} WHERE id IN (SELECT id FROM staged) AND {visible}"
+SELECT_NUMBER: Final = "SELECT number FROM {table} WHERE number = {number} AND id = {id} AND {visible}"
+SELECT_NUMBERS: Final = "SELECT number FROM {table} WHERE id IN (SELECT id FROM staged) AND {visible}"
 SELECT_COUNTS: Final = """
 WITH matched AS MATERIALIZED ({matched}), counted AS ({each})
 SELECT field, value, times, place FROM (
@@ -70,14 +71,15 @@ UNION ALL SELECT '', '', count(*), 0 FROM matched ORDER BY field, place
 class ListColumns(Generic[RowT]):
     """Where the rows of a type are: the columns of fields, orders and whole rows.
 
-    `source` is FROM with their table, `visible` the condition of the rows that are shown. The table has
+    They are those of `table`, `visible` is the condition of the rows that are shown. The table has
     `number`, `id` and, with what is searched, `haystack` and `cased`. `row` are the expressions that
     `decode` makes a row of. Every order begins with `ahead`, whichever way round it is. The rows are made of
-    the streams whose names begin with one of `streams`: what came of others is not waited for.
+    the streams whose names begin with one of `streams`: what came of others is not waited for. `joins` are
+    those of statements that name a column of theirs, by its name.
     """
 
     type: ListType
-    source: str
+    table: str
     fields: Mapping[str, FieldColumn]
     sorts: Mapping[str, tuple[SortKey, ...]]
     row: str
@@ -85,6 +87,11 @@ class ListColumns(Generic[RowT]):
     visible: str = "true"
     ahead: tuple[SortKey, ...] = ()
     streams: tuple[str, ...] = ALL
+    joins: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def with_joins(self, expressions: str) -> str:
+        """Return the table with the joins that expressions need."""
+        return self.table + "".join(join for name, join in self.joins.items() if name in expressions)
 
 
 class SqlList(Generic[RowT]):
@@ -170,7 +177,7 @@ class SqlList(Generic[RowT]):
         """Return the number of the row of a record, None if there is none."""
         parameters = self._parameters()
         statement = SELECT_NUMBER.format(
-            source=self._columns.source,
+            table=self._columns.table,
             number=parameters.add(row_number(identifier)),
             id=parameters.add(identifier),
             visible=self._columns.visible,
@@ -181,7 +188,7 @@ class SqlList(Generic[RowT]):
     def numbers(self, identifiers: Sequence[str]) -> Int64:
         """Return the numbers of records' rows, int64 [n] in no order; those without one are left out."""
         columns = self._columns
-        statement = SELECT_NUMBERS.format(source=columns.source, visible=columns.visible)
+        statement = SELECT_NUMBERS.format(table=columns.table, visible=columns.visible)
         ids = {"id": ("str", identifiers)}
 
         def work(connection: Connection) -> Int64:
@@ -238,7 +245,7 @@ class SqlList(Generic[RowT]):
         """Return the letters of what is listed, as far as a query asks for words."""
         if not query.filter.ranks:
             return ENGLISH
-        statement = SELECT_NOT_ENGLISH.format(source=self._columns.source)
+        statement = SELECT_NOT_ENGLISH.format(table=self._columns.table)
         found = _execute(connection, statement, {**self._given(), "letter": NOT_ENGLISH}).fetchall()
         return UNICODE if found else ENGLISH
 
@@ -259,7 +266,8 @@ class SqlList(Generic[RowT]):
         points = [f"{one} AS w{at}" for at, one in enumerate(condition.points)]
         listed = [f"({sql}) AS k{at}" for at, (sql, _) in enumerate(keys) if sql != _MATCH]
         inner = ", ".join(("number", *points, *listed, *((more,) if more else ())))
-        rows = f"SELECT {inner} {columns.source} WHERE {' AND '.join(tests)}"
+        conditions = " AND ".join(tests)
+        rows = f"SELECT {inner} FROM {columns.with_joins(inner + conditions)} WHERE {conditions}"
         if not points:
             return f"SELECT *, 0 AS score FROM ({rows})"
         found = [f"w{at}" for at in range(len(points))]
@@ -278,7 +286,12 @@ class SqlList(Generic[RowT]):
         if not len(numbers):
             return []
         columns = self._columns
-        statement = SELECT_ROWS.format(row=columns.row, source=columns.source, visible=columns.visible)
+        statement = SELECT_ROWS.format(
+            row=columns.row,
+            joined=columns.with_joins(columns.row),
+            table=columns.table,
+            visible=columns.visible,
+        )
         with register_columns(connection, {"number": ("int64", numbers)}):
             return _execute(connection, statement, self._given_rows()).fetchall()
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.memory.learnings.ledger import Note
     from workbench.memory.learnings.prompt import Candidate
     from workbench.memory.learnings.review import ReviewItem
+    from workbench.ports import Entry
     from workbench.records.learnings import FeatureLearning
 
 
@@ -106,11 +107,16 @@ def learning_past(project: OpenedProject, identifier: str) -> LearningPast:
     from workbench.memory.learnings.ledger import LearningLedger
     from workbench.memory.learnings.review import conflicts_among, edits_of, queue_of
 
-    pairs = ListQuery(Filter((Facet("of", ("learning",)), Facet("side", (identifier,)))))
-    rows = project.conflicts.list_waiting().page(pairs).rows
-    older = [row.left.id for row in rows if row.right.id == identifier]
-    ledger = LearningLedger()
-    for entry, home in project.learning_entries({identifier, *older}):
+    pairs, ledger = Filter((Facet("of", ("learning",)), Facet("side", (identifier,)))), LearningLedger()
+    waiting = project.conflicts.list_waiting()
+
+    def read() -> tuple[list[str], list[tuple[Entry, bool]]]:
+        rows = waiting.page(ListQuery(pairs)).rows
+        found = [row.left.id for row in rows if row.right.id == identifier]
+        return found, project.learning_entries({identifier, *found})
+
+    older, entries = waiting.snapshot(read)
+    for entry, home in entries:
         ledger.take(entry, home)
     learning, live = ledger.find(identifier), {one.id: one for one in ledger.live()}
     found = [
