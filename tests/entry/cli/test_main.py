@@ -110,6 +110,16 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"workbench {__version__}\n"
 
 
+def test_a_group_alone_gives_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """On stderr, with the code of a mistake: a program that forgot what to do gets no data."""
+    assert main.run(["rules", "conflicts"]) == exits.USAGE
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert streams.err.startswith("Usage: workbench rules conflicts")
+    assert "Examples:" in streams.err
+    assert "error:" not in streams.err
+
+
 def test_global_options_work_before_and_after_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     """`--json` on either side of the command means the same."""
     assert main.run(["--json", "config", "get", "plan.budget"]) == exits.OK

@@ -85,3 +85,13 @@ def test_evidence_names_the_words_and_the_tests() -> None:
     assert (found.left_words, found.right_words) == (("npm",), ("pnpm",))
     assert [item.test for item in found.evidence] == ["choice", "words"]
     assert found.why == "Both cannot be followed: JavaScript package manager: npm or pnpm."
+
+
+def test_what_one_denies_and_the_other_demands_is_in_both() -> None:
+    """A denial is what the contradiction is about: its words are shared all the same."""
+    found = judged(
+        "Do not run scripts/check before committing.", "Always run `scripts/check` before a commit."
+    )
+    assert found is not None
+    assert found.kind is ConflictKind.CONTRADICTORY
+    assert {one.test: one.score for one in found.evidence}["words"] == 1.0

@@ -162,6 +162,9 @@ def explain(error: Exception) -> int:
     """Print an error on stderr and return its exit code."""
     out = Output()
     match error:
+        case click.exceptions.NoArgsIsHelpError():
+            error.show()
+            return exits.USAGE
         case click.UsageError():
             out.fail(error.format_message(), _usage_hint(error))
             return exits.USAGE

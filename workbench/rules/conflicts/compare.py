@@ -59,18 +59,19 @@ def compare(left: Reading, right: Reading, cosine: float | None = None) -> Findi
 
 
 def _contradiction(left: Reading, right: Reading, found: Contrast, cosine: float | None) -> Finding:
-    evidence = [Evidence(found.test, round(found.score, 3), found.detail), *_likeness(left, right, cosine)]
+    terms = (frozenset(term.removeprefix("!") for term in one.profile) for one in (left, right))
+    likeness = _likeness(jaccard(*terms), cosine)  # what one denies and the other demands is in both
+    evidence = (Evidence(found.test, round(found.score, 3), found.detail), *likeness)
     return Finding(
         ConflictKind.CONTRADICTORY,
         round(found.score, 3),
-        tuple(evidence),
+        evidence,
         f"Both cannot be followed: {found.detail}.",
     )
 
 
-def _likeness(left: Reading, right: Reading, cosine: float | None) -> list[Evidence]:
-    value = jaccard(left.profile, right.profile)
-    found = [Evidence("words", round(value, 3), "share of terms that both have")]
+def _likeness(words: float, cosine: float | None) -> list[Evidence]:
+    found = [Evidence("words", round(words, 3), "share of terms that both have")]
     if cosine is not None:
         found.append(Evidence("meaning", round(max(cosine, 0.0), 3), "cosine of the embeddings"))
     return found
@@ -81,7 +82,7 @@ def _repetition(left: Reading, right: Reading, cosine: float | None) -> Finding 
         return None
     if not left.whole or not right.whole:
         return None
-    evidence = tuple(_likeness(left, right, cosine))
+    evidence = tuple(_likeness(jaccard(left.profile, right.profile), cosine))
     only_left, only_right = left.profile - right.profile, right.profile - left.profile
     if not only_left and not only_right:
         score = 0.95 if cosine is None else round(0.5 + 0.5 * max(cosine, 0.0), 3)
