@@ -26,6 +26,14 @@ def test_directives_say_nothing_about_the_subject() -> None:
     assert {only(text).terms for text in texts} == {("type", "hint")}
 
 
+def test_first_is_left_out_where_it_adds_nothing() -> None:
+    """ "Without asking first" is "without asking"; an order of two steps keeps its word."""
+    asking = only("Never add a dependency without asking").terms
+    assert only("Never add dependencies without asking first.").terms == asking
+    assert only("Ask first before merging").terms == only("Ask before merging").terms
+    assert only("Write the test first").terms != only("Write the test").terms
+
+
 def test_conditions_and_exceptions_stand_apart() -> None:
     """What follows "when" and "unless" is no part of the subject."""
     found = only("When writing tests, use pytest unless the runner is missing")

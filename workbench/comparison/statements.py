@@ -121,6 +121,9 @@ _HEDGE = re.compile(
     r"(?:possible|appropriate|applicable|needed|necessary|practical|feasible|required|relevant|available|"
     r"suitable)|as much as possible|at all times)\b"
 )
+_FIRST = re.compile(r"(\b(?:without|before)\b[^,;:.]*)\sfirst(?=\W*$)|\bfirst(?=\s+before\b)")
+"""Where "first" adds nothing: "without asking first", "ask first before merging"."""
+
 _REJECTED = re.compile(
     r"\s*,?\s*\b(?:instead of|rather than|as opposed to|in place of|and not|not|in preference to)\s+(.+)$"
 )
@@ -213,7 +216,7 @@ def _read(clause: str) -> Statement | None:
     if head:
         label = frozenset(statement_terms(head[1].lower()))
     text = spell_out(clause[head.end() :] if head else clause)
-    text = _HEDGE.sub(" ", text)
+    text = _FIRST.sub(lambda match: match[1] or "", _HEDGE.sub(" ", text))
     text, exception = _cut(_EXCEPTION, text)
     text, condition = _cut(_CONDITION, text)
     match = _REASON.search(text)
