@@ -9,6 +9,7 @@ import pytest
 
 from tests.adapters import ManualClock
 from tests.stash.conftest import Meanings
+from workbench.config import StashConfig
 from workbench.records.segments import (
     ContextSegment,
     FoundSegment,
@@ -102,6 +103,14 @@ def test_meaning_and_words_both_find(asked: Stash) -> None:
     assert asked.ids("parse_user_token")[0] == named
     assert meant not in asked.ids("store of redis", words=True)
     assert asked.ids("parse_user_token", words=True)[0] == named
+
+
+def test_a_stash_of_one_is_found_by_most_of_its_words(asked: Stash) -> None:
+    """A word that no segment has does not outweigh those that the only one has."""
+    kept = asked.add("We decided to keep envvar parsing in Option.value_from_envvar.")
+    near = StashConfig().min_similarity
+    assert asked.ids("envvar parsing policy", words=True, min_similarity=near) == [kept]
+    assert asked.ids("who pays for the envvar of that boat", words=True, min_similarity=near) == []
 
 
 def test_an_answer_is_found_by_the_question_before_it(asked: Stash) -> None:

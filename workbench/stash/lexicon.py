@@ -30,6 +30,13 @@ LARGE: Final = 200_000
 """Of so many segments, words that more than this share of them have are not looked up if others are left."""
 
 
+UNSEEN: Final = 10
+"""Segments without any of a query's words that are counted besides those there are.
+
+In a stash of one, a word that no segment has would outweigh five that it has.
+"""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TermScores:
     """What a query term brings to the segments that hold it: `rows` int64 ascending, `values` float32."""
@@ -102,7 +109,7 @@ class Lexicon:
         """Return what the terms of a query bring to each segment; each term counts once."""
         terms = list(dict.fromkeys(iter_terms(query)))
         found = [(self._posting(term)) for term in terms]
-        weights = [inverse_document_frequency(len(rows), len(self)) for rows, _ in found]
+        weights = [inverse_document_frequency(len(rows), len(self) + UNSEEN) for rows, _ in found]
         most = COMMON * len(self) if len(self) > LARGE else len(self)
         if all(len(rows) > most or not len(rows) for rows, _ in found):
             most = len(self)
