@@ -18,8 +18,16 @@ from workbench.records.dataclass import dataclass
 from workbench.records.rules import Provenance, Rule
 from workbench.rules.formats.families import IMPORTING, reader_of
 from workbench.rules.formats.frontmatter import read_front_matter
+from workbench.rules.formats.markdown import Kind
 from workbench.rules.formats.textfile import decode_text
-from workbench.rules.reading.construction import PROSE, Batch, build_rule, globs_for, is_rule
+from workbench.rules.reading.construction import (
+    PROSE,
+    Batch,
+    build_rule,
+    globs_for,
+    is_rule,
+    why_no_rule,
+)
 from workbench.rules.reading.discovery import Read, RuleSource
 from workbench.rules.reading.units import Unit, split_units
 from workbench.text.sanitize import is_safe, safe_lines
@@ -39,11 +47,15 @@ class ImportWarning:
 
 @dataclass(frozen=True, slots=True)
 class SkippedBlock:
-    """A piece of a rule file that is no instruction. `kind` is the block's kind, or `front matter`."""
+    """A piece of a rule file that is no instruction. `kind` is the block's kind, or `front matter`.
+
+    `why` is a clause about prose and rows of tables, which might have been one; empty for others.
+    """
 
     kind: str
     text: str
     provenance: Provenance
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +235,8 @@ def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ..
         if is_rule(unit):
             work.rules.append(build_rule(unit, where, stated, work.seen, work.batch))
         else:
-            work.contexts.append(SkippedBlock(unit.kind.value, unit.text, where))
+            why = why_no_rule(unit) if unit.kind in (*PROSE, Kind.TABLE_ROW) else ""
+            work.contexts.append(SkippedBlock(unit.kind.value, unit.text, where, why))
     return units
 
 

@@ -87,6 +87,17 @@ def test_plans_pack_known_duplicates_once(project: Any, run: Any) -> None:
     assert packed() == ({first, second}, [])
 
 
+def test_what_reads_as_no_rule_is_listed_with_the_reason(project: Any, run: Any) -> None:
+    """By a dry run, in its place; an import says how many there are. Code and headings are none of it."""
+    project.write("docs/more.md", "# Rules\n- Never push.\n- We use pnpm here.\n\n```\nmake\n```\n")
+    told = run("rules", "import", "docs/more.md", "--dry-run")
+    assert "docs/more.md:3  no rule: We use pnpm here." in told.out
+    assert "no verb that orders" in told.out
+    left = run("rules", "import", "docs/more.md", "--dry-run", "--json").json()["left_out"]
+    assert [(one["line"], one["text"]) for one in left] == [(3, "We use pnpm here.")]
+    assert "1 other piece of text reads as no rule" in run("rules", "import", "docs/more.md").err
+
+
 def test_a_file_is_imported_by_name(project: Any, run: Any) -> None:
     """Its rules are told, a second import finds nothing new, a dry run changes nothing."""
     project.write("docs/team.txt", "- Avoid global state.\n- Prefer composition over inheritance.\n")

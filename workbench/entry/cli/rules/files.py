@@ -20,6 +20,8 @@ from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publication import Published, publish
 from workbench.rules.files.settling import settle
 from workbench.rules.files.sync import SyncResult
+from workbench.rules.reading.discovery import read_source
+from workbench.rules.reading.imports import SkippedBlock, import_rules
 from workbench.text.counts import plural
 
 _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
@@ -34,12 +36,14 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
     """Import rule files by name, whatever they are called; `rules undo` undoes it.
 
     Known names in the project (CLAUDE.md, AGENTS.md, .cursor/rules …) are imported automatically. A file
-    stays synced with its rules from then on. What is not an instruction is not imported.
+    stays synced with its rules from then on. What is not an instruction is not imported; --dry-run lists
+    that, with the reason.
     """
     if bool(paths) is discover:
         raise UsageError("name rule files or directories, or --discover", hint="`--help` shows examples.")
     refused: tuple[str, ...] = ()
     left = 0
+    others: tuple[SkippedBlock, ...] = ()
     with session("import") as work:
         store = work.opened.workspace.rule_store()
         if discover:
@@ -53,6 +57,8 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
             found = import_named(store, named.sources, by="cli", dry_run=dry_run)
             changes, warnings = _incoming(found), found.warnings
             refused, left = named.refused, named.left
+            found_in = import_rules(named.sources, read_source, project_root=str(store.root))
+            others = tuple(one for one in found_in.contexts if one.why)
     if refused and len(refused) == len(paths):
         hint = "Name Markdown or text files with rules."
         raise ParseError(f"nothing was imported: {'; '.join(refused)}", hint=hint)
@@ -61,12 +67,24 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
         files = [
             {"file": file, "changes": [_change(item) for item in items]} for file, items in changes.items()
         ]
-        out.json({"dry_run": dry_run, "files": files, "warnings": [*warnings, *refused]})
+        left_out = [
+            {"file": one.provenance.file, "line": one.provenance.line, "text": one.text, "why": one.why}
+            for one in others
+        ]
+        document = {"dry_run": dry_run, "files": files, "left_out": left_out}
+        out.json({**document, "warnings": [*warnings, *refused]})
         return
     for file, items in changes.items():
         out.paint(f"{out.style(file, '36')}  {_counts(items)}")
+    for one in others if dry_run else ():
+        where = out.style(f"{one.provenance.file}:{one.provenance.line}", "36")
+        out.paint(f"{where}  no rule: {out.style(shorten(one.text, 90), '0')}")
+        out.paint(out.style(f"    {one.why}", "2"))
     for warning in (*warnings, *refused):
         out.warn(warning)
+    if others and not dry_run:
+        read = "reads" if len(others) == 1 else "read"
+        out.say(f"{plural(len(others), 'other piece')} of text {read} as no rule: see --dry-run")
     if left:
         out.say(f"{plural(left, 'other text file')} left alone: name them, or take them with --all")
     total = sum(len(items) for items in changes.values())
