@@ -88,6 +88,7 @@ def test_what_a_name_or_a_place_announces_goes(text: str, expected: str) -> None
         "hf_requiredCharacteristicTypesForDisplayMetadata",
         "images/2018-250-xoxo-indieweb-1.jpg",
         "curl -u $USER: https://a",
+        '"pbkdf2-password": "1.2.1",\n"simple-password": "^0.9.4",\n"password-hash": "~2.x"',
     ],
 )
 def test_references_and_placeholders_stay(text: str) -> None:

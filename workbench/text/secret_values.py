@@ -93,6 +93,7 @@ _HARMLESS = LazyPattern(
     r"checksum|integrity|digest|commit",
     re.IGNORECASE,
 )
+_VERSION = LazyPattern(r"[\^~<>=v ]*\d+(?:\.(?:\d+|[x*])){1,3}(?:[-+][\w.+-]+)?")
 _JUDGEMENTS: Final = frozenset(
     "blank correct empty expired incorrect invalid missing needed optional required valid weak wrong".split()
 )
@@ -186,8 +187,9 @@ def kind_of(name: str, separator: str, value: str, *, quoted: bool, after: str) 
     """Return the kind of secret that a named value is, or None.
 
     `name` is the whole name, `after` the character behind the value: calls and subscripts are not values.
+    A version is none either: packages have passwords in their names.
     """
-    if _HARMLESS.search(name):
+    if _HARMLESS.search(name) or _VERSION.fullmatch(value):
         return None
     strict = _LOOSE.sub("", separator).strip("\\])") in _CALLS
     if _PASSWORD.search(name) or (_UPPER_PASS.search(name) and (":" not in separator or "_" in name)):
