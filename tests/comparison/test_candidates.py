@@ -27,13 +27,17 @@ def test_a_repetition_is_found_among_others() -> None:
     assert (len(FILLER), TextVerdict.DUPLICATE) == (found.index, found.judgement.verdict)
 
 
-def test_a_contradiction_is_preferred_to_a_repetition() -> None:
-    """Where one text repeats and another contradicts, the contradiction is told, the rest listed after it."""
+def test_the_same_text_comes_before_a_contradiction_and_that_before_other_words() -> None:
+    """What is known already is not new for being contradicted; in other words it may be."""
     index = DuplicateIndex(["Use tabs for indentation.", "Never use tabs for indentation."])
-    found = index.check("use tabs for indentation")
-    assert found is not None
-    assert (found.index, found.judgement.verdict) == (1, TextVerdict.CONFLICT)
-    assert [match.index for match in index.matches("use tabs for indentation")] == [1, 0]
+    known, other = (
+        index.matches("use tabs for indentation"),
+        index.matches("Always use tabs for the indentation"),
+    )
+    assert [match.index for match in known] == [0, 1]
+    assert [match.index for match in other] == [1, 0]
+    assert index.check("use tabs for indentation") == known[0]
+    assert other[0].judgement.verdict is TextVerdict.CONFLICT
 
 
 @pytest.mark.parametrize(

@@ -99,13 +99,14 @@ class DuplicateIndex:
     def check(self, text: str, vector: Float32 | None = None) -> Match | None:
         """Return the text that a new one repeats or contradicts, or None if it is unique.
 
-        A contradiction is preferred to a repetition, then the higher score, then the earlier text.
+        The same text comes first, then a contradiction, then another repetition; then the higher score, then
+        the earlier text.
         """
         found = self.matches(text, vector)
         return found[0] if found else None
 
     def matches(self, text: str, vector: Float32 | None = None) -> list[Match]:
-        """Return all texts that a new one repeats or contradicts: contradictions first, then by score."""
+        """Return all texts that a new one repeats or contradicts, as ordered by `check`."""
         return self._judge_candidates(text, vector, self.candidates(text, vector))
 
     def earlier(self, at: int) -> list[Match]:
@@ -204,8 +205,12 @@ def _likeness(mine: frozenset[str], theirs: frozenset[str]) -> float:
     return shared / small - 0.001 * (large - small) if small else 0.0
 
 
-def _rank(match: Match) -> tuple[bool, float, int]:
-    return match.judgement.verdict is not TextVerdict.CONFLICT, -match.judgement.score, match.index
+def _rank(match: Match) -> tuple[int, float, int]:
+    """Order matches: the same text, then contradictions, then other repetitions; each the surest first."""
+    found = match.judgement
+    contradicts = found.verdict is TextVerdict.CONFLICT
+    order = 1 if contradicts else 0 if found.score == 1.0 else 2
+    return order, -found.score, match.index
 
 
 def find_duplicates(

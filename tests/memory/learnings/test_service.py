@@ -67,6 +67,14 @@ def test_a_repetition_is_refused_and_an_agent_s_counts_as_a_hit(desk: LearningSe
     assert (first.id, 2) == (again.id, again.hit_count)
 
 
+def test_a_repetition_is_one_also_where_something_contradicts_it(desk: LearningService) -> None:
+    """What is in conflict is not known a second time for it."""
+    first = desk.add(NEEDS, feature="auth", reason="r")
+    desk.add(NEEDS_NOT, feature="auth", reason="r")
+    with pytest.raises(UsageError, match=first.id):
+        desk.add(NEEDS, feature="auth", reason="r")
+
+
 def test_a_contradiction_waits_with_both_sides_and_evidence(desk: LearningService) -> None:
     """What contradicts a learning is neither merged nor dropped."""
     first = desk.add(NEEDS, feature="auth", reason="CI broke")
