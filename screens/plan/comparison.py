@@ -50,10 +50,7 @@ def compare_rankings(hybrid: Plan, baseline: Plan) -> RankingComparison:
     return RankingComparison(
         _ranked_pack(baseline),
         _ranked_pack(hybrid),
-        {
-            found.path: tuple(words for words, _ in top_reasons(found.contributions, _REASONS))
-            for found in hybrid.ranked
-        },
+        {found.path: tuple(words for words, _ in top_reasons(found, _REASONS)) for found in hybrid.ranked},
         str(hybrid.intent.predicted),
     )
 

@@ -222,7 +222,8 @@ def _trace(pack: Pack, features: Mapping[str, RankedFile], chances: Mapping[str,
             how += ", pinned by you"
         elif candidate.path in chances:
             how += f", {likelihood(chances[candidate.path])}"
-        reasons = top_reasons(getattr(features.get(candidate.path), "contributions", {}), _SHOWN_REASONS)
+        ranked = features.get(candidate.path)
+        reasons = top_reasons(ranked, _SHOWN_REASONS) if ranked else []
         words = f": {', '.join(reason for reason, _ in reasons)}" if reasons else ""
         shows = f"; shows {one_line(offer.why)}" if offer.why else ""
         lines.append(f"{heading(offer.view)}: {how}{words}{shows}")
@@ -296,19 +297,22 @@ def phrase(feature: str) -> str:
     return phrases.get(base, signal)
 
 
-def top_reasons(contributions: Mapping[str, float], limit: int = 3) -> list[tuple[str, float]]:
+def top_reasons(file: RankedFile, limit: int = 3) -> list[tuple[str, float]]:
     """Return the phrases that moved a file up most, with the sum of what their features contributed.
 
-    That of the first look comes after the others: it sums up what they say one by one.
+    Trees also count what is missing: only what is true of the file is a reason. That of the first look comes
+    after the others: it sums up what they say one by one.
     """
     sums: dict[str, float] = {}
-    for feature, value in contributions.items():
+    true: set[str] = set()
+    for feature, value in file.contributions.items():
         words = phrase(feature)
         sums[words] = sums.get(words, 0.0) + value
+        if file.features.get(feature):
+            true.add(words)
     first_look = phrase("seed")
     order = sorted(sums.items(), key=lambda pair: (pair[0] == first_look, -pair[1], pair[0]))
-    order = [pair for pair in order if pair[1] > 0]
-    return [(words, round(value, 4)) for words, value in order[:limit]]
+    return [(words, round(value, 4)) for words, value in order if value > 0 and words in true][:limit]
 
 
 def likelihood(chance: float) -> str:

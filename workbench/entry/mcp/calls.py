@@ -117,7 +117,7 @@ def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> m
             messages.FoundFile(
                 one.path,
                 round(chances[one.path], 3),
-                ", ".join(words for words, _ in top_reasons(one.contributions)),
+                ", ".join(words for words, _ in top_reasons(one)),
             )
             for one in made.files[start:end]
         ),

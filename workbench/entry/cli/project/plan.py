@@ -302,7 +302,7 @@ def ranking_lines(files: Sequence[RankedFile], chances: Mapping[str, float]) -> 
     width = max(map(len, paths), default=0)
     lines = []
     for place, (path, found) in enumerate(zip(paths, files, strict=True), 1):
-        moved = top_reasons(found.contributions, _SHOWN_REASONS)
+        moved = top_reasons(found, _SHOWN_REASONS)
         reasons = ", ".join(words for words, _ in moved)
         chance = chances[found.path]
         shown = f"{chance:.0%}" if chance >= 0.01 else f"{chance:.1%}"
