@@ -273,7 +273,7 @@ def test_a_rule_file_is_not_packed_beside_its_rules(project: Any) -> None:
     context = plain.response.context
     dropped = plain.response.dropped_candidates
     assert "CLAUDE.md" not in context.files
-    assert DroppedCandidate("CLAUDE.md", "its rules are in the pack") in dropped
+    assert DroppedCandidate("CLAUDE.md", "a rule file: its rules are packed one by one") in dropped
     assert shown(plain).count("Never log tokens") == 1
     assert any("has the same words as the rule of" in one.reason for one in dropped)
     pinned = planned(found, task, pinned=("CLAUDE.md",)).response.context

@@ -166,7 +166,9 @@ def without_rule_files(
     held = {rule.provenance.file for rule in inside if rule.provenance}
     held.difference_update(intent.entities.paths)
     return [
-        replace(one, excluded="its rules are in the pack") if one.path in held and not one.pinned else one
+        replace(one, excluded="a rule file: its rules are packed one by one")
+        if one.path in held and not one.pinned
+        else one
         for one in candidates
     ]
 
