@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from store import git_process
 from store.git_log import log_commits, parse_differences, parse_work_differences
 from store.git_process import name
 from store.git_repository import Repository, head_state, list_untracked, resolve
+from workbench.beneath import LeadsOut, open_beneath
 from workbench.errors import GitError
-from workbench.records.episodes import FileChange
+from workbench.records.episodes import ChangeKind, FileChange
 from workbench.records.worktree import Hunk, WorkChanges
 
 PATCH_FLAGS = (
@@ -21,6 +23,7 @@ PATCH_FLAGS = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
+_MOST_READ = 1 << 26  # bytes of untracked files; lines beyond are not counted
 HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
@@ -115,8 +118,20 @@ def changes_since(repository: Repository, revision: str) -> WorkChanges:
         commits=commits,
         committed=diff_files(repository, base, head) if head and head != base else (),
         uncommitted=() if repository.bare else diff_files(repository, head or base),
-        untracked=() if repository.bare else list_untracked(repository),
+        untracked=() if repository.bare else tuple(_untracked_files(repository)),
     )
+
+
+def _untracked_files(repository: Repository) -> Iterator[FileChange]:
+    """Yield the untracked files with their lines, which git does not count; binary ones have 0."""
+    left = _MOST_READ
+    for path in list_untracked(repository):
+        data = b""
+        with suppress(OSError, LeadsOut), open(open_beneath(str(repository.root), path), "rb") as file:
+            data = file.read(left)
+        left -= len(data)
+        lines = 0 if b"\0" in data[:8000] else data.count(b"\n") + (data[-1:] not in (b"", b"\n"))
+        yield FileChange(path, ChangeKind.ADDED, lines)
 
 
 def recent_base(repository: Repository, commits: int) -> str | None:

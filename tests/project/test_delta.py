@@ -26,7 +26,8 @@ def changes(
     untracked: tuple[str, ...] = (),
 ) -> WorkChanges:
     """Make a difference to a base."""
-    return WorkChanges("b" * 40, "h" * 40, commits, committed, uncommitted, untracked)
+    new = tuple(FileChange(path, ADDED) for path in untracked)
+    return WorkChanges("b" * 40, "h" * 40, commits, committed, uncommitted, new)
 
 
 def test_uncommitted_work_comes_first_then_the_latest_commits() -> None:
@@ -103,14 +104,16 @@ def test_the_digest_of_a_repository(work: Any) -> None:
     work.write("a.py", "1\n2\n3\n4\n")
     work.commit("more")
     work.write("a.py", "0\n1\n2\n3\n4\n")
-    work.write("b.py", "x\n")
+    work.write("b.py", "x\ny")
+    work.write("c.bin", "\0\n\n")
     repository = find_repository(work.root)
     assert repository is not None
 
     delta = digest(changes_since(repository, base), diff_hunks(repository, base))
 
-    first, second = delta.files
+    first, second, third = delta.files
     assert (first.path, first.added, first.commits) == ("a.py", 2, 1)
     assert first.hunks == (Hunk(0, 0, 1, 1), Hunk(3, 0, 5, 1))
-    assert (second.path, second.kind, second.commits) == ("b.py", ADDED, 0)
+    assert (second.path, second.kind, second.commits, second.added) == ("b.py", ADDED, 0, 2)
+    assert (third.path, third.added) == ("c.bin", 0)
     assert delta.since == base

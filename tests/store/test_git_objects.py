@@ -155,7 +155,7 @@ def test_changes_since_a_revision(work: Any) -> None:
     assert (FileChange("b", ChangeKind.ADDED, 2, 0),) == changes.committed
     added = FileChange("staged", ChangeKind.ADDED, 1, 0)
     assert (FileChange("a", ChangeKind.MODIFIED, 1, 0), added) == changes.uncommitted
-    assert changes.untracked == ("c",)
+    assert [one.path for one in changes.untracked] == ["c"]
     with pytest.raises(GitError, match="no commit is named 'v9'"):
         changes_since(found(work), "v9")
 

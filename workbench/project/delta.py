@@ -42,9 +42,9 @@ def digest(
 ) -> Delta:
     """Return the digest of changes. `hunks` are per current path, from the revision to the disk."""
     tallies = _tallies(changes.commits)
-    untracked = tuple(FileChange(path, ChangeKind.ADDED) for path in changes.untracked)
-    merged = _merge(changes.committed, (*changes.uncommitted, *untracked))
-    touched = {change.path: change for change in (*changes.uncommitted, *untracked)}
+    work = (*changes.uncommitted, *changes.untracked)
+    merged = _merge(changes.committed, work)
+    touched = {change.path: change for change in work}
     files = []
     for change in merged.values():
         before = touched[change.path].old_path if change.path in touched else ""

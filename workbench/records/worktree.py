@@ -78,4 +78,4 @@ class WorkChanges:
     commits: tuple[Commit, ...]
     committed: tuple[FileChange, ...]
     uncommitted: tuple[FileChange, ...]
-    untracked: tuple[str, ...]
+    untracked: tuple[FileChange, ...]
