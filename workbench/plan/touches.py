@@ -11,6 +11,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.snippets import FileText
 from workbench.records.dataclass import dataclass
@@ -166,7 +168,7 @@ def similar_tasks(past: Past, terms: Mapping[str, float], path: str, limit: int)
     if path not in history.paths:
         return ()
     touching = history.tasks[history.files == history.paths.index(path)].tolist()
-    similarity = task_weights(history, terms)[0]
+    similarity = np.minimum(task_weights(history, terms)[0], 1.0)  # words said twice are above it
     found = sorted((-float(similarity[task]), task) for task in set(touching) if similarity[task] > 0)
     return tuple(
         SimilarTask(past.heads[task], int(history.times[task]), -score) for score, task in found[:limit]

@@ -35,13 +35,13 @@ _UNREAD: Final = {
     "binary": "binary",
     "generated": "generated",
     "minified": "minified",
-    "large": "larger than project.max_file_bytes",
+    "large": "larger than index.max_file_bytes",
     "symlink": "a symbolic link, or behind one",
     "special": "no regular file",
     "unreadable": "unreadable",
     "missing": "gone",
 }
-_IGNORED: Final = "ignored by git or by project.exclude"
+_IGNORED: Final = "ignored by git or by index.exclude"
 
 
 def file_in_project(root: Path, name: str) -> str:
@@ -146,4 +146,4 @@ def why_unread(project: OpenedProject, path: str) -> str:
     if reason:
         return f"not indexed: {_UNREAD[reason]}"
     listed = path in workspace.adapters.lister([path]).paths
-    return "not indexed: more files than project.max_files" if listed else f"not indexed: {_IGNORED}"
+    return "not indexed: more files than index.max_files" if listed else f"not indexed: {_IGNORED}"

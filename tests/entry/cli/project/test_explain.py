@@ -99,7 +99,9 @@ def test_a_plan_for_a_task_is_explained_in_words_first(project: Any, run: Run) -
     assert (image["state"], image["reason"]) == ("unranked", "not indexed: binary")
     project.write(".gitignore", "secret.txt\n")
     project.write("secret.txt", "x\n")
-    assert "ignored by git" in run("explain", TASK, "secret.txt").out
+    assert "ignored by git or by index.exclude" in run("explain", TASK, "secret.txt").out
+    twice = run("explain", "rotate rotate rotate tokens tokens", "pkg/auth.py", "--json").json()
+    assert all(one["similarity"] <= 1 for one in twice["similar"])
 
 
 @pytest.mark.parametrize(
