@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.processes import LONG
 
 BUSY = """
@@ -37,3 +39,11 @@ def test_a_thread_in_a_library_does_not_take_the_answer_along() -> None:
         [sys.executable, "-c", BUSY], capture_output=True, text=True, timeout=LONG, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (3, "answer\nwritten\n", "")
+
+
+@pytest.mark.parametrize("streams", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_leads_nowhere(streams: str) -> None:
+    """Neither an error about it nor a file of the program's in its place."""
+    command = f'"{sys.executable}" -m workbench config show {streams}'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=LONG, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -20,6 +20,7 @@ _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
 def main() -> None:
     """Run the program and exit with its code. A hook loads nothing that only commands need."""
+    _open_closed_streams()
     words = sys.argv[1:]
     if words and words[0] in _SHORT:  # starting its threads takes numpy 0.05 s, and they help nobody here
         os.environ.setdefault(_BLAS_THREADS, "1")
@@ -34,6 +35,13 @@ def main() -> None:
         run_command()
     except SystemExit as done:
         leave(done.code if isinstance(done.code, int) else done.code is not None)
+
+
+def _open_closed_streams() -> None:
+    """Put what leads nowhere in the place of a closed stream (`>&-`), before a file of ours gets it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - as long as the process
 
 
 def leave(code: int) -> NoReturn:
