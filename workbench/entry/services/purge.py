@@ -38,6 +38,9 @@ MASK: Final = "[secret:purged]"
 SHORTEST: Final = 4
 """Characters of a text that is looked for: shorter ones are in everything."""
 
+_TELLING: Final = 8
+"""Characters of an id that nothing holds by chance; a shorter one is looked for in quotes."""
+
 _COMMITS: Final = "import:git"
 _EVENTS: Final = ("handovers", "rule-usage")
 _PASSING: Final = frozenset({"iteration", "correction.said", "learning.hit"})
@@ -97,7 +100,8 @@ def purge_session(project: OpenedProject, identifier: str, *, dry: bool) -> Purg
     notes = ("the agent's own transcript is not touched; imports skip it as long as nothing is added to it",)
     what = f"session {parent}"
     purge = _of_sessions(project, frozenset(names), what, learnings=True, before="")
-    return _run(project, replace(purge, notes=notes, needles=tuple(_encodings_of(parent))), dry=dry)
+    looked_for = parent if len(parent) >= _TELLING else json.dumps(parent)
+    return _run(project, replace(purge, notes=notes, needles=tuple(_encodings_of(looked_for))), dry=dry)
 
 
 def purge_before(project: OpenedProject, moment: datetime, *, dry: bool) -> PurgeReport:

@@ -92,6 +92,17 @@ def test_a_session_goes_with_what_was_stashed_of_it(project: Any, home: Path, ru
     assert run("doctor").code == exits.OK
 
 
+def test_a_short_id_is_not_found_in_everything(project: Any, home: Path, run: Any) -> None:
+    """Two letters are in vectors and hashes by chance: the session's id is looked for as files name it."""
+    filled(project, run)
+    run("episode", "start", "rotate tokens", "--session", "s2")
+    (project.root / ".workbench" / "chance").write_bytes(b"\0s2\0")
+
+    done = run("purge", "--session", "s2", "--yes", "--json").json()
+
+    assert (done["done"], done["remaining"]) == (True, [])
+
+
 def test_what_is_older_goes_and_what_was_curated_stays(project: Any, run: Any) -> None:
     """A moment in the past takes nothing, one in the future every session."""
     filled(project, run)
