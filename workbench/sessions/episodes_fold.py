@@ -100,10 +100,13 @@ def active_parts(events: Iterable[Event]) -> tuple[str, str]:
 
 def names(entry: Entry, session: str) -> bool:
     """Whether an entry is about a session."""
-    if entry.kind == FORGOTTEN:
-        sessions = entry.body.get("session_ids")
-        return isinstance(sessions, list) and session in sessions
-    return entry.body.get("session_id") == session
+    return session in sessions_of(entry)
+
+
+def sessions_of(entry: Entry) -> list[str]:
+    """Return the sessions that an entry is about."""
+    named = entry.body.get("session_ids") if entry.kind == FORGOTTEN else [entry.body.get("session_id")]
+    return [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
 
 
 def story(episode: Episode) -> int:

@@ -7,11 +7,12 @@ checks it again, as anybody may have written it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from workbench.ports import Entry
-from workbench.records.episodes import ChangeKind, Outcome
-from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED
+from workbench.records.episodes import ChangeKind, Episode, Outcome
+from workbench.sessions.episodes_fold import MALFORMED, follow, sessions_of
 from workbench.sessions.importers.places import relative
 from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable, mapping, text
 from workbench.text.redact import redact
@@ -38,23 +39,44 @@ def belongs(record: Mapping[str, Any]) -> bool:
 
 
 def exported_lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
-    """Yield the head and the imported episodes that are not forgotten, in the order of their first entries.
+    """Yield the head and the ended episodes, recorded and imported, in the order of their first entries.
 
-    Episodes of commits are left out: every clone rebuilds them.
+    Episodes of commits are left out: every clone rebuilds them. So are those without a task.
     """
     from workbench.sessions.importers.git import session_commit
 
-    kept: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Episode | None] = {}
     for entry in entries:
-        if entry.kind == IMPORTED and isinstance(entry.body.get("session_id"), str):
-            if not session_commit(entry.body["session_id"]):
-                kept[entry.body["session_id"]] = entry.body
-        elif entry.kind == FORGOTTEN and isinstance(entry.body.get("session_ids"), list):
-            for session in entry.body["session_ids"]:
-                kept.pop(session, None) if isinstance(session, str) else None
+        for session in sessions_of(entry):
+            with suppress(*MALFORMED):
+                found[session] = follow(found.get(session), entry)
+    kept = [
+        one
+        for one in found.values()
+        if one and one.ended_at is not None and one.task_text.strip() and not session_commit(one.session_id)
+    ]
     yield {"type": HEAD, "version": VERSION, "episodes": len(kept)}
-    for body in kept.values():
-        yield {"type": EPISODE, **{key: value for key, value in body.items() if key != "project_id"}}
+    yield from map(_line, kept)
+
+
+def _line(episode: Episode) -> dict[str, Any]:
+    return {
+        "type": EPISODE,
+        "session_id": episode.session_id,
+        "task_text": episode.task_text,
+        "task_fingerprint": episode.task_fingerprint,
+        "query_type": episode.query_type,
+        "started_at": episode.started_at,
+        "ended_at": episode.ended_at,
+        "outcome": episode.outcome.value,
+        "issue_refs": list(episode.issue_refs),
+        "changes": [
+            [one.path, one.kind.value, one.added, one.removed, one.old_path] for one in episode.changes
+        ],
+        "reads": list(episode.reads),
+        **{name: getattr(episode, name) or None for name in _NAMES},
+        **{name: getattr(episode, name) for name in _COUNTS},
+    }
 
 
 def episode(record: Mapping[str, Any], project_id: str) -> dict[str, Any] | str:

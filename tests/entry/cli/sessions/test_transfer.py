@@ -144,6 +144,19 @@ def test_exports_are_imported_elsewhere(project: Any, run: Any, place: Any, tmp_
     }
 
 
+def test_what_was_recorded_is_exported_once_it_ended(project: Any, run: Any) -> None:
+    """With the verdict that was given later; what goes on is left out."""
+    run("episode", "start", "fix the total", "--session", "r1")
+    run("episode", "event", "r1", "--type", "edit", "--file", "src/shop/orders.py")
+    run("episode", "end", "r1", "--outcome", "success")
+    run("feedback", "r1", "--outcome", "failed")
+    run("episode", "start", "still at it", "--session", "r2")
+    head, line = map(json.loads, run("export", "sessions").out.splitlines())
+    assert head["episodes"] == 1
+    assert (line["session_id"], line["task_text"], line["outcome"]) == ("r1", "fix the total", "failed")
+    assert [change[0] for change in line["changes"]] == ["src/shop/orders.py"]
+
+
 def test_a_dry_run_says_what_would_happen(project: Any, run: Any, place: Any, entries: Any) -> None:
     """And leaves everything as it is."""
     place(session(project.root))

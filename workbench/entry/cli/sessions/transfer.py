@@ -87,9 +87,10 @@ def import_sessions(
 @command
 @click.option("--out", "target", metavar="FILE", type=click.Path(path_type=Path), help="Instead of stdout.")
 def export_sessions(target: Path | None) -> None:
-    """Write the imported sessions as JSON lines, for `workbench import sessions` elsewhere or other programs.
+    """Write the sessions as JSON lines, for `workbench import sessions` elsewhere or other programs.
 
-    Paths are the project's and secrets are out. Commits are left out: every clone has them.
+    Those that ended, recorded here or imported. Paths are the project's and secrets are out. Commits are left
+    out: every clone has them.
     """
     from workbench.entry.services.sessions import session_entries
     from workbench.sessions.importers.export import exported_lines
