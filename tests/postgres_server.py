@@ -74,7 +74,7 @@ class DatabaseServer:
         """Return the URL of a database."""
         place = f"{self._host}:{self._port}" if self._host else ""
         socket_file = "" if self._host else "?" + urlencode({"host": str(self.directory), "port": self._port})
-        return f"postgresql://{quote(user)}:{quote(password)}@{place}/{quote(database)}{socket_file}"
+        return f"postgresql://{quote(user)}:{quote(password, safe='')}@{place}/{quote(database)}{socket_file}"
 
     def make_database(self, name: str = "") -> str:
         """Make an empty database and return its URL."""

@@ -106,6 +106,11 @@ def test_all_five_layers_together(tmp_path: Path) -> None:
             "a number",
         ),
         ("[plan]\nformat = 'yaml'\n", ":2: plan.format = 'yaml'", "one of text, markdown, xml, json"),
+        (
+            "[vectors]\nstore = 'postgresql://a:pw@h/t'\n",
+            ":2: vectors.store = 'postgresql://…@h/t'",
+            "local",
+        ),
         ("[index]\nexclude = [1]\n", ":2: index.exclude = [1]", "a list of texts"),
         ("[[plan]]\nbudget = 1\n", "unknown setting 'plan'", "config show"),
         ("[plan", "not valid TOML", "Correct or move"),

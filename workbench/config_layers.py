@@ -10,6 +10,7 @@ user's own mistakes are errors.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
@@ -201,7 +202,7 @@ def check(item: Given) -> Any:  # noqa: ANN401 - as the setting is typed
     except msgspec.ValidationError as error:
         reason = str(error).replace("`", "").split(" - at ")[0]
         raise ConfigError(
-            f"{place}{item.key} = {item.value!r}: {reason[0].lower()}{reason[1:]}",
+            _LOGIN.sub("://…@", f"{place}{item.key} = {item.value!r}: {reason[0].lower()}{reason[1:]}"),
             hint=f"{item.key} is {describe(item.key)}.",
         ) from None
 
@@ -277,6 +278,7 @@ def parse(key: str, text: str) -> object:
     return text
 
 
+_LOGIN = re.compile(r"://\S*@")
 _BOOLEANS = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),

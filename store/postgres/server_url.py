@@ -46,7 +46,7 @@ def parse_url(url: str) -> Parameters:
         given = {key: str(value) for key, value in conninfo_to_dict(url).items()} if _URL.match(url) else {}
     except (psycopg.Error, UnicodeError):  # its message quotes the URL
         given = {}
-    if not given or "\0" in url:
+    if not given or "\0" in url or _is_torn(url, given):
         raise ConfigError(
             "that is not the URL of a PostgreSQL server",
             hint="Write postgresql://user:password@host:5432/database; percent-encode other characters than "
@@ -68,6 +68,13 @@ def parse_url(url: str) -> Parameters:
             (one for one in _SAFE_MODES if one == os.environ.get("PGSSLMODE")), _SAFE_MODES[0]
         )
     return {**_DEFAULTS, **given}
+
+
+def _is_torn(url: str, given: Mapping[str, str]) -> bool:
+    """Whether characters of a password that are not encoded (`@`, `/`) made parts of it a host or a port."""
+    authority, _, path = url.split("?", 1)[0].partition("://")[2].partition("/")
+    ports = given.get("port", "").replace(",", "")
+    return "@" in path or authority.count("@") > 1 or (ports != "" and not ports.isdecimal())
 
 
 def mask_password(text: str, password: str) -> str:

@@ -68,6 +68,7 @@ def test_a_last_line_without_an_end_counts() -> None:
     [
         ("redis://:secret@h:6379/0", "redis://:…@h:6379/0"),
         ("rediss://me:s/e?c@h", "rediss://me:…@h"),
+        ("redis://me:s@c@h", "redis://me:…@h"),
         ("unix:///run/redis.sock?db=1&password=secret&x=1", "unix:///run/redis.sock?db=1&password=…&x=1"),
         ("redis://h:6379/0", "redis://h:6379/0"),
         ("redis://me@h:6379", "redis://me@h:6379"),

@@ -32,7 +32,7 @@ _VISIBLE = (
     _PICTURES | {code: f"<U+{code:04X}>" for code in _HIDDEN} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 )
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_PASSWORD = re.compile(r"(://[^\s/@:]*:)[^\s@]*@|([?&]password=)[^&#\s]*")
+_PASSWORD = re.compile(r"(://[^\s/@:]*:)[^\s]*@|([?&]password=)[^&#\s]*")
 _UNSAFE = frozenset(map(chr, _VISIBLE))
 OPENING: Final = "<workbench-memory>"
 CLOSING: Final = "</workbench-memory>"

@@ -71,6 +71,23 @@ def test_no_message_holds_a_password_and_a_short_one_garbles_none(password: str)
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://anna:secret-top/x@db.example.org/team",
+        "postgresql://anna:1234/x@db.example.org/team",
+        "postgresql://anna:pa@secret-top@127.0.0.1:5432/team",
+        "postgresql://db.example.org:secret-top/team",
+    ],
+)
+def test_a_password_that_is_not_encoded_is_taken_for_nothing_else(url: str) -> None:
+    """Neither for a host nor a port, which messages name: the URL is refused with the next step."""
+    with pytest.raises(ConfigError, match="not the URL") as caught:
+        parse_url(url)
+    assert "percent-encode" in caught.value.hint
+    assert "secret" not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize(
     ("rest", "mode"),
     [
         ("db.example.org/team", "require"),
