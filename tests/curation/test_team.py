@@ -255,6 +255,25 @@ def resolve(team: Team, machine: Machine, action: Action, text: str = "") -> Non
     team.clock.advance(1)
 
 
+@pytest.mark.parametrize("name", ["rules", "learnings"])
+def test_what_is_ones_own_takes_nothing_from_a_team(name: str) -> None:
+    """A settlement that leaves the person's own alone is refused in a team; alone it is theirs to decide."""
+    team = team_of(CASES[name], 2)
+    service, alone = team.machines[0].service, team.machines[0].alone
+    shared, mine = team.case.add(service, "Use npm."), team.case.add(service, "Use pnpm.", home=True)
+    for left, right, action in (
+        (shared, mine, Action.KEEP_RIGHT),
+        (mine, shared, Action.KEEP_LEFT),
+        (shared, mine, Action.SUPERSEDE),
+    ):
+        with pytest.raises(UsageError, match="all others would lose"):
+            service.resolve(ConflictDecision("c", left.id, right.id, action))
+    alone.resolve(ConflictDecision("c", shared.id, mine.id, Action.KEEP_RIGHT))
+    alone.undo()
+    service.resolve(ConflictDecision("c", shared.id, mine.id, Action.KEEP_LEFT))
+    assert team.case.texts(service) == ["Use npm."]
+
+
 def forks_of(machine: Machine) -> list[tuple[str, Rule, Rule]]:
     """Return the merges and edits of what they merged that are both in force on a machine."""
     ledger = machine.ledger

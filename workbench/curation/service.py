@@ -205,7 +205,9 @@ class CurationService(Generic[L, R]):
                 )
             count = self.store.count_tokens
             drafts = draft_settlement(ledger, mine, now=now, by=self.by, count=count, step=step)
-            self._check_agent(ledger, [ledger.require(one) for one in (mine.left, mine.right)], drafts)
+            sides = [ledger.require(one) for one in (mine.left, mine.right)]
+            self._check_agent(ledger, sides, drafts)
+            self._check_shared(ledger, sides, drafts)
             return drafts
         text = mine.text.strip()
         changes = self.prepared_changes(edit.record, {ledger.type.words: text}) if text else {}
@@ -222,6 +224,17 @@ class CurationService(Generic[L, R]):
                     f"a person confirmed {kind.short(one.id)}: no agent takes it out of force",
                     hint=f"Ask the user to settle it, in the app or by `workbench {kind.group}`.",
                 )
+
+    def _check_shared(self, ledger: L, sides: Iterable[R], drafts: StepDraft[R]) -> None:
+        """Refuse a settlement that leaves what is a person's own in the place of what a team has."""
+        short = ledger.type.short
+        own = {one.id: one.project_id is None for one in sides} if self.store.team else {}
+        if len(set(own.values())) > 1 and all(one.project_id is None for one in drafts.records):
+            (mine,), (shared,) = ([short(one) for one in own if own[one] is kept] for kept in (True, False))
+            raise UsageError(
+                f"{mine} is your own and {shared} the team's, which all others would lose",
+                hint="Keep the team's, or both.",
+            )
 
     def identify(self, ledger: L, beginning: str) -> str:
         """Return the id that is meant. Raises: UsageError where there is none."""
