@@ -20,6 +20,7 @@ def between(left: str, right: str) -> Contrast | None:
     ("left", "right", "test"),
     [
         ("Use semicolons", "Never use semicolons", "negation"),
+        ("Use `typing.Optional` instead of `X | None`", "Never use `typing.Optional`", "negation"),
         ("Use yarn instead of npm", "Use npm instead of yarn", "alternative"),
         ("Use tabs for indentation", "Indent with spaces", "choice"),
         ("Enable strict mode", "Disable strict mode", "antonym"),

@@ -145,8 +145,11 @@ def _denial(left: Statement, right: Statement) -> Contrast | None:
 
 
 def _curt(statement: Statement) -> bool:
-    """Whether a clause is so short that its one term must be what it is about ("No semicolons")."""
-    return not statement.rejected and len(statement.text.split()) <= CURT
+    """Whether a clause is so short that its one term must be what it is about ("No semicolons").
+
+    What it turns down ("instead of spaces") has room beside that.
+    """
+    return len(statement.text.split()) <= (CURT + 3 if statement.rejected else CURT)
 
 
 def _implied_words(choices: frozenset[str]) -> frozenset[str]:

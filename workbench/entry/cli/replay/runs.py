@@ -145,7 +145,7 @@ def _remarks(one: KeptRun) -> list[str]:
     if one.summary is None:
         return []
     remarks = [] if one.summary.complete else ["interrupted"]
-    return remarks + ([f"{plural(one.summary.faults, 'task')} failed"] if one.summary.faults else [])
+    return remarks + ([f"{plural(one.summary.faults, 'task')} left out"] if one.summary.faults else [])
 
 
 def _document(one: KeptRun) -> dict[str, object]:
