@@ -22,25 +22,28 @@ PRIVATE_FILE: Final = 0o600
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_STATE_REFUSED: Final = "Check the owner and permissions, or set WORKBENCH_HOME to a directory you can write."
 
 
 @contextlib.contextmanager
-def translate_errors(what: str, raising: type[StoreError] = StoreError) -> Iterator[None]:
+def translate_errors(
+    what: str, raising: type[StoreError] = StoreError, *, refused: str = _STATE_REFUSED
+) -> Iterator[None]:
     """Turn an OSError inside into `raising`, saying what was being done and what to try."""
     try:
         yield
     except OSError as error:
-        raise raising(f"{what} failed: {error.strerror or error}", hint=disk_hint(error)) from error
+        raise raising(f"{what} failed: {error.strerror or error}", hint=disk_hint(error, refused)) from error
 
 
-def disk_hint(error: OSError) -> str:
-    """Return the next step for a failed file operation."""
+def disk_hint(error: OSError, refused: str = _STATE_REFUSED) -> str:
+    """Return the next step for a failed file operation; `refused` is that where it is not allowed."""
     if isinstance(error, LeadsOut):
         return "Look where it leads with `ls -l`; replace it by a file, or remove it."
     if error.errno in _FULL:
         return "The disk, quota or file size limit is full: free some space and run the same again."
     if error.errno in _REFUSED:
-        return "Check the owner and permissions, or set WORKBENCH_HOME to a directory you can write."
+        return refused
     if error.errno in {errno.EMFILE, errno.ENFILE}:
         return "Too many files are open: raise `ulimit -n` or close other programs."
     return "Check the disk, then run `workbench doctor`."
@@ -121,7 +124,8 @@ def replace_file(
     With `data` None the file, or the link to it, is removed. Permissions stay. Links are followed, those of a
     project as long as they stay `inside` of it. Raises: StoreError; then what was there still is.
     """
-    with translate_errors(f"writing {path}"):
+    refused = "Check the owner and permissions of the file and its directory."
+    with translate_errors(f"writing {path}", refused=refused):
         root, below = _target(path, inside, follow=data is not None)
         with resolve_beneath(root, below, last=data is not None, make=0 if data is None else 0o777) as place:
             found, mode = _content(place)

@@ -101,8 +101,7 @@ class RuleWriter:
         self, act: Callable[[Curator], Sequence[Rule]], job: Job, shown: tuple[Written, ...] = ()
     ) -> Saved[Rule]:
         """Do a step and write its files, if what changes in them is what was `shown`."""
-        from workbench.rules.curation.curator import StepPreview
-        from workbench.rules.files.drift import write_pending  # reads many modules: not for the first paint
+        from workbench.rules.curation.curator import StepPreview, StepWriter
 
         with self.engine.rules("rules-edit", job.progress) as work:
             rule_files = work.opened.workspace.rule_files
@@ -111,11 +110,9 @@ class RuleWriter:
             files = tuple(one for one in tried.written if one.changed)
             if files and files != shown:
                 return FileQuestion((), files=files, go_on=lambda job: self._step(act, job, files))
-            rules = tuple(act(work.curator))
-            if not tried.written:
-                return Saved(rules)
-            names = [one.file for one in tried.written]
-            written = write_pending(work.store, rule_files(), files=names).written
+            names = tuple(one.file for one in tried.written)
+            writer = StepWriter(work.store, BY, rule_files, names)
+            rules, written = tuple(act(writer)), writer.written
             behind = {*names} - {one.file for one in written if one.changed and not one.refused}
             return Saved(rules, tuple(sorted(behind)), tuple(one.file for one in written if one.changed))
 

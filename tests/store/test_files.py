@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from store.files import private_dir, write_atomic
+from store.files import private_dir, replace_file, write_atomic
 from workbench.errors import StoreError
 
 
@@ -50,3 +50,6 @@ def test_a_failed_replacement_keeps_the_old_content(
     assert hint in failure.value.hint
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
+    with pytest.raises(StoreError) as failure:
+        replace_file(path, b"new", expected=b"old")
+    assert "WORKBENCH_HOME" not in failure.value.hint  # the file is the user's

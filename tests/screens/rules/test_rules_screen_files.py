@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from textual.widgets import Input, Static
 
+from screens.curation.record_form import RecordForm
 from screens.rules.file_export import ExportRules
 from screens.rules.file_import import ImportFiles, split_paths
 from screens.rules.file_sync import SyncFiles
@@ -14,8 +17,10 @@ from screens.widgets.dialogs import Confirm
 from screens.widgets.fields import SafeArea
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable
+from store.files import replace_file
 from tests.screens.golden import screen_text
 from tests.screens.rules.conftest import Opened
+from workbench.errors import StoreError
 from workbench.rules.curation.curator import Curator
 
 Other = Callable[[], Curator]
@@ -123,6 +128,44 @@ async def test_what_only_the_store_changed_is_written_into_the_file(
         assert "- Run `make test` before a push." in file.read_text()
         assert "meanwhile" in file.read_text()
         assert "wrote CLAUDE.md" in desk.told[-1]
+
+
+async def test_a_step_whose_file_cannot_be_written_is_not_saved(
+    opened: Opened, roastery: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even the files that could be; the form stays, says so, and saves once the file can be written."""
+    agents, claude = roastery / "AGENTS.md", roastery / "CLAUDE.md"
+    before = agents.read_bytes(), claude.read_bytes()
+
+    def refuse(path: Path, data: bytes | None, **how: Any) -> None:
+        if path == claude:
+            raise StoreError("writing it failed", hint="Check it.")
+        replace_file(path, data, **how)
+
+    async with opened() as desk:
+        rules = desk.rules
+        in_files = {rule.provenance.file: rule for rule in rules if rule.provenance}
+        with monkeypatch.context() as patch:
+            patch.setattr("store.project_state.replace_file", refuse)
+            desk.screen.changes.remove([in_files["AGENTS.md"], in_files["CLAUDE.md"]])
+            await desk.settle()
+            await desk.press("y", "y")
+            assert "writing it failed. Nothing was saved\nCheck it." in desk.told[-1]
+            assert (agents.read_bytes(), claude.read_bytes()) == before
+            assert desk.rules == rules
+            await desk.filter("file:CLAUDE.md suite")
+            rule = desk.current
+            await desk.press("e")
+            form = desk.dialog(RecordForm)
+            form.query_one("#field-0", SafeArea).load_text("Run `make test` before a push.")
+            await desk.press("f2", "y")
+            assert desk.dialog(RecordForm) is form
+            assert "Nothing was saved" in screen_text(desk.app)
+            assert desk.rule(rule.id) == rule
+        await desk.press("f2", "y")
+        assert desk.app.screen is desk.screen
+        assert "Run `make test` before a push." in {rule.rule for rule in desk.rules}
+        assert "- Run `make test` before a push." in claude.read_text()
 
 
 async def test_words_that_a_file_cannot_hold_are_refused_at_once(opened: Opened, roastery: Path) -> None:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from workbench.curation import CURATION
 from workbench.curation.records import StepDraft, combine
 from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_addition, draft_redo, draft_undo
 from workbench.curation.store import preview
-from workbench.errors import UsageError
+from workbench.errors import StoreError, UsageError
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import Provenance, Rule
 from workbench.rules.curation.ledger import RuleLedger
@@ -181,6 +182,28 @@ class StepPreview(Curator):
 
         drafts, written = preview_step(self.store, self.rule_files, checked, by=self.by)
         self.written.extend(written)
+        return drafts
+
+
+@dataclass(frozen=True, slots=True)
+class StepWriter(Curator):
+    """Records steps as a curator does and writes them into `files`, both or neither; `written` says how."""
+
+    files: tuple[str, ...] = ()
+    written: list[Written] = field(default_factory=list)
+
+    def step(self, make: Callable[[RuleLedger], StepDraft[Rule]]) -> StepDraft[Rule]:
+        """Record a step and write it. Raises: what `make` does; StoreError, and then it is undone."""
+        from workbench.rules.files.drift import write_pending
+
+        drafts = Curator.step(self, make)
+        if self.files and self.rule_files is not None:
+            try:
+                outcome = write_pending(self.store, self.rule_files(), files=self.files)
+            except StoreError as error:
+                self.undo(drafts.entries[0].body[CURATION]["step"])
+                raise StoreError(f"{error.message}. Nothing was saved", hint=error.hint) from error
+            self.written.extend(outcome.written)
         return drafts
 
 
