@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from screens.base import SectionScreen
+from screens.curation.dialog import Dialog
 from screens.curation.overtaken import OvertakenRecord, field_merges
 from screens.curation.record_form import RecordFields, RecordForm
 from screens.curation.steps import StepQueue
@@ -115,53 +116,59 @@ class RecordChanges(ABC, Generic[RecordT]):
         self,
         seen: RecordT,
         changes: Mapping[str, Any],
-        form: RecordForm | None = None,
+        *forms: Dialog[bool],
         command: Sequence[str] = (),
     ) -> None:
-        """Save an edit; what others did meanwhile is shown first."""
+        """Save an edit; what others did meanwhile is shown first.
+
+        `forms` are the dialogs it was made in, each above the one before: they stay open until it is saved.
+        """
         arguments = command or self.edit_command(seen.id, changes)
         service = self.service
 
         def then(saved: Saved[RecordT] | Overtaken[RecordT]) -> None:
             if isinstance(saved, Overtaken):
-                self._offer_overtaken(saved, form)
+                self._offer_overtaken(saved, *forms)
             else:
-                self._close(seen, form)
+                self._close(seen, *forms)
                 self.report(self.saved_text(seen, saved.records[0]), [arguments], saved)
 
         def work(job: Job) -> Saved[RecordT] | Overtaken[RecordT]:
             return service.save(seen, changes, job)
 
-        self.step("Saving", work, then, command=arguments, refused=_refusal_of(form))
+        self.step("Saving", work, then, command=arguments, refused=_refusal_of(forms))
 
-    def _offer_overtaken(self, found: Overtaken[RecordT], form: RecordForm | None) -> None:
+    def _offer_overtaken(self, found: Overtaken[RecordT], *forms: Dialog[bool]) -> None:
         refusal = f"the {self.noun} was changed by somebody else meanwhile: nothing was saved"
-        if form is not None:
-            form.show_refusal(refusal)
+        if forms:
+            forms[-1].show_refusal(refusal)
         now = found.now
         if now is None:
-            self._offer_add_again(found, form)
+            self._offer_add_again(found, *forms)
             return
 
-        def merged(changes: dict[str, Any] | None) -> None:
-            if changes is None:
+        def closed(saved: bool | None) -> None:
+            if not saved:
                 self._section.bench.report(f"{refusal}. What you wrote is kept.", severity="warning")
-            elif changes:
-                self.save(now, changes, form)
+
+        def save(dialog: OvertakenRecord, changes: dict[str, Any]) -> None:
+            if changes:
+                self.save(now, changes, *forms, dialog)
             else:
-                self._close(found.seen, form)
+                self._close(found.seen, *forms, dialog)
                 self._section.bench.report("kept their version, your edit was discarded")
                 self._section.mark_stale()
 
         merges = field_merges(self.fields.mergeable_fields(found.changes), found.seen, now, found.changes)
-        self._section.app.push_screen(OvertakenRecord(now.id[: self.short], merges, self.fields), merged)
+        dialog = OvertakenRecord(now.id[: self.short], merges, self.fields, save)
+        self._section.app.push_screen(dialog, closed)
 
-    def _offer_add_again(self, found: Overtaken[RecordT], form: RecordForm | None) -> None:
+    def _offer_add_again(self, found: Overtaken[RecordT], *forms: Dialog[bool]) -> None:
         """The record was removed meanwhile: offer to add it again."""
         service, commands = self.service, self.again_commands(found)
 
         def then(saved: Saved[RecordT]) -> None:
-            self._close(found.seen, form)
+            self._close(found.seen, *forms)
             self.report(f"added {saved.records[0].id[: self.short]} again", commands, saved)
 
         def answered(yes: bool | None) -> None:
@@ -171,7 +178,7 @@ class RecordChanges(ABC, Generic[RecordT]):
                     lambda job: service.add_again(found, job),
                     then,
                     command=commands[0],
-                    refused=_refusal_of(form),
+                    refused=_refusal_of(forms),
                 )
 
         body = "Somebody else removed it while you edited it. Add it again with what you wrote?"
@@ -242,11 +249,11 @@ class RecordChanges(ABC, Generic[RecordT]):
         form = RecordForm(title, fields, save, validate=record.problems, convert=record.read, new=new)
         self._section.app.push_screen(form)
 
-    def _close(self, seen: RecordT, form: RecordForm | None) -> None:
-        if form is not None:
-            form.close_saved()
+    def _close(self, seen: RecordT, *forms: Dialog[bool]) -> None:
+        for form in reversed(forms):
+            form.dismiss(True)
         self.edit_ended(seen)
 
 
-def _refusal_of(form: RecordForm | None) -> Refused | None:
-    return None if form is None else form.show_refusal
+def _refusal_of(forms: Sequence[Dialog[bool]]) -> Refused | None:
+    return forms[-1].show_refusal if forms else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -81,8 +81,11 @@ _GLYPHS = {"": "?", "mine": "◀", "theirs": "▶", "merged": "◆"}
 _WORDS = {"": "choose", "mine": "mine", "theirs": "theirs", "merged": "merged"}
 
 
-class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
-    """Chooses a side for every field both changed; gives what to change of the record now, or None."""
+class OvertakenRecord(ListDialog[FieldMerge, bool]):
+    """Chooses a side for every field both changed. It closes when that is saved, or is left.
+
+    `save` is given this and what to change of the record as it is now.
+    """
 
     DEFAULT_CSS = f"""OvertakenRecord {{
         {DIALOG_CSS}
@@ -91,8 +94,15 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("overtaken")
 
-    def __init__(self, title: str, merges: Sequence[FieldMerge], record: RecordFields) -> None:
+    def __init__(
+        self,
+        title: str,
+        merges: Sequence[FieldMerge],
+        record: RecordFields,
+        save: Callable[[OvertakenRecord, dict[str, Any]], None],
+    ) -> None:
         super().__init__()
+        self._save = save
         self.entries = tuple(merges)
         self._title = title
         self._record = record
@@ -135,7 +145,7 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
         if here is None:
             return
         if here.name not in record.texts:
-            self.say(f"{record.labels[here.name]} has one of two values: m or t")
+            self.say(f"{record.labels[here.name]} has one of two values: L or R")
             return
 
         def merged(text: str | None) -> None:
@@ -150,17 +160,24 @@ class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
                 title=record.labels[here.name],
                 left_title="yours",
                 right_title="theirs, as it is now",
+                result=None if here.merged is None else record.written(here.name, here.merged),
                 validate=lambda text: record.problems({here.name: text}).get(here.name, ""),
             ),
             merged,
         )
 
     def action_save(self) -> None:
-        """Give what was chosen, once every field is decided."""
+        """Save what was chosen, once every field is decided."""
         if left := count_undecided(self.merges):
             self.say(f"! {plural(left, 'field')} that both changed: L or R says which is kept")
         else:
-            self.dismiss(merged_changes(self.merges))
+            self.say("saving …")
+            self._save(self, merged_changes(self.merges))
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether a text was merged that is nowhere else."""
+        return any(merge.choice == "merged" for merge in self.merges)
 
     @property
     def merges(self) -> tuple[FieldMerge, ...]:

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from screens.commands import widget_bindings
 from screens.curation.dialog import Dialog
 from screens.safe_text import safe
-from screens.widgets.dialogs import DIALOG_CSS, Confirm
+from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.form import FieldForm, FormField, ValidateAll
 
 Convert: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -119,27 +119,6 @@ class RecordForm(Dialog[bool]):
         self.busy = True
         self.say("saving …")
         self._save(self, self._convert(values))
-
-    def action_leave(self) -> None:
-        """Leave; what was written is only dropped when that was confirmed."""
-        if not self.form.dirty:
-            self.dismiss(False)
-            return
-
-        def answered(drop: bool | None) -> None:
-            if drop:
-                self.dismiss(False)
-
-        self.app.push_screen(
-            Confirm(
-                "Drop what you wrote?",
-                "Your changes will be lost.",
-                yes="Drop",
-                no="Keep editing",
-                danger=True,
-            ),
-            answered,
-        )
 
     def show_refusal(self, message: str, hint: str = "") -> None:
         """Stay open, and say why it was not saved."""

@@ -83,9 +83,16 @@ async def test_texts_of_both_are_merged_in_three_panes(opened: Opened, other: Ot
         editor = desk.dialog(MergeEditor)
         editor.query_one("#merge-result", SafeArea).load_text("Keep amounts in whole cents, always.")
         await desk.press("f2")
-        assert desk.dialog(OvertakenRecord).merges[0].choice == "merged"
-        await desk.press("f2")
-        await desk.press("y")
+        dialog = desk.dialog(OvertakenRecord)
+        assert dialog.merges[0].choice == "merged"
+        await desk.press("escape")
+        assert "Drop what you wrote?" in screen_text(desk.app)
+        await desk.press("n", "f2", "n")
+        assert desk.dialog(OvertakenRecord) is dialog
+        assert "Nothing was saved yet" in screen_text(desk.app)
+        await desk.press("m")
+        assert desk.dialog(MergeEditor).result == "Keep amounts in whole cents, always."
+        await desk.press("escape", "f2", "y")
         assert desk.app.screen is desk.screen
         assert desk.current.rule == "Keep amounts in whole cents, always."
         assert desk.current.version == 3
