@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack, cast
 
 from textual.app import ComposeResult
-from textual.events import Resize, ScreenResume
+from textual.events import DescendantFocus, Resize, ScreenResume
 from textual.screen import Screen
 
 from screens.chrome import MIN_HEIGHT, MIN_WIDTH, CommandFooter, StatusLine, TooSmall, TopBar
@@ -184,6 +184,12 @@ class SectionScreen(Screen[None]):
         if self.is_mounted:
             self.bench.show_jobs()
             self._reload()
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Leave a zoomed panel for a widget outside of it: nobody types into what is not seen."""
+        zoomed = self.maximized
+        if zoomed is not None and zoomed not in event.widget.ancestors_with_self:
+            self.minimize()
 
     def _reload(self) -> None:
         if self.stale and self.is_current:

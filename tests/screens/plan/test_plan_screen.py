@@ -62,6 +62,11 @@ def focus_of(here: PlanScreen) -> Widget | None:
     return here.focused
 
 
+def panels_of(here: PlanScreen) -> tuple[Widget | None, Widget | None]:
+    """Return what is zoomed, and what has the focus."""
+    return here.maximized, here.focused
+
+
 def is_shown(widget: Widget) -> bool:
     """Whether a panel is displayed."""
     return widget.display
@@ -604,6 +609,21 @@ async def test_escape_leaves_the_task_for_the_list(app: WorkbenchApp) -> None:
         assert here.table.has_focus
         assert here.editor.text == "coupon"
         assert planned(here)
+
+
+async def test_a_zoomed_panel_gives_way_to_what_a_command_goes_to(app: WorkbenchApp) -> None:
+    """Nobody types into a field that is not on the screen; keys of the panel itself leave it as it is."""
+    async with app.run_test(size=(80, 24)) as pilot:
+        here = await write(pilot)
+        for key in ("t", "slash"):
+            here.table.focus()
+            await press(pilot, "z", "j")
+            assert panels_of(here) == (here.table, here.table)
+            await press(pilot, key)
+            zoomed, focused = panels_of(here)
+            assert zoomed is None
+            assert focused is not None
+            assert focused.is_on_screen
 
 
 async def test_a_task_of_the_last_time_gives_way_to_what_is_typed(roastery: Path, tmp_path: Path) -> None:
