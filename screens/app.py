@@ -174,6 +174,13 @@ class WorkbenchApp(UndoApp):
             for line in self.section.query(StatusLine):
                 line.jobs = jobs_text(self.jobs.running) or released
 
+    def show_badge(self, section: str, waiting: int) -> None:
+        """Show how many things wait in a section behind its title, in the bars of all sections."""
+        self.badges[section] = f"{waiting:,}" if waiting else ""
+        for screen in self._sections():
+            for bar in screen.query(TopBar):
+                bar.refresh()
+
     def show_failure(self, job: Job, failure: Failure) -> None:
         """Show why a job did not end; the app goes on. The log has the details."""
         hint = f"\n{failure.hint}" if failure.hint else ""

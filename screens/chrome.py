@@ -27,7 +27,7 @@ from screens.themes import style_of
 class TopBar(Widget):
     """One line of sections, each with its key and a name, a shorter one where there is little room.
 
-    `badges` are counts of what waits by section, shown behind its title; whoever changes them refreshes.
+    `badges` are counts of what waits by section, shown behind its title; the app changes them and refreshes.
     """
 
     DEFAULT_CSS = style_of("TopBar")

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
 
-from screens.chrome import TopBar
 from screens.conflicts.pair import PairSide, PairType
 from screens.conflicts.pair_panel import KINDS, STATES, PairPanel, describe_unsearched, empty_queue
 from screens.conflicts.pair_source import PairSearch, PairSource
@@ -294,7 +293,7 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
             panel.show_nothing(self._nothing())
         self._focus()
         self.refresh_bindings()
-        self._badge()
+        self.bench.show_badge(self.section, self.queue.waiting)
 
     def _nothing(self) -> Content:
         if not self.searched:
@@ -310,11 +309,6 @@ class QueueScreen(RecordScreen[QueuedPair, QueuedPair]):
             target = self.table if self.table.display else self.query_one("#diff-left")
             if self.table.display or self.item is not None:
                 target.focus()
-
-    def _badge(self) -> None:
-        waiting = self.queue.waiting
-        self.bench.badges[self.section] = f"{waiting:,}" if waiting else ""
-        self.query_one(TopBar).refresh()
 
     def open_current(self) -> None:
         """Go to the pair."""

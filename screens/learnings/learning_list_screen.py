@@ -11,7 +11,6 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from screens.chrome import TopBar
 from screens.conflicts.pair_source import PairSearch
 from screens.conflicts.record_pairs import FEW, LearningPairs
 from screens.curation.record_pane import RecordPane
@@ -219,8 +218,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         comparing = comparing and self._read and self.counts.total > 0
         head = head_content(self.counts, self.view, progress, comparing=comparing)
         self.query_one("#learnings-head", Static).update(head)
-        self.bench.badges[self.section] = f"{progress.waiting:,}" if progress.waiting else ""
-        self.query_one(TopBar).refresh()
+        self.bench.show_badge(self.section, progress.waiting)
 
     def settling_changed(self) -> None:
         """Take what is being decided off the queue; in the list of all go on to the next."""

@@ -20,6 +20,7 @@ from screens.learnings.audit import PRUNE, AuditView
 from screens.learnings.learning_service import LearningCounts, LearningStory, story
 from screens.learnings.preview import PromptPreview
 from screens.learnings.sources import IterationsView
+from screens.terminal import draw_text
 from screens.widgets.code import Details
 from screens.widgets.dialogs import Choose, Confirm
 from screens.widgets.fields import SafeArea, SafeInput
@@ -64,6 +65,20 @@ async def test_what_waits_comes_first_and_a_key_accepts(opened: Open, made: Made
         assert desk.commands[-1] == "workbench memory undo"
         await desk.press("U")
         assert made.agent.id not in desk.shown
+
+
+async def test_every_section_shows_the_same_count_of_what_waits(opened: Open, made: Made) -> None:
+    """Also one that was shown before something was decided."""
+    async with opened() as desk:
+        before, bars = len(desk.waiting), []
+        desk.go(made.agent)
+        for section, *keys in (["metrics"], ["learnings", "a"], ["metrics"]):
+            await desk.app.go_to(section)
+            await desk.settle()
+            await desk.press(*keys)
+            bars.append(draw_text(desk.app).splitlines()[0])
+        assert f"Learnings {before} " in bars[0]
+        assert [f"Learnings {before - 1} " in bar for bar in bars] == [False, True, True]
 
 
 async def test_the_pane_shows_the_learning_while_its_past_is_read(
