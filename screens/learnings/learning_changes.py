@@ -84,7 +84,9 @@ class LearningChanges(RecordChanges[FeatureLearning]):
     def report(
         self, text: str, commands: Sequence[Sequence[str]], saved: Saved[FeatureLearning] | None = None
     ) -> None:
-        """Say over the screen what was done; the cursor stays with what is next."""
+        """Say over the screen what was done; the cursor stays with what is next. An edit is a review."""
+        if saved is not None:
+            self.decided |= {one.id for one in saved.records}
         self._screen.bench.report(text)
         self._note(text, commands)
 

@@ -18,6 +18,7 @@ from screens.curation.record_form import RecordForm
 from screens.learnings import learning_list_screen
 from screens.learnings.audit import PRUNE, AuditView
 from screens.learnings.learning_service import LearningCounts, LearningStory, story
+from screens.learnings.learning_view import ReviewProgress
 from screens.learnings.preview import PromptPreview
 from screens.learnings.sources import IterationsView
 from screens.terminal import draw_text
@@ -79,6 +80,21 @@ async def test_every_section_shows_the_same_count_of_what_waits(opened: Open, ma
             bars.append(draw_text(desk.app).splitlines()[0])
         assert f"Learnings {before} " in bars[0]
         assert [f"Learnings {before - 1} " in bar for bar in bars] == [False, True, True]
+
+
+async def test_what_is_reviewed_by_an_edit_is_done(opened: Open, made: Made) -> None:
+    """It counts as a decision by a key does, until it is undone."""
+    async with opened() as desk:
+        waiting = len(desk.waiting)
+        desk.go(made.agent)
+        await desk.press("a")
+        desk.go(made.hostile)
+        await desk.press("e")
+        desk.dialog(RecordForm).query_one("#field-0", SafeArea).load_text("The lot number is unique.")
+        await desk.press("f2")
+        assert desk.screen.progress == ReviewProgress(2, waiting - 2)
+        await desk.press("u")
+        assert desk.screen.progress == ReviewProgress(1, waiting - 1)
 
 
 async def test_the_pane_shows_the_learning_while_its_past_is_read(
