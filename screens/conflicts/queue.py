@@ -111,8 +111,8 @@ class PairQueue:
 
     @property
     def progress(self) -> tuple[int, int]:
-        """How many were settled in this sitting, and of how many."""
-        done = len(self.settled) + len(self.settling)
+        """How many were settled in this sitting, here or by somebody else, and of how many."""
+        done = len(self.settled | self.settling | (self.kept & self.settlers.keys()))
         return done, done + self.waiting
 
     @property
@@ -166,6 +166,7 @@ class PairQueue:
         self.unread -= look.confirmed
         self.settled -= _among(look.waiting.numbers, self.settled - self.away)
         self.changed.update(row.id for row in look.changed if not self.is_ours(row))
+        self.kept -= _among(look.waiting.numbers, self.kept)
         self.kept.update(row.id for row in look.kept if not self.is_ours(row))
         self.settlers |= look.settlers
         self.drafts = {look.heirs.get(one, one): text for one, text in self.drafts.items()}

@@ -71,6 +71,15 @@ def test_progress_counts_what_was_settled_here() -> None:
     assert queue.progress == (0, 2)
 
 
+def test_progress_counts_what_somebody_else_settled() -> None:
+    """As long as it is listed and stays settled; what is no conflict any more was not settled."""
+    queue = queue_of(AB, BC, CD)
+    queue.take_in(PairLook(waiting(CD), (row(AB), row(BC)), settlers={AB.id: "tui: keep left"}))
+    assert (queue.kept, queue.progress) == ({AB.id, BC.id}, (1, 2))
+    queue.take_in(PairLook(waiting(AB, CD)))
+    assert (queue.kept, queue.progress) == ({BC.id}, (0, 2))
+
+
 def test_decisions_made_while_the_tables_are_read_hold() -> None:
     """An answer from before a decision does not bring its pair back."""
     queue = queue_of(AB, BC, CD)

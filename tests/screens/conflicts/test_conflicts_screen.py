@@ -297,6 +297,7 @@ async def test_what_somebody_else_settles_is_not_overwritten(roastery: Path) -> 
         assert app.log_of_actions.actions[-1].failed
         assert shown_id(desk) == pair.id
         assert "Settled meanwhile by cli: keep both." in said(desk)
+        assert desk.queue.progress == (1, 9)
         await press(pilot, "R", "D")
         assert pair.id not in items(desk)
 
