@@ -261,6 +261,7 @@ def test_what_is_ones_own_takes_nothing_from_a_team(name: str) -> None:
     team = team_of(CASES[name], 2)
     service, alone = team.machines[0].service, team.machines[0].alone
     shared, mine = team.case.add(service, "Use npm."), team.case.add(service, "Use pnpm.", home=True)
+    team.clock.advance(1)
     for left, right, action in (
         (shared, mine, Action.KEEP_RIGHT),
         (mine, shared, Action.KEEP_LEFT),
@@ -269,7 +270,9 @@ def test_what_is_ones_own_takes_nothing_from_a_team(name: str) -> None:
         with pytest.raises(UsageError, match="all others would lose"):
             service.resolve(ConflictDecision("c", left.id, right.id, action))
     alone.resolve(ConflictDecision("c", shared.id, mine.id, Action.KEEP_RIGHT))
+    team.clock.advance(1)
     alone.undo()
+    team.clock.advance(1)
     service.resolve(ConflictDecision("c", shared.id, mine.id, Action.KEEP_LEFT))
     assert team.case.texts(service) == ["Use npm."]
 
