@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from textual.timer import Timer
 
 from screens.base import SectionScreen
+from screens.commands import key_of
 from screens.headless import command_line
 from screens.jobs import Failure, Job
 from screens.replay import work
@@ -204,7 +205,9 @@ class ReplayActions(SectionScreen):
             at = names.index(panel.current.name) if panel.current.name in names else len(names)
             marked = names[at : at + 2][::-1]
         if len(marked) != 2:
-            self.bench.report("mark two runs with space, then c compares them", severity="warning")
+            self.bench.report(
+                f"mark two runs with space, then {key_of('replay.compare')} compares them", severity="warning"
+            )
             return
         self._compare(marked[0], marked[1], "", "")
 
@@ -321,6 +324,8 @@ class ReplayActions(SectionScreen):
     def action_copy_report(self) -> None:
         """Copy the path of what was written last."""
         if self.written is None:
-            self.bench.report("nothing was written yet: E writes a report", severity="warning")
+            self.bench.report(
+                f"nothing was written yet: {key_of('replay.report')} writes a report", severity="warning"
+            )
         else:
             self.bench.copy(str(self.written), "the path")

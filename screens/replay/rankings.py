@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
+from screens.commands import key_of
 from screens.safe_text import safe
 from screens.widgets.bars import Contribution
 from screens.widgets.table import Column
@@ -280,7 +281,8 @@ def _explain_features(
         return [("Weighs", WEIGHS_NOTHING[kind_of(side.system)])]
     parts = contributions(row, side.system, one.path, again)
     if not parts:
-        return [("Weighs", "its features were not recorded: w computes them again, as of the task's start")]
+        how = f"{key_of('replay.weigh')} computes them again, as of the task's start"
+        return [("Weighs", f"its features were not recorded: {how}")]
     order = sorted(parts, key=lambda name: (-abs(parts[name]), name))
     speaks = [f"{name} {parts[name]:+.2f}" for name in order if parts[name] > 0][:_NAMED]
     against = [f"{name} {parts[name]:+.2f}" for name in order if parts[name] < 0][:_NAMED]

@@ -215,7 +215,7 @@ def test_why_a_file_was_missed_is_said_in_words() -> None:
     assert found["Pack"] == "in the pack as full"
     plain = dict(rankings.explain_file(task, mine, mine.rows[3], 4000, {}))
     assert "not modified" in plain["Not gold"]
-    assert "w computes them again" in plain["Weighs"]
+    assert "W computes them again" in plain["Weighs"]
 
 
 def test_what_was_computed_again_is_said_instead_of_what_was_kept() -> None:

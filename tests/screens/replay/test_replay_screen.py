@@ -239,7 +239,9 @@ async def test_comparing_needs_two_runs(project: Path) -> None:
     async with app.run_test(notifications=True) as pilot:
         screen = await opened(pilot, "C")
         assert screen.place.view == RUNS
-        assert any("mark two runs" in note.message for note in app._notifications)
+        assert any(
+            note.message == "mark two runs with space, then C compares them" for note in app._notifications
+        )
 
 
 async def test_a_report_and_rows_are_written_and_their_place_is_said(project: Path) -> None:
