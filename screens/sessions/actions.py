@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from workbench.records.episodes import SessionRow
 
 _NEEDS_ROW: Final = frozenset(
-    f"sessions.{name}" for name in "transcript judge success failed partial clear plan copy copy-id".split()
+    f"sessions.{name}"
+    for name in "transcript judge success failed partial clear plan file copy copy-id".split()
 )
 _WHY: Final = {
     "success": "What is good about it?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -12,15 +13,18 @@ from textual.content import Content
 from textual.events import ScreenResume
 from textual.widgets import Static
 
-from screens.jobs import Job
+from screens.filter_matching import Record, scorer
+from screens.jobs import Job, JobOptions
 from screens.safe_text import safe, shown_lines
 from screens.sessions import work
 from screens.sessions.actions import SessionActions
 from screens.sessions.beginning import ask_task, begin_episode
-from screens.sessions.listing import OUTCOMES, SessionClock, head, source, span, when
+from screens.sessions.listing import OUTCOMES, SessionClock, head, local, source, source_of, span, when
 from screens.sessions.story import FACT, FILE, TASK, StoryLine, branch_lines, task_lines
 from screens.sessions.work import TracedSession
 from screens.widgets.table import ListRows, NoRows
+from workbench.lists.filters import Filter
+from workbench.lists.sessions import SESSIONS, resolve_since
 from workbench.records.episodes import ChangeKind, Episode, FileChange, Outcome, SessionRow, Trace
 from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import HOUR, state_of
@@ -99,6 +103,29 @@ def episode_of(session: RunningSession) -> Episode:
         parent_session=session.session_id,
         last_at=session.last_at,
     )
+
+
+def record_of(session: RunningSession) -> Record:
+    """Return a running session's fields as a filter sees them."""
+    row = row_of(session)
+    began = local(row.started_at)
+    return {
+        "task": row.task_text,
+        "id": (row.session_id, session.session_id),
+        "source": (row.source, source_of(row.source)[1]),
+        "outcome": row.outcome,
+        "when": None if began is None else began.isoformat(timespec="seconds"),
+        "file": tuple(file.path for file in session.files),
+        "open": row.ended_at is None,
+        "reads": row.reads,
+        "edits": row.edits,
+    }
+
+
+def filter_running(sessions: Sequence[RunningSession], wanted: Filter) -> tuple[RunningSession, ...]:
+    """Return the running sessions that a filter lets through, in their order."""
+    score = scorer(resolve_since(wanted, datetime.now()), SESSIONS.fields)
+    return tuple(one for one in sessions if score(record_of(one)))
 
 
 def trace_running(session: RunningSession, clock: SessionClock, there: Collection[str]) -> TracedSession:
@@ -187,7 +214,7 @@ def _facts(session: RunningSession, clock: SessionClock) -> Iterator[StoryLine]:
         yield StoryLine(f"fact/{name}", FACT, line)
 
 
-_PAST_ONLY: Final = frozenset(f"sessions.{name}" for name in "filter sort reverse commits".split())
+_PAST_ONLY: Final = frozenset(f"sessions.{name}" for name in "sort reverse commits".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +240,8 @@ class RunningView(SessionActions):
 
     shows_running: bool = False
     looked: LookedAt | None = None
+    shown_now: tuple[RunningSession, ...] = ()
+    """Those of them that the filter lets through."""
 
     def show_running(self) -> None:
         """Show the running session under the cursor."""
@@ -225,10 +254,8 @@ class RunningView(SessionActions):
     @property
     def running(self) -> RunningSession | None:
         """The running session under the cursor."""
-        found, place = self.looked, self.table.cursor
-        if not self.shows_running or found is None or place >= len(found.sessions):
-            return None
-        return found.sessions[place]
+        found, place = self.shown_now, self.table.cursor
+        return found[place] if self.shows_running and place < len(found) else None
 
     @property
     def row(self) -> SessionRow | None:
@@ -254,7 +281,7 @@ class RunningView(SessionActions):
         """List what the other view shows."""
         self.set_class(self.shows_running, "-running")
         self.follow()
-        self.listing, self.looked, self.current = None, None, None
+        self.listing, self.looked, self.shown_now, self.current = None, None, (), None
         self.table.set_marks(())
         self.table.busy = "reading"
         self.say("")
@@ -274,10 +301,11 @@ class RunningView(SessionActions):
         super().on_screen_resume(event)
         self.follow()
 
-    def look(self) -> None:
-        """Ask what runs."""
+    def look(self, *, filtered: bool = False) -> None:
+        """Ask what runs; keys wait for what a filter that was typed just now lets through."""
         asked = partial(look_running, self.engine)
-        self.ask("Looking at running sessions", asked, self._take_look, group="running", quiet=True)
+        how = JobOptions(quiet=True, lists=filtered)
+        self.ask("Looking at running sessions", asked, self._take_look, group="running", **how)
 
     def _take_look(self, found: LookedAt) -> None:
         if not self.shows_running:
@@ -287,6 +315,7 @@ class RunningView(SessionActions):
         self.looked = found
         self.set_class(not found.sessions, "-empty")
         if found.sessions:
+            self.table.set_empty("Nothing matches the filter; escape takes it off.")
             self._show_running_rows(found)
         else:
             self.table.set_empty(shown_lines(self._teach_running(), "$text-muted"))
@@ -300,8 +329,10 @@ class RunningView(SessionActions):
         self.refresh_bindings()
 
     def _show_running_rows(self, found: LookedAt) -> None:
-        rows = ListRows(found.sessions, key=key_of, cells=lambda one: running_cells(one, found.clock))
-        is_there = any(key_of(one) == self.keep for one in found.sessions)
+        shown_now = self.shown_now = filter_running(found.sessions, self.filter.filter)
+        self.filter.show_count(len(shown_now), len(found.sessions))
+        rows = ListRows(shown_now, key=key_of, cells=lambda one: running_cells(one, found.clock))
+        is_there = any(key_of(one) == self.keep for one in shown_now)
         self.table.set_rows(rows, keep=self.keep if is_there else self.table.cursor_key)
         if is_there:
             self.keep = ""
@@ -334,6 +365,7 @@ class RunningView(SessionActions):
                 self.bench.log_action(("episode", "start", task, "--session", session), session)
                 self.bench.report(f"Episode {session} has begun")
                 self.keep = session
+                self.filter.set_text("")
                 if not self.shows_running:
                     self.action_view()
                 self.mark_stale()

@@ -151,7 +151,7 @@ class SessionsScreen(StoryScreen):
         Where that is what was typed just now, keys wait for its rows and for the story of the first.
         """
         if self.shows_running:
-            self.look()
+            self.look(filtered=filtered)
             return
         self.wanted = replace(self.wanted, filter=self.filter.filter)
         rows = self.rows

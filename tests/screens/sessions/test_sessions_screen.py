@@ -508,6 +508,21 @@ async def test_running_sessions_are_followed_begun_and_ended(fresh: Path) -> Non
         assert "claude_code:u1" in listed(screen)
 
 
+async def test_running_sessions_are_filtered(fresh: Path) -> None:
+    """What is typed after / filters by the fields of past sessions, no letter is a command; escape clears."""
+    app = app_on(fresh)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "]", "slash", *"outcome:success", "enter")
+        screen = screen_of(app)
+        assert on_top(app) is screen
+        assert screen.row is None
+        assert "Nothing matches the filter" in screen_text(app)
+        assert screen.available("sessions.file") is None
+        await press(pilot, "escape", "slash", *"id:notes source:live file:app.py since:2020 !refund", "enter")
+        assert listed(screen) == ["notes"]
+        assert screen.row is not None
+
+
 # Elsewhere.
 
 
