@@ -146,13 +146,14 @@ def facts(found: FirstLook, names: int = _NAMES) -> list[tuple[str, str, str]]:
     rules = ", ".join(found.rule_files[:names])
     if len(found.rule_files) > names:
         rules += f" and {len(found.rule_files) - names} more"
+    older = f"; {found.older:,} older left out" if found.older else ""
     rows = [
         ("files", f"{found.files:,}", f"{found.skipped:,} left out" if found.skipped else ""),
         ("rule files", f"{len(found.rule_files):,}", rules or "none yet"),
         (
             "commits",
             "–" if found.commits is None else f"{found.commits:,}",
-            "not a git repository" if found.commits is None else "past tasks that plans learn from",
+            "not a git repository" if found.commits is None else f"past tasks that plans learn from{older}",
         ),
     ]
     for agent, count, certain in found.transcripts:

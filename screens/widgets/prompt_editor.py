@@ -103,6 +103,16 @@ class PromptEditor(SafeArea):
         """Post the text now, once the keys that were pressed before are written: this one overtakes them."""
         self.call_later(partial(self._post, asked=True))
 
+    def action_begin(self) -> None:
+        """Post the text now: the first index comes before the list."""
+        self.action_ask()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Name enter by what it leads to: the first index on a screen without any, else the list."""
+        if action in ("begin", "ask"):
+            return (action == "begin") is self.screen.has_class("-first")
+        return super().check_action(action, parameters)
+
     def action_leave(self) -> None:
         """Post that the editor is left, after what was written."""
         self.settle()

@@ -515,6 +515,7 @@ async def test_a_first_run_says_what_it_reads_and_begins_with_one_key(roastery: 
         text = screen_text(app)
         assert "Nothing leaves this machine" in text
         assert "122" in text
+        assert "enter Index and go" in text
         assert here.check_action("copy", ()) is False
         assert here.check_action("index_all", ()) is False  # no transcripts here
         await press(pilot, "enter")

@@ -347,6 +347,8 @@ def test_the_counts_of_a_first_run_fit_and_say_what_is_read() -> None:
     assert "shared with the project's team" in " ".join(shared.split())
     assert ("rule files", "0", "none yet") in facts(bare)
     assert ("commits", "–", "not a git repository") in facts(bare)
+    cut = ("commits", "2,000", "past tasks that plans learn from; 3,673 older left out")
+    assert cut in facts(replace(look, commits=2_000, older=3_673))
 
 
 def test_progress_has_a_bar_where_its_end_is_known() -> None:

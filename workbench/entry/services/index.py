@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """Counts of what is there. `commits` is None outside of a repository.
+    """Counts of what is there. `commits` are those that would be read, None outside of a repository, and
+    `older` the ones before them.
 
     `transcripts` are (agent, files, whether all of them are this project's): Codex keeps those of all
     projects together, and which are this one's is in the files. `notes` say what could not be counted.
@@ -52,6 +53,7 @@ class FirstLook:
     notes: tuple[str, ...] = ()
     state: str = ""
     shared: bool = False
+    older: int = 0
 
 
 def first_look(
@@ -78,9 +80,12 @@ def first_look(
         notes.append(error.message)
         shared = True
     commits: int | None = None
+    older = 0
     if adapters.control is not None:
         try:
-            commits = adapters.control.commits.count(None) if adapters.head() is not None else 0
+            count = adapters.control.commits.count(None) if adapters.head() is not None else 0
+            commits = min(count, limits.history_commits)
+            older = count - commits
         except GitError as error:
             notes.append(error.message)
     return FirstLook(
@@ -92,6 +97,7 @@ def first_look(
         notes=tuple(notes),
         state=str(project.state) if project.location.fallback_reason else "",
         shared=shared,
+        older=older,
     )
 
 
