@@ -21,17 +21,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.config import ClipboardConfig
+from workbench.config import ClipboardConfig, Config
 from workbench.entry.os.clipboard import (
     OSC52_CAP,
     Copied,
     copy,
     describe_size,
+    find_means,
     native_tools,
     osc52,
     terminal_writer,
 )
-from workbench.errors import StoreError
+from workbench.entry.services.doctor import examine
+from workbench.errors import ProjectError, StoreError
+from workbench.records.answers.project import DoctorFinding, State
 
 AUTO = ClipboardConfig()
 LARGEST = OSC52_CAP // 4 * 3  # bytes that still go through a terminal
@@ -222,6 +225,40 @@ def test_inside_tmux_its_own_buffer_is_filled(machine: Machine) -> None:
     done = machine.copy("text", terminal=True, TMUX="/tmp/s,1,0")
     assert done.means == "osc52"
     assert "tmux failed (unknown flag -w). " in done.message
+
+
+@pytest.mark.parametrize("mode", ["auto", "native", "osc52", "file"])
+@pytest.mark.parametrize(
+    "variables", [{}, {"TMUX": "x"}, {"TERM": "linux"}, {"DISPLAY": ":0"}, {"DISPLAY": ":0", "SSH_TTY": "x"}]
+)
+def test_the_means_are_found_as_copying_takes_them(
+    machine: Machine, mode: Any, variables: dict[str, Any]
+) -> None:
+    """What is said to be used is what is used, where what is there works."""
+    for tools in ((), ("tmux", "xclip")):
+        for name in tools:
+            machine.tool(name)
+        for terminal in (False, True):
+            found = find_means(mode, machine.environment(**variables), terminal=terminal, platform="linux")
+            assert machine.copy("x", ClipboardConfig(mode), terminal=terminal, **variables).means == found
+
+
+def test_the_doctor_finds_tmux(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says how text is copied, also from the app's process without a terminal."""
+
+    def find_clipboard() -> DoctorFinding:
+        found = examine(Config(), ProjectError("no project", hint="none"))
+        return next(one for one in found if one.name == "clipboard")
+
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "TMUX", "SSH_TTY", "SSH_CONNECTION", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", f"{machine.bin}:{os.environ['PATH']}")
+    assert find_clipboard().state is State.NOTE
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "OSC 52" in find_clipboard().text
+    machine.tool("tmux")
+    monkeypatch.setenv("TMUX", "x")
+    assert "through tmux" in find_clipboard().text
 
 
 def unwrapped(sequence: str) -> str:

@@ -97,7 +97,7 @@ def copy(
     }
     failed: list[str] = []
     for means in _means(config.mode, environment):
-        reason = ways[means]()
+        reason = _missing(means, environment, platform, terminal=terminal_write is not None) or ways[means]()
         if not reason:
             message = _sentences([*failed, done[means]])
             return Copied(means, len(data), means == "native", None, message)
@@ -105,6 +105,14 @@ def copy(
     file = _write_file(data, config, environment, directory)
     message = _sentences([*failed, f"Wrote {size} to {visible_line(str(file))}; the clipboard is unchanged"])
     return Copied("file", len(data), False, file, message)
+
+
+def find_means(
+    mode: str, environment: Mapping[str, str], *, terminal: bool, platform: str = sys.platform
+) -> Means:
+    """Return the first means that `copy` tries and this environment has; a file without any."""
+    means = _means(mode, environment)
+    return next((one for one in means if not _missing(one, environment, platform, terminal=terminal)), "file")
 
 
 def osc52(text: str, environment: Mapping[str, str]) -> str:
@@ -180,13 +188,24 @@ def _means(mode: str, environment: Mapping[str, str]) -> tuple[Means, ...]:
     return (*through, "native") if remote else ("native", *through)
 
 
+def _missing(means: Means, environment: Mapping[str, str], platform: str, *, terminal: bool) -> str:
+    """Return why an environment lacks a means, empty if it has it."""
+    if means == "native":
+        has_tools = native_tools(environment, platform)
+        return "" if has_tools else "No clipboard tool for this environment is in the PATH"
+    if means == "tmux":
+        return "" if _which("tmux", environment) else "tmux is not in the PATH"
+    if not terminal:
+        return "There is no terminal to send it through"
+    if environment.get("TERM") in _MUTE_TERMINALS:
+        return f"This terminal (TERM={environment['TERM']}) does not know OSC 52"
+    return ""
+
+
 def _native(data: bytes, environment: Mapping[str, str], platform: str, seconds: float) -> str:
     """Try the tools in turn; return why none worked, empty if one did."""
-    tools = native_tools(environment, platform)
-    if not tools:
-        return "No clipboard tool for this environment is in the PATH"
     reasons = []
-    for tool in tools:
+    for tool in native_tools(environment, platform):
         # clip.exe takes UTF-16 and would garble UTF-8.
         given = data.decode("utf-8").encode("utf-16") if tool[0] == "clip.exe" else data
         reason = _run(tool, given, environment, seconds)
@@ -198,18 +217,13 @@ def _native(data: bytes, environment: Mapping[str, str], platform: str, seconds:
 
 def _tmux(data: bytes, environment: Mapping[str, str], seconds: float) -> str:
     """Load tmux's paste buffer, from where tmux serves the terminals it is shown on (tmux 3.2)."""
-    if not _which("tmux", environment):
-        return "tmux is not in the PATH"
     return _run(("tmux", "load-buffer", "-w", "-"), data, environment, seconds)
 
 
 def _osc52(
     data: bytes, environment: Mapping[str, str], terminal_write: Callable[[str], object] | None
 ) -> str:
-    if terminal_write is None:
-        return "There is no terminal to send it through"
-    if environment.get("TERM") in _MUTE_TERMINALS:
-        return f"This terminal (TERM={environment['TERM']}) does not know OSC 52"
+    assert terminal_write is not None
     encoded = (len(data) + 2) // 3 * 4
     if encoded > OSC52_CAP:
         size = describe_size(len(data))

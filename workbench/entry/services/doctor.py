@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from workbench.entry.project import ModelState
 
 _LATELY = 7 * 86_400.0
+_CLIPBOARD = {
+    "tmux": "through tmux, which hands it to the terminal's clipboard",
+    "osc52": "through the terminal (OSC 52), which never says whether it obeyed",
+}
 
 
 def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[DoctorFinding]:
@@ -265,13 +269,13 @@ def _tail(path: str) -> str:
 def _clipboard(config: Config) -> Iterator[DoctorFinding]:
     from workbench.entry.os import clipboard
 
-    tools = clipboard.native_tools(os.environ)
+    # The app asks in a process without a terminal; TERM says that there is one around it.
+    terminal = clipboard.terminal_writer() is not None or bool(os.environ.get("TERM"))
+    means = clipboard.find_means(config.clipboard.mode, os.environ, terminal=terminal)
     if config.clipboard.mode == "file":
         yield ok("clipboard", "a file, as configured")
-    elif tools and config.clipboard.mode != "osc52":
-        yield ok("clipboard", tools[0][0])
-    elif clipboard.terminal_writer() is not None:
-        yield ok("clipboard", "through the terminal (OSC 52), which never says whether it obeyed")
-    else:
+    elif means == "file":
         step = "Install wl-clipboard, xclip or xsel."
-        yield note("clipboard", "no tool and no terminal: --copy writes a file", step)
+        yield note("clipboard", "nothing here takes it: --copy writes a file", step)
+    else:
+        yield ok("clipboard", _CLIPBOARD.get(means) or clipboard.native_tools(os.environ)[0][0])
