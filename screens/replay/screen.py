@@ -31,6 +31,7 @@ from screens.safe_text import safe, shown_lines
 from screens.sitting import text_of, texts_of
 from screens.themes import style_of
 from screens.widgets.filter import FilterBar
+from screens.widgets.table import VirtualTable
 from workbench.records.replay import BASELINE
 from workbench.text.counts import plural
 
@@ -92,7 +93,8 @@ class ReplayScreen(ReplayTasks):
         """Offer what makes sense in the view."""
         view = self.place.view
         if command_id == "replay.back" and view == RUNS:
-            return bool(self.applied_filters())
+            in_pane = self.focused is not None and not isinstance(self.focused, VirtualTable)
+            return in_pane or bool(self.applied_filters())
         where = _WHERE.get(command_id.partition(".")[2])
         return where is None or view in where
 
@@ -181,17 +183,17 @@ class ReplayScreen(ReplayTasks):
         self.refresh_bindings()
 
     def _focus(self, view: str) -> None:
-        if view == TASK:
-            panel = self.query_one(TaskPanel)
-            panel.focus_side(panel.focused_side)
-            return
-        tables = {
-            RUNS: lambda: self.query_one(RunsPanel).table,
-            RUN: lambda: self.query_one(RunPanel).systems,
-            TASKS: lambda: self.query_one(TasksPanel).table,
-            COMPARE: lambda: self.query_one(ComparePanel).table,
-        }
-        tables[view]().focus()
+        self._list_of(view).focus()
+
+    def _list_of(self, view: str) -> VirtualTable:
+        task = self.query_one(TaskPanel)
+        return {
+            RUNS: self.query_one(RunsPanel).table,
+            RUN: self.query_one(RunPanel).systems,
+            TASKS: self.query_one(TasksPanel).table,
+            TASK: task.table(task.focused_side),
+            COMPARE: self.query_one(ComparePanel).table,
+        }[view]
 
     def tell_place(self) -> None:
         """Show where one is above the view."""
@@ -210,9 +212,11 @@ class ReplayScreen(ReplayTasks):
         self.query_one("#crumbs", Static).update(safe(" › ".join(parts), "bold"))
 
     def action_back(self) -> None:
-        """Take the filter off, or go up one step."""
+        """Go back to the list; from there take the filter off, or go up one step."""
         view = self.place.view
-        if not self.clear_filter() and view in _UP:
+        if not self._list_of(view).has_focus:
+            self._focus(view)
+        elif not self.clear_filter() and view in _UP:
             self.show_view(_UP[view])
 
     def action_open(self) -> None:

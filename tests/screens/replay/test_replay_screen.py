@@ -129,6 +129,23 @@ async def test_runs_are_listed_opened_and_left_again(project: Path) -> None:
         assert app.log_of_actions.actions[-1].command == f"workbench runs show {second}"
 
 
+async def test_escape_in_a_pane_goes_back_to_the_list(project: Path) -> None:
+    """From the preview, measures and the explanation of a file escape leads to the list beside it."""
+    keep(project, (FIRST,))
+    app = make(project)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        for name in ("runs-table", "systems", "right-ranking"):
+            assert screen.focused is not None
+            assert screen.focused.id == name
+            await press(pilot, "tab")
+            assert screen.focused.id != name
+            assert "esc Back" in screen_text(app)
+            await press(pilot, "escape")
+            assert screen.focused.id == name
+            await press(pilot, *{"runs-table": ["enter"], "systems": ["enter", "enter"]}.get(name, []))
+
+
 async def test_a_run_shows_gaps_of_the_system_under_the_cursor_and_its_plots(project: Path) -> None:
     """The best figures are starred, p goes through the plots."""
     keep(project, (FIRST,))
