@@ -13,6 +13,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from screens.replay.rankings import (
@@ -34,6 +35,7 @@ from screens.widgets.table import ListRows, VirtualTable
 from workbench.records.replay import TaskRow
 
 LEFT, RIGHT = "left", "right"
+_GAP = "  "
 _LEAST_FOR_TWO = 76
 """Columns of the terminal below which one ranking is shown at a time."""
 
@@ -49,6 +51,29 @@ class TaskShown:
     systems: tuple[str, str]
     budget: int | None
     again: Again = field(default_factory=dict)
+
+
+class SideHead(Widget):
+    """A system and its figures of a task, each whole."""
+
+    DEFAULT_CSS = style_of("SideHead")
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._side = RankedSide("", (), ())
+
+    def show(self, one: RankedSide) -> None:
+        """Show what a system did."""
+        self._side = one
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        """Write the lines."""
+        return Content("\n").join(side_head(self._side, self.content_size.width))
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        """Have a line for each."""
+        return len(side_head(self._side, width))
 
 
 class TaskPanel(Vertical):
@@ -69,7 +94,7 @@ class TaskPanel(Vertical):
         with Horizontal(id="rankings"):
             for which in (LEFT, RIGHT):
                 with Vertical(classes="ranking", id=f"{which}-side"):
-                    yield Static(classes="ranking-head", id=f"{which}-head", markup=False)
+                    yield SideHead(id=f"{which}-head")
                     yield VirtualTable(COLUMNS, empty="It ranked nothing.", id=f"{which}-ranking")
         with VerticalScroll(id="file"), Vertical(id="file-parts"):
             yield Static(id="why", markup=False)
@@ -105,8 +130,7 @@ class TaskPanel(Vertical):
         self._sides = {LEFT: ranked_side(given.row, left, right), RIGHT: ranked_side(given.row, right, left)}
         self.query_one("#task-head", Static).update(task_head(given.row))
         for which, one in self._sides.items():
-            head = self.query_one(f"#{which}-head", Static)
-            head.update(side_head(one, head.content_size.width))
+            self.query_one(f"#{which}-head", SideHead).show(one)
             table = self.table(which)
             keep = table.cursor_key if same else None
             table.set_rows(ListRows(one.rows, key=lambda row: row.path, cells=cells), keep)
@@ -205,15 +229,16 @@ def task_head(row: TaskRow) -> Content:
     return Content("\n").join(lines)
 
 
-def side_head(one: RankedSide, width: int = 0) -> Content:
-    """Return a system's name and its figures of this task, as many as `width` cells hold (0: all)."""
-    head = safe(one.system, "bold $text-primary")
+def side_head(one: RankedSide, width: int) -> list[Content]:
+    """Return a system's name and its figures of this task, in lines of at most `width` cells."""
+    lines = [safe(one.system, "bold $text-primary")]
     for title, value in one.measures:
-        figure = Content.assemble((f"  {title} ", "$text-muted"), value)
-        if width and head.cell_length + figure.cell_length > width:
-            break
-        head = Content.assemble(head, figure)
-    return head
+        figure = Content.assemble((f"{title} ", "$text-muted"), value)
+        if lines[-1].cell_length + len(_GAP) + figure.cell_length > width:
+            lines.append(figure)
+        else:
+            lines[-1] = Content.assemble(lines[-1], _GAP, figure)
+    return lines
 
 
 def _reason_lines(reasons: tuple[tuple[str, str], ...]) -> list[Content]:
