@@ -117,14 +117,36 @@ class TimelineBar(Widget):
         (low, high), width = self._ends, len(counts)
         first, last = time_text(low, high - low), time_text(high, high - low)
         scale = f"{_HEIGHTS[-1]} {plural(max(counts), self._noun)} in {_stretch((high - low) / width)}"
-        room = max(width - len(first) - len(last), 0)
-        between = scale if len(scale) + 4 <= room else ""
-        line = first if low == high else f"{first}{between:^{room}}{last}"
-        text = Content.styled(line[:width].ljust(width), "$text-muted")
-        if self._selected is None or not math.isfinite(self._selected):
+        place = None
+        if self._selected is not None and math.isfinite(self._selected):
+            place = cell_of(self._selected, (low, high), width)
+        labels = (first, "", "") if low == high else (first, scale, last)
+        text = Content.styled(label_line(labels, width, place), "$text-muted")
+        if place is None:
             return text
-        place = cell_of(self._selected, (low, high), width)
         return Content.assemble(text[:place], (_MARK, "bold $text-warning"), text[place + 1 :])
+
+
+def label_line(labels: tuple[str, str, str], width: int, mark: int | None) -> str:
+    """Return a line with a label at the left end, between, and at the right end; none is in the cell `mark`.
+
+    The labels of the ends move aside for the mark; the one between is left out where it has no room.
+    """
+    first, between, last = labels
+    place = width if mark is None else mark
+    start = 0 if place >= len(first) else place + 1
+    stop = width if place < width - len(last) or mark is None else place
+    line = f"{' ' * start}{first}"[:width].ljust(width)
+    if stop - len(last) > start + len(first):
+        line = f"{line[: stop - len(last)]}{last}".ljust(width)
+    gaps = [(start + len(first), stop - len(last))]
+    if gaps[0][0] <= place < gaps[0][1]:
+        gaps += [(gaps[0][0], place), (place + 1, gaps[0][1])]
+    for low, high in gaps:
+        at = low + (high - low - len(between)) // 2
+        if len(between) + 4 <= high - low and not at - 1 <= place <= at + len(between):
+            return f"{line[:at]}{between}{line[at + len(between) :]}"
+    return line
 
 
 def _stretch(seconds: float) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.widgets.timeline import TimelineBar, blocks, density, ends, regroup
+from screens.widgets.timeline import TimelineBar, blocks, density, ends, label_line, regroup
 from tests.screens.widgets.staging import Stage, seen
 
 TIMES = st.lists(st.floats(-1e11, 1e11), max_size=30)
@@ -54,6 +54,19 @@ def test_counts_are_gathered_in_order(counts: list[int], width: int) -> None:
     wide = regroup(counts, width)
     assert (len(wide), sum(wide)) == (width, sum(counts))
     assert not counts[0] or wide[0] > 0
+
+
+@given(width=st.integers(14, 90), mark=st.none() | st.integers(0, 89))
+def test_the_mark_covers_no_label(width: int, mark: int | None) -> None:
+    """Both ends are whole wherever it is, and the scale is whole or left out."""
+    mark = None if mark is None else mark % width
+    scale = "█ 3 sessions in 2 h"
+    line = label_line(("06-12", scale, "07-15"), width, mark)
+    assert (len(line), line[mark or 0] == " " or mark is None) == (width, True)
+    assert line.split("  ")[0].strip().startswith("06-12")
+    assert line.strip().endswith("07-15")
+    assert ("█" in line) == (scale in line)
+    assert scale in line or width < 70
 
 
 async def test_times_counted_elsewhere_are_shown_as_times_are() -> None:
