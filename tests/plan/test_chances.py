@@ -32,9 +32,11 @@ def test_what_is_likely_enough_is_left_as_it_is() -> None:
     assert raise_chances(odds).tolist() == pytest.approx((1 / (1 + np.exp(-odds))).tolist(), abs=1e-8)
 
 
-def test_pinned_files_are_certain_and_do_not_count_for_the_others() -> None:
-    """A pin says nothing of the other files."""
-    files = [RankedFile(f"{number}.py", -4.0 - number, {}) for number in range(6)]
-    free = needed_chances(MODEL, files[1:])
-    assert needed_chances(MODEL, files, {"0.py"}) == {"0.py": 1.0, **free}
+@pytest.mark.parametrize("place", [0, 3, 120])
+def test_pinned_files_are_certain_and_the_others_gain_nothing(place: int) -> None:
+    """A pin says nothing of the other files, wherever the pinned one would be; it comes first."""
+    files = [RankedFile(f"{number}.py", -4.0 - number / 20, {}) for number in range(130)]
+    free = needed_chances(MODEL, files)
+    files.insert(0, files.pop(place))
+    assert needed_chances(MODEL, files, {files[0].path}) == {**free, files[0].path: 1.0}
     assert needed_chances(MODEL, []) == {}

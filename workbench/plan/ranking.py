@@ -227,11 +227,14 @@ def log_odds(model: RankingModel, scores: Sequence[float]) -> NDArray[np.float64
 def needed_chances(
     model: RankingModel, files: Sequence[RankedFile], pinned: Collection[str] = ()
 ) -> dict[str, float]:
-    """Return the chance in (0, 1] that a task needs each file, by path; that of pinned ones is 1."""
-    free = [found for found in files if found.path not in pinned]
-    odds = log_odds(model, [found.score for found in free])
-    chances = {found.path: chance for found, chance in zip(free, raise_chances(odds).tolist(), strict=True)}
-    return {found.path: chances.get(found.path, 1.0) for found in files}
+    """Return the chance in (0, 1] that a task needs each file, by path; that of pinned ones is 1.
+
+    Those of the others are what they are without pins: none gains from a file that is pinned.
+    """
+    ranked = sorted(files, key=lambda found: -found.score)
+    raised = raise_chances(log_odds(model, [found.score for found in ranked])).tolist()
+    chances = {found.path: chance for found, chance in zip(ranked, raised, strict=True)}
+    return {found.path: 1.0 if found.path in pinned else chances[found.path] for found in files}
 
 
 def own_chances(
