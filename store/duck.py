@@ -260,4 +260,7 @@ def _translate_error(error: Exception, path: Path) -> Exception:
         )
     if isinstance(error, damage) or type(error) is duckdb.Error:
         return DamagedTables(text)
+    if isinstance(error, duckdb.ProgrammingError | duckdb.DataError):
+        # What was asked is at fault: the same tables, made again, refuse it again.
+        return StoreError(f"{path} cannot answer this: {text}", hint="Ask for less, or in other words.")
     return StoreError(f"working on {path} failed: {text}", hint="Run `workbench rebuild`.")

@@ -12,9 +12,9 @@ from store.lists.patterns import ENGLISH, NOT_ENGLISH, UNICODE, Alphabet
 from store.projector import ALL
 from store.tables import Tables
 from workbench.errors import UsageError
+from workbench.lists.filters import MOST_VALUES
 from workbench.lists.tables import (
     MOST_ROWS,
-    MOST_VALUES,
     Key,
     ListQuery,
     ListType,

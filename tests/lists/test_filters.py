@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.lists.filters import Facet, Field, FieldKind, Filter, Op, Problem, Term, Words, parse, write
+from workbench.lists.filters import (
+    MOST_TERMS,
+    MOST_VALUES,
+    Facet,
+    Field,
+    FieldKind,
+    Filter,
+    Op,
+    Problem,
+    Term,
+    Words,
+    parse,
+    write,
+)
 
 FIELDS = (
     Field("name", FieldKind.TEXT),
@@ -73,6 +86,29 @@ def test_what_is_refused_and_where(text: str, start: int, end: int, message: str
     found = parse(text, FIELDS)
     assert found.problems == (Problem(start, end, message),)
     assert all(isinstance(term, Words) for term in found.terms)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "message"),
+    [
+        ("a OR " * 5_000, MOST_TERMS, "a filter has at most 50 terms; leave the others out"),
+        ("nam:x " * 5_000, 0, "a filter has at most 50 terms; leave the others out"),
+        ("a " + "b" * 2_000, 1, "the words of a filter have at most 2,000 characters; leave some out"),
+        (f"a tag:{'b' * 2_001}", 1, "tag: a value has at most 2,000 characters"),
+        (f"a tag:{'b,' * 201}", 1, "tag: a filter names at most 200 values of a field"),
+    ],
+    ids=["terms", "problems", "words", "value", "values"],
+)
+def test_too_much_is_a_problem(text: str, kept: int, message: str) -> None:
+    """A filter that would hold a database is cut where it becomes too large, and that is said."""
+    found = parse(text, FIELDS)
+    assert (len(found.terms), found.problems[-1].message) == (kept, message)
+
+
+def test_values_that_are_counted_make_a_filter() -> None:
+    """All values of every field that the app offers are few enough."""
+    every = [Facet("tag", tuple(f"value {n}" for n in range(MOST_VALUES)))] * MOST_TERMS
+    assert parse(write(every), FIELDS) == Filter(tuple(every))
 
 
 def test_text_ranks_and_facets_do_not() -> None:

@@ -869,13 +869,25 @@ def test_closed_tables_answer_and_keep_no_connection(
 
 
 @of_the_file
-def test_an_impossible_query_is_an_error_and_no_damage(journal: FileJournal, tables: Tables) -> None:
-    """A mistake in a statement does not cost the tables."""
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELEKT 1",
+        "SELECT nothing FROM episodes",
+        "SELECT 'x'::INTEGER",
+        "SELECT regexp_matches(task_text, repeat('(a{900})', 900)) FROM episodes",
+    ],
+)
+def test_an_impossible_query_is_an_error_and_no_damage(
+    journal: FileJournal, tables: Tables, statement: str
+) -> None:
+    """A mistake in a statement does not cost the tables, nor is anybody sent to make them again."""
     put(journal, episode(1))
     tables.catch_up()
 
-    with pytest.raises(StoreError):
-        tables.query("SELEKT 1")
+    with pytest.raises(StoreError) as refused:
+        tables.query(statement)
+    assert "rebuild" not in refused.value.with_hint
     assert tables.query("SELECT count(*) FROM episodes") == [(1,)]
 
 

@@ -8,6 +8,7 @@
     priority:>=50  created:2026-10..2026-11
 
 `parse` never raises: what cannot be understood is a `Problem` with its place, and the rest still filters.
+Each word of a filter costs a database about 20 ms, so a filter has limits: see MOST_TERMS.
 """
 
 from __future__ import annotations
@@ -19,6 +20,15 @@ from typing import Final
 
 from workbench.records.dataclass import dataclass
 from workbench.suggest import did_you_mean
+
+MOST_TERMS: Final = 50
+"""Terms of a filter."""
+
+MOST_CHARACTERS: Final = 2_000
+"""Characters of all words of a filter together, and of each value of a field."""
+
+MOST_VALUES: Final = 200
+"""Values of a field that a filter names, and that are counted, those of the most rows."""
 
 
 class FieldKind(Enum):
@@ -119,18 +129,27 @@ def parse(text: str, fields: Iterable[Field] = ()) -> Filter:
     known = {field.name: field for field in fields}
     terms: list[Term] = []
     problems: list[Problem] = []
-    position = 1 if text.startswith("/") else 0
+    position, characters = (1 if text.startswith("/") else 0), 0
     while position < len(text):
         if text[position].isspace():
             position += 1
             continue
         start = position
+        if len(terms) + len(problems) >= MOST_TERMS:
+            most = f"a filter has at most {MOST_TERMS} terms; leave the others out"
+            problems.append(Problem(start, len(text), most))
+            break
         found = _TOKEN.match(text, position)
         assert found is not None, "every part of it is optional"
         sign, name = bool(found["sign"]), found["name"]
         position = found.end()
         if name is None:
             term, position = _words(text, position, negated=sign)
+            characters += len(term.text) if term is not None else 0
+            if characters > MOST_CHARACTERS:
+                most = f"the words of a filter have at most {MOST_CHARACTERS:,} characters; leave some out"
+                problems.append(Problem(start, position, most))
+                break
             terms += [term] if term is not None else []
         elif name.lower() not in known:
             position = _skip(text, position)
@@ -205,7 +224,11 @@ def _facets(field: Field, values: list[str], op: Op, negated: bool) -> tuple[lis
 
 def _wrong(field: Field, values: Sequence[str]) -> str:
     """Return what is wrong with values of a field, "" if nothing is."""
+    if len(values) > MOST_VALUES:
+        return f"{field.name}: a filter names at most {MOST_VALUES} values of a field"
     for value in values:
+        if len(value) > MOST_CHARACTERS:
+            return f"{field.name}: a value has at most {MOST_CHARACTERS:,} characters"
         if field.kind is FieldKind.NUMBER and not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?", value, re.ASCII):
             return f"{field.name}: {value!r} is not a number"
         if field.kind is FieldKind.YES_NO and value.lower() not in _TRUE + _FALSE:

@@ -34,9 +34,6 @@ NOTHING: Final = Filter()
 MOST_ROWS: Final = 1_000
 """Rows of a page."""
 
-MOST_VALUES: Final = 200
-"""Values of a field that are counted, those of the most rows."""
-
 
 @dataclass(frozen=True, slots=True)
 class ListType:
@@ -68,8 +65,9 @@ class ListType:
         wanted = parse(text, self.fields)
         if wanted.problems:
             first = wanted.problems[0]
-            hint = "Text is looked for as it is in quotation marks: '\"a: b\"'."
-            raise UsageError(f"{text[first.start : first.end]!r}: {first.message}", hint=hint)
+            shown = _shorten(text[first.start : first.end])
+            hint = "Text is looked for as it is in quotation marks: '\"a: b\"'; tag:a,b is one term."
+            raise UsageError(f"{shown!r}: {first.message}", hint=hint)
         return ListQuery(wanted, self.sort(sort) if sort else None)
 
 
@@ -199,7 +197,7 @@ class ListTable(Protocol[RowT_co]):
     def facets(
         self, query: ListQuery, names: Sequence[str] = (), *, within: Int64 | None = None
     ) -> ValueCounts:
-        """Count the values of fields, by default all of `type.facets`, at most MOST_VALUES of each."""
+        """Count the values of fields, by default all of `type.facets`, at most 200 of each."""
         ...
 
 
@@ -250,12 +248,15 @@ def decode_cursor(cursor: str, query: str) -> tuple[Key, ...]:
             raise ValueError
         place = json.loads(payload)
     except (ValueError, binascii.Error):
-        shown = cursor if len(cursor) <= 40 else cursor[:40] + "…"
         raise UsageError(
-            f"{shown!r} is not a cursor of this query",
+            f"{_shorten(cursor)!r} is not a cursor of this query",
             hint="Use next_cursor of the page before with the same filters, or start without a cursor.",
         ) from None
     return tuple(place)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else text[:40] + "…"
 
 
 def _text(data: bytes) -> str:

@@ -57,6 +57,8 @@ def test_what_is_no_filter_is_refused_with_its_place(empty: Any, run: Run) -> No
     assert "confidence" in order.err
     assert run("rules", "list", "tabs", "--cursor", "x").code == exits.USAGE
     assert run("rules", "list", "tabs", "--as-of", "2026-01-01").code == exits.USAGE
+    long = run("memory", "list", *["a"] * 1_000)
+    assert (long.code, "at most 50 terms" in long.err) == (exits.USAGE, True)
 
 
 def test_learnings_are_filtered_as_in_the_app(empty: Any, run: Run) -> None:

@@ -141,7 +141,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
 class ListRequest(Request, frozen=True, kw_only=True):
     """Which page of a list is wanted."""
 
-    filter: Annotated[str, Meta(description="As in the app: words and field:value.")] = ""
+    filter: Annotated[str, Meta(description="As in the app: words and field:value, at most 50 terms.")] = ""
     sort: Annotated[str, Meta(description="A column, `-` before it for the other direction.")] = ""
     limit: PageSize = 100
     cursor: Annotated[str, Meta(description="The cursor of the page before.")] = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject
@@ -42,10 +42,14 @@ def learning_page(
     `text` is a filter; with `gone` those that hold no longer are listed, too.
     Raises: UsageError for what is no filter, column or cursor; StoreError.
     """
+    from workbench.lists.filters import Facet
     from workbench.lists.learnings import LEARNINGS
     from workbench.lists.tables import Page
 
-    query = LEARNINGS.query(text if gone else f"live:yes {text}", sort)
+    query = LEARNINGS.query(text, sort)
+    if not gone:
+        live = Facet("live", ("yes",))
+        query = replace(query, filter=replace(query.filter, terms=(live, *query.filter.terms)))
     with host.operation("memory") as work:
         page = work.project.learning_list.page(query, cursor, limit)
         work.measurement.candidates = page.total
