@@ -11,6 +11,7 @@ from workbench.entry.install.setup import (
     SECTION,
     agent_states,
     apply_changes,
+    installed_files,
     plan_changes,
     rules_file,
     settings_files,
@@ -41,7 +42,7 @@ def written(
     where: AgentPlaces, level: str, kinds: tuple[str, ...] = (RULES,), *, uninstall: bool = False
 ) -> int:
     """Install or uninstall everything of a level for all agents; return how many files were written."""
-    files = settings_files(where, AGENTS.values(), kinds, level)
+    files = (installed_files if uninstall else settings_files)(where, [*AGENTS.values()], kinds, level)
     changes = plan_changes(files, where.environment, uninstall=uninstall)
     assert [one.refused for one in changes if one.refused] == []
     apply_changes(changes, where.environment)
@@ -102,7 +103,8 @@ def test_every_agent_gets_it_where_it_reads(where: AgentPlaces, level: str) -> N
     )
     assert all(path.read_text(encoding="utf-8").endswith(SECTION) for path in found.values())
     written(where, level, uninstall=True)
-    assert not any(path.is_file() for path in root.rglob("*"))
+    own = {".claude", ".codex", ".config", "Code", "User", "opencode", ".copilot", ".gemini"}
+    assert {path.name for path in root.rglob("*")} == (own if level == USER else set())
 
 
 def test_zed_gets_it_in_the_file_that_it_reads(where: AgentPlaces) -> None:
@@ -112,6 +114,24 @@ def test_zed_gets_it_in_the_file_that_it_reads(where: AgentPlaces) -> None:
     file = rules_file("zed", where, PROJECT)
     assert file is not None
     assert file.path.name == "CLAUDE.md"
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_it_is_taken_out_of_the_file_that_was_zeds(where: AgentPlaces, recorded: bool) -> None:
+    """It reads another file once that is there; uninstalling it leaves the sections of other agents alone."""
+    where.project.mkdir()
+    before = {"CLAUDE.md": "- Use tabs.\n", "GEMINI.md": "- Use spaces.\n"}
+    for name, text in before.items():
+        (where.project / name).write_text(text, encoding="utf-8")
+    assert written(where, PROJECT) == 6
+    of_zed = [file.path.name for file in installed_files(where, [AGENTS["zed"]], (RULES,), PROJECT)]
+    assert of_zed == ["copilot-instructions.md", "CLAUDE.md"]
+    if not recorded:
+        (Path(where.environment["WORKBENCH_HOME"]) / "installs.json").unlink()
+    written(where, PROJECT, uninstall=True)
+    left = {path.name: path.read_text(encoding="utf-8") for path in where.project.rglob("*.md")}
+    assert {name: left[name] for name in before} == before
+    assert not any("workbench" in text for text in left.values())
 
 
 def test_a_file_of_two_kinds_is_changed_by_both(where: AgentPlaces) -> None:

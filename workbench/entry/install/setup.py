@@ -7,6 +7,7 @@ a directory of rules gets a file of its own there, so that nobody's file is touc
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,25 @@ def settings_files(
     return [file for file in found if file is not None]
 
 
+def installed_files(
+    places: AgentPlaces, agents: Sequence[CodingAgent], kinds: Sequence[str], level: str
+) -> list[SettingsFile]:
+    """Return the files that a level has for agents, and those that it had. Raises: StoreError.
+
+    Which rule file is Zed's depends on what else is there: where it once was, the section still is.
+    """
+    files = settings_files(places, agents, kinds, level)
+    if level == USER or RULES not in kinds or AGENTS["zed"] not in agents:
+        return files
+    known, paths = read_records(places.environment), {file.path for file in files}
+    for name in _ZED:
+        file = _section_file("zed", (places.project / name, ""), places.project)
+        record = known.get(_key(file))
+        if file.path not in paths and (record is None or record.agent == "zed") and holds(file) is not False:
+            files.append(file)
+    return files
+
+
 def agents_here(environment: Mapping[str, str]) -> list[CodingAgent]:
     """Return the agents on this machine."""
     return [agent for agent in AGENTS.values() if is_there(agent, environment)]
@@ -120,8 +140,20 @@ def apply_changes(changes: Sequence[SettingsChange], environment: Mapping[str, s
         # Remembered first: what is remembered and not there does no harm.
         _remember(change.file, change.record or read_records(environment).get(_key(change.file)), environment)
         replace_file(change.file.path, change.after, expected=change.before, inside=change.file.inside)
+        if change.after is None:
+            _remove_empty(change.file, environment)
         if change.record is None:
             _remember(change.file, None, environment)
+
+
+def _remove_empty(file: SettingsFile, environment: Mapping[str, str]) -> None:
+    """Remove the directories that a file was alone in, below the project or the agent's own directory."""
+    root = file.inside or AGENTS[file.agent].directory(environment)
+    with contextlib.suppress(OSError):
+        for directory in file.path.parents:
+            if directory == root or not directory.is_relative_to(root):
+                break
+            directory.rmdir()
 
 
 def read_records(environment: Mapping[str, str]) -> dict[str, Installed]:
@@ -181,10 +213,11 @@ def _key(file: SettingsFile) -> str:
 def rules_file(agent: str, places: AgentPlaces, level: str) -> SettingsFile | None:
     """Return the rule file of an agent that is to hold the section; None where a level has no such file."""
     found = _user_file(agent, places) if level == USER else _project_file(agent, places.project)
-    if found is None:
-        return None
-    path, base = found
-    inside = places.project if level == PROJECT else None
+    return found and _section_file(agent, found, places.project if level == PROJECT else None)
+
+
+def _section_file(agent: str, place: tuple[Path, str], inside: Path | None) -> SettingsFile:
+    path, base = place
     return SettingsFile(agent, RULES, path, (), base, inside=inside, section=SECTION)
 
 

@@ -73,7 +73,8 @@ def install(
 def uninstall(names: Sequence[str], what: str | None, level: str, dry_run: bool, yes: bool) -> int:
     """Take out of the settings of coding agents what `workbench install` added.
 
-    What you changed in these files since then stays; a file that was made for it goes.
+    What you changed in these files since then stays; a file that was made for it goes, with its directory if
+    that is empty then.
     """
     from workbench.entry.install.agents import AGENTS
 
@@ -129,9 +130,9 @@ def _change(
     uninstall: bool,
 ) -> int:
     from workbench.entry.install.agents import DISTRIBUTION, HOOKS
-    from workbench.entry.install.setup import apply_changes, plan_changes, settings_files
+    from workbench.entry.install.setup import apply_changes, installed_files, plan_changes, settings_files
 
-    files = settings_files(places, agents, kinds, level)
+    files = (installed_files if uninstall else settings_files)(places, agents, kinds, level)
     changes = plan_changes(files, places.environment, uninstall=uninstall)
     refused = [one for one in changes if one.refused]
     pending = [one for one in changes if one.is_change]
