@@ -249,6 +249,10 @@ class ProjectTeam:
                     for path in team.glob(pattern):
                         if path.name != self.machine:
                             shutil.rmtree(path)
+                # Otherwise they would be taken for damaged once a team is joined again.
+                record = read_record(self._state, self.machine)
+                record.peers = {}
+                write_record(self._state, record)
                 forget_others(self._state)
 
     def forget_copies(self) -> None:

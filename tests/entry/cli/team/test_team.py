@@ -227,7 +227,8 @@ def test_a_team_is_left_with_or_without_what_others_wrote(
     assert anna("store", "leave", "--forget", "--json").json() == {"unsent": 0, "forgotten": True}
     assert state.peer_journals == {}
     server.fail = cut()
-    anna("store", "use", URL.format("anna"))
+    joined = anna("store", "use", URL.format("anna"))
+    assert ("received 1 record" in joined.out, "damaged" in joined.err) == (True, False)
     assert len(state.peer_journals) == 1
     assert len(server.machines) == 2
 
