@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from workbench.entry.services.opening import Progress
 
 _LONGEST: Final = 200  # bytes of a project's name
+_OF_LOGIN: Final = ("user", "password", "sslpassword")  # parameters of a URL that are its owner's
 
 
 def project_name(root: Path) -> str:
@@ -180,10 +181,13 @@ def copy_between(source: str, target: str, name: str, progress: Progress) -> Tea
 
     Raises: UsageError, StoreError.
     """
-    if not name and any(is_url(place) for place in (source, target)):
-        raise UsageError(
-            "a server has several projects", hint="--name says which, as `workbench store status` shows it."
-        )
+    if any(is_url(place) for place in (source, target)):
+        if not name:
+            raise UsageError(
+                "a server has several projects",
+                hint="--name says which, as `workbench store status` shows it.",
+            )
+        name = checked_name(name)
     if not is_url(source) and not Path(source).is_dir():
         raise UsageError(f"{source} is neither a directory nor the URL of a server", hint="Correct it.")
     if is_url(target):
@@ -209,13 +213,14 @@ def list_members(project: ProjectState, url: str = "", name: str = "") -> TeamMe
 def add_member(project: ProjectState, member: str, url: str = "", name: str = "") -> TeamMembers:
     """Let a role of the server be a member, made with a password if there is none.
 
+    The URL of the answer has that password; a role that was there keeps its own, which nobody here knows.
     With the owner's `url` the tables and the project are made as well. Raises: UsageError, StoreError.
     """
     prepared, (url, name) = bool(url), _address(project, url, name)
     if prepared:
         prepare_team_project(url, name)
     password = add_team_member(url, name, member)
-    return _members(url, name, member_url(url, member, password) if password else "")
+    return _members(url, name, member_url(url, member, password))
 
 
 def remove_member(project: ProjectState, member: str, url: str = "", name: str = "") -> TeamMembers:
@@ -227,18 +232,24 @@ def remove_member(project: ProjectState, member: str, url: str = "", name: str =
 
 
 def member_url(url: str, member: str, password: str) -> str:
-    """Return the URL of a server for a member."""
+    """Return the URL of a server for a member, with a password unless that is empty."""
     parts = urlsplit(url)
+    login = quote(member, safe="") + (f":{quote(password, safe='')}" if password else "")
+    own = [given for given in parts.query.split("&") if unquote(given.partition("=")[0]) not in _OF_LOGIN]
     host = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=f"{quote(member, safe='')}:{quote(password, safe='')}@{host}").geturl()
+    return parts._replace(netloc=f"{login}@{host}", query="&".join(own)).geturl()
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a project at a server. Raises: UsageError for what cannot be one."""
-    if not name.isprintable() or len(name.encode("utf-8", "replace")) > _LONGEST:
+    """Return the name of a project at a server, without blanks around it.
+
+    Raises: UsageError for what cannot be one.
+    """
+    name = name.strip()
+    if not name or not name.isprintable() or len(name.encode("utf-8", "replace")) > _LONGEST:
         raise UsageError(
             f"{name[:80]!r} cannot be the name of a project",
-            hint=f"--name takes at most {_LONGEST} bytes, all of them printable.",
+            hint=f"--name takes 1 to {_LONGEST} bytes, all of them printable.",
         )
     return name
 

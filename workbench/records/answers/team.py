@@ -82,7 +82,13 @@ class TeamMembers(Answer, frozen=True):
 
     project: Text
     members: tuple[MemberState, ...]
-    url: Annotated[str, Meta(description="For the member whose role was made, with the password; only now.")]
+    url: Annotated[
+        str,
+        Meta(
+            description="For the member that was added: with the password of a role that was made, only now; "
+            "without one for a role that was there and keeps its own."
+        ),
+    ]
 
 
 class TeamLeaving(Answer, frozen=True):

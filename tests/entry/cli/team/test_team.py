@@ -336,6 +336,38 @@ def test_a_project_is_named_by_its_remote(address: str, name: str) -> None:
     assert service.remote_name(address) == name
 
 
+def test_a_role_that_was_there_keeps_its_password(
+    project: Any, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A member of another project is told its URL, with nothing of the owner's login in it."""
+    monkeypatch.setattr(service, "prepare_team_project", lambda url, name: None)
+    monkeypatch.setattr(service, "team_members", lambda url, name: [])
+    made = iter(["", "", "new/one"])
+    monkeypatch.setattr(service, "add_team_member", lambda url, name, member: next(made))
+    owner = ("--url", "postgresql://own:hers@host/team?sslmode=require&password=hers", "--name", " shop ")
+
+    known = run("store", "members", "add", "anna", *owner)
+    line = "for anna: workbench store use 'postgresql://anna@host/team?sslmode=require' --name 'shop'\n"
+    assert (known.code, known.out) == (0, line)
+    assert "keeps its password" in known.err
+    told = run("store", "members", "add", "anna", *owner, "--json")
+    assert told.json()["url"] == "postgresql://anna@host/team?sslmode=require"
+    new = run("store", "members", "add", "anna", *owner, "--json")
+    assert new.json()["url"] == "postgresql://anna:new%2Fone@host/team?sslmode=require"
+    assert "keeps" not in new.err
+
+
+@pytest.mark.parametrize("name", [" ", "a\nb", "x" * 201])
+def test_what_cannot_name_a_project_is_refused(
+    project: Any, run: Run, server: MemoryTeam, tmp_path: Path, name: str
+) -> None:
+    """Blanks alone among it, wherever a name is given."""
+    for words in (("use", URL.format("anna")), ("copy", URL.format("anna"), str(tmp_path / "there"))):
+        refused = run("store", *words, "--name", name)
+        assert (refused.code, "cannot be the name" in refused.err) == (2, True)
+    assert server.calls == []
+
+
 SECRET = "the zebra sleeps at noon"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current, with_options
@@ -34,12 +36,15 @@ def add(member: str, url: str, name: str) -> None:
 
     With --url of the database's owner the tables and the project are made, too: that is how a team begins. A
     new role has a password, which is in the URL that is printed, once. Hand it over where nobody else reads.
+    A role that was there keeps its password, and the URL has none.
     """
     here = current()
     with project_of(here) as project:
         found = service.add_member(project, member, url, name)
     _show(here, found)
-    if found.url and not here.flags.json:
+    if urlsplit(found.url).password is None:
+        here.out.say(visible_line(f"the role {member} was there and keeps its password"))
+    if not here.flags.json:
         here.out.data(
             visible_line(f"for {member}: workbench store use '{found.url}' --name '{found.project}'")
         )
