@@ -194,6 +194,45 @@ def test_what_cannot_be_read_is_left_alone(tmp_path: Path, text: str, reason: st
     assert not plan_uninstall(file, None).is_change
 
 
+OTHER = "has another {} already"
+
+
+@pytest.mark.parametrize(
+    ("agent", "text", "reason", "hint"),
+    [
+        (
+            "opencode",
+            '{"mcp": {"workbench": {"enabled": false}}}',
+            OTHER.format("mcp.workbench"),
+            "rename it",
+        ),
+        ("opencode", '{"mcp": {"workbench": null}}', OTHER.format("mcp.workbench"), "rename it"),
+        ("opencode", '{"mcp": []}', "cannot be added to (line 1: mcp is no object)", "by hand"),
+        (
+            "codex",
+            '[mcp_servers.workbench]\ncommand = "x"\n',
+            OTHER.format("mcp_servers.workbench"),
+            "rename it",
+        ),
+        (
+            "codex",
+            'mcp_servers = { other = { command = "x" } }\n',
+            "cannot be added to (mcp_servers is an inline table)",
+            'Add `workbench = { command = "/opt/my tools/workbench", args = ["mcp"] }` to mcp_servers',
+        ),
+        ("codex", "mcp_servers = 1\n", "cannot be added to (mcp_servers is no table)", "by hand"),
+        ("codex", "mcp_servers = \n", "cannot be read", "Correct the file"),
+    ],
+)
+def test_valid_settings_that_cannot_be_added_to_are_left_alone(
+    tmp_path: Path, agent: str, text: str, reason: str, hint: str
+) -> None:
+    """What is in the way is named, and the file that is in order is not to be corrected."""
+    change = plan_install(the_file(places(tmp_path), agent, "mcp", text), None)
+    assert (reason in change.refused, hint in change.hint) == (True, True), (change.refused, change.hint)
+    assert not change.is_change
+
+
 def test_links_read_only_files_and_other_bytes_are_left_alone(tmp_path: Path) -> None:
     """A link may lead anywhere, and in a project nothing behind one is written either."""
     where = places(tmp_path)

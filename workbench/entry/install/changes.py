@@ -83,16 +83,24 @@ def plan_install(
         if _holds_all(file, text):
             return SettingsChange(file, before, before, known)
         clean = _uninstall(file, text, known)
-        record = Installed(
-            str(file.path), file.agent, file.kind, created=before is None or _is_created(known)
-        )
         start = file.base if clean is None else clean
-        after, record = _install(file, start, record)
-        if not _holds_all(file, after) or not _same_besides(file, start, after):
-            return _refuse(file, before, "what it holds cannot be added to", "Add it by hand.")
+        values = _values(file, start) if file.entries else {}
     except ParseError as error:
         return _unreadable(file, before, error)
-    return SettingsChange(file, before, after.encode("utf-8"), record)
+    for path in (entry.path for entry in file.entries if not entry.in_list):
+        holder = _at(values, path[:-1])
+        if isinstance(holder, dict) and path[-1] in holder:
+            why = f"has another {'.'.join(path)} already"
+            return _refuse(file, before, why, "Remove that entry or rename it, and run it again.")
+    record = Installed(str(file.path), file.agent, file.kind, created=before is None or _is_created(known))
+    try:
+        after, record = _install(file, start, record)
+        if _holds_all(file, after) and _same_besides(file, start, after):
+            return SettingsChange(file, before, after.encode("utf-8"), record)
+        why = "cannot be added to"
+    except ParseError as error:
+        why = f"cannot be added to ({_format_error(error)})"
+    return _refuse(file, before, why, _format_hint(file))
 
 
 def plan_uninstall(
@@ -137,9 +145,21 @@ def _refuse(file: SettingsFile, before: bytes | None, why: str, hint: str) -> Se
 
 
 def _unreadable(file: SettingsFile, before: bytes | None, error: ParseError) -> SettingsChange:
-    line = f"line {error.line}: " if error.line else ""
-    why = f"cannot be read ({line}{error.message})"
-    return _refuse(file, before, why, "Correct the file, and run it again.")
+    return _refuse(
+        file, before, f"cannot be read ({_format_error(error)})", "Correct the file, and run it again."
+    )
+
+
+def _format_error(error: ParseError) -> str:
+    return f"line {error.line}: {error.message}" if error.line else error.message
+
+
+def _format_hint(file: SettingsFile) -> str:
+    if not file.toml:
+        return "Add it by hand."
+    entry = file.entries[0]
+    values = ", ".join(_toml_lines(entry)[1:])
+    return f"Add `{entry.path[-1]} = {{ {values} }}` to {entry.path[0]} by hand."
 
 
 def _read(
@@ -247,6 +267,8 @@ def _install(file: SettingsFile, text: str, record: Installed) -> tuple[str, Ins
         newline = "\r\n" if "\r\n" in text else "\n"
         lead = "" if not text else newline if text.endswith("\n") else newline * 2
         piece = lead + newline.join(lines) + newline
+        if file.toml:
+            _require_open_table(file, text, text + piece)
         return text + piece, _with(record, [piece], [])
     if not text.strip("\ufeff \t\r\n"):
         text = text + file.base
@@ -260,6 +282,16 @@ def _install(file: SettingsFile, text: str, record: Installed) -> tuple[str, Ins
         text = done.text
         pieces.append(done.piece)
     return text, _with(record, pieces, made)
+
+
+def _require_open_table(file: SettingsFile, before: str, after: str) -> None:
+    """Raise ParseError if a text, valid before, is not with a table more: then the outer one is closed."""
+    outer = file.entries[0].path[0]
+    try:
+        _values(file, after)
+    except ParseError:
+        is_table = isinstance(_at(_values(file, before), [outer]), dict)
+        raise ParseError(f"{outer} is {'an inline' if is_table else 'no'} table") from None
 
 
 def _with(record: Installed, pieces: list[str], made: list[tuple[str, ...]]) -> Installed:
