@@ -195,6 +195,16 @@ def test_a_beginning_names_a_session(desk: EpisodeService) -> None:
     assert "abc-1" in told.value.hint
 
 
+def test_an_agents_session_shows_its_last_prompt(desk: EpisodeService) -> None:
+    """An agent knows its own id alone; what is written needs to name the prompt."""
+    for number in range(1, 12):
+        desk.start(f"task {number}", session_id=f"s-1/{number}")
+    desk.start("another", session_id="s-12/1")
+    assert desk.trace("s-1").episode.task_text == "task 11"
+    with pytest.raises(UsageError, match="sessions begin with s-1"):
+        desk.forget(["s-1"])
+
+
 def test_an_unknown_session_is_told_with_the_nearest(desk: EpisodeService) -> None:
     """Nothing is recorded for a session that nobody began."""
     desk.start("fix it", session_id="fix-login")

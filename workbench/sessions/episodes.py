@@ -267,8 +267,11 @@ class EpisodeService:
         return forgotten
 
     def trace(self, session_id: str) -> Trace:
-        """Return an episode with its events. Raises: UsageError for an unknown session; StoreError."""
-        entries = self._entries(session_id)
+        """Return an episode with its events; of an agent's session by its own id, that of its last prompt.
+
+        Raises: UsageError for an unknown session; StoreError.
+        """
+        entries = self._entries(session_id, last=True)
         episode, session = self._find_episode(entries, session_id)
         return Trace(episode, events_of(entries, session))
 
@@ -329,9 +332,10 @@ class EpisodeService:
             )
         return path
 
-    def _entries(self, given: str) -> list[Entry]:
+    def _entries(self, given: str, *, last: bool = False) -> list[Entry]:
         """Return the entries about a session, which its full id or an unambiguous beginning names.
 
+        `last`: where it is the id of a session with several prompts, those about the last of them.
         Raises: UsageError if the beginning is that of several.
         """
         checks.session_id(given)
@@ -340,6 +344,8 @@ class EpisodeService:
             return entries
         entries = list(self.store.mentioning(f'"{given}'))
         found = _sessions(entries, given)
+        if last and (prompts := [one for one in found if one.startswith(f"{given}/")]):
+            return [entry for entry in entries if entry.body.get("session_id") == prompts[-1]]
         if len(found) > 1:
             some = ", ".join(sorted(found)[:3])
             raise UsageError(
