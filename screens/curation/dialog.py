@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from screens.jobs import Failure
 from screens.safe_text import safe, shown_lines
-from screens.widgets.dialogs import Confirm
+from screens.widgets.dialogs import leave
 from screens.widgets.table import VirtualTable
 
 RowT = TypeVar("RowT")
@@ -39,17 +39,7 @@ class Dialog(ModalScreen[ResultT]):
 
     def action_leave(self) -> None:
         """Close, and change nothing; what was written is only dropped when that was confirmed."""
-        if not self.unsaved:
-            self.dismiss(None)
-            return
-
-        def answered(drop: bool | None) -> None:
-            if drop:
-                self.dismiss(None)
-
-        body = "Your changes will be lost."
-        question = Confirm("Drop what you wrote?", body, yes="Drop", no="Keep editing", danger=True)
-        self.app.push_screen(question, answered)
+        leave(self, unsaved=self.unsaved)
 
     def show_refusal(self, message: str, hint: str = "") -> None:
         """Stay open, and say why nothing was done."""

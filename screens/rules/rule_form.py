@@ -52,7 +52,12 @@ def form_fields(rule: Rule) -> tuple[FormField, ...]:
     """Return the fields of a rule that people decide."""
     return (
         FormField(
-            "rule", LABELS["rule"], rule.rule, "long", required=True, help="new words make a new version"
+            "rule",
+            LABELS["rule"],
+            rule.rule,
+            "long",
+            required=True,
+            help="new words make a new version" if rule.id else "",
         ),
         FormField(
             "authority", LABELS["authority"], str(rule.authority), "choice", tuple(Authority), required=True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -123,6 +123,21 @@ class Confirm(ModalScreen[bool]):
     def action_scroll(self, lines: int) -> None:
         """Scroll a long question."""
         self.query_one(".dialog-body", VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+def leave(dialog: ModalScreen[Any], *, unsaved: bool) -> None:
+    """Close a dialog without a result; what was written there is only dropped when that was confirmed."""
+    if not unsaved:
+        dialog.dismiss(None)
+        return
+
+    def answered(drop: bool | None) -> None:
+        if drop:
+            dialog.dismiss(None)
+
+    body = "Your changes will be lost."
+    question = Confirm("Drop what you wrote?", body, yes="Drop", no="Keep editing", danger=True)
+    dialog.app.push_screen(question, answered)
 
 
 class LeaveQuestion(Confirm):

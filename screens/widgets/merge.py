@@ -23,7 +23,7 @@ from textual.widgets import Static, TextArea
 from screens.commands import widget_bindings
 from screens.safe_text import safe, shown_lines
 from screens.themes import style_of
-from screens.widgets.dialogs import Validate
+from screens.widgets.dialogs import Validate, leave
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
 from screens.widgets.fields import SafeArea
 from workbench.text.sanitize import visible
@@ -176,7 +176,8 @@ class MergeEditor(ModalScreen[str | None]):
         if self._area.has_focus:
             self.query_one("#merge-left").focus()
         else:
-            self.dismiss(None)
+            taken = merge_parts(self._parts, self._choices)  # by keys, and soon again
+            leave(self, unsaved=self.result not in (self._begun, taken))
 
     def action_save(self) -> None:
         """Give the result, or say what is wrong with it."""

@@ -78,6 +78,18 @@ async def test_what_a_key_replaced_comes_back() -> None:
         assert area.text == f"X{LEFT}"
 
 
+async def test_what_was_written_is_not_dropped_unasked() -> None:
+    """Escape asks where somebody wrote into the result; no leads back to it."""
+    app = Answers(MergeEditor(LEFT, RIGHT))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("e", "X", "escape", "escape", "n")
+        editor = app.screen
+        assert isinstance(editor, MergeEditor)
+        assert editor.result == "X" + LEFT
+        await pilot.press("escape", "y")
+        assert app.answers == [None]
+
+
 async def test_an_invalid_result_stays() -> None:
     """What is wrong is told literally and the screen stays until it is right."""
     app = Answers(MergeEditor(LEFT, RIGHT, validate=lambda text: "no [/] tabs" if "tabs" in text else ""))
