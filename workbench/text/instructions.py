@@ -192,6 +192,8 @@ def _is_obligation(sentence: str) -> bool:
 def _imperative(clause: str) -> bool:
     """Whether a clause begins with a verb in the imperative, adverbs before it allowed."""
     words = _FORMS["word"].findall(LEADING.sub("", clause.strip()))[:8]
+    if _FORMS["always"].match(clause.strip()):
+        return True
     while words and (_FORMS["adverb"].match(words[0]) or words[0] in "\"'(*,"):
         words = words[1:]
     if not words:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 GENERATION: Final = "learning_pairs"
 _FILE: Final = "pairs.json"
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 _SMALL: Final = 50
 """Collections of fewer texts are searched again faster than they are kept."""
 
