@@ -45,6 +45,6 @@ def test_the_first_look_is_a_reason_where_nothing_else_is() -> None:
 
 
 def test_what_is_not_true_of_a_file_is_no_reason_for_it() -> None:
-    """Trees give a file something for what it lacks; nobody is told that it has it."""
+    """Trees give a file something for what it lacks; that is no reason to show."""
     found = moved({"frequency": 1.0, "frequency.raw": 0.5, "affinity": 0.2}, "frequency", "frequency.raw")
     assert top_reasons(found) == [("changed in similar past tasks", 0.2)]

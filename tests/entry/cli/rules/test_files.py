@@ -88,7 +88,7 @@ def test_plans_pack_known_duplicates_once(project: Any, run: Any) -> None:
 
 
 def test_what_reads_as_no_rule_is_listed_with_the_reason(project: Any, run: Any) -> None:
-    """By a dry run, in its place; an import says how many there are. Code and headings are none of it."""
+    """By a dry run, in its place; an import says how many there are. Code and headings are left out."""
     project.write("docs/more.md", "# Rules\n- Never push.\n- We use pnpm here.\n\n```\nmake\n```\n")
     told = run("rules", "import", "docs/more.md", "--dry-run")
     assert "docs/more.md:3  no rule: We use pnpm here." in told.out
