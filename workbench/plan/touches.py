@@ -21,6 +21,7 @@ from workbench.records.worktree import Hunk
 from workbench.sessions.edits import Edits, FileEdit
 from workbench.sessions.history import History
 from workbench.sessions.past import Past
+from workbench.text.postings import inverse_document_frequency
 
 Span = tuple[int, int]
 
@@ -162,13 +163,17 @@ class SimilarTask:
 def similar_tasks(past: Past, terms: Mapping[str, float], path: str, limit: int) -> tuple[SimilarTask, ...]:
     """Return the past tasks that touched a file and have words of a task, the most similar first.
 
-    A file that was renamed has its tasks under its present name.
+    Words of the task that no past one has count against all. A file that was renamed has its tasks under its
+    present name.
     """
     history = past.history
     if path not in history.paths:
         return ()
     touching = history.tasks[history.files == history.paths.index(path)].tolist()
-    similarity = np.minimum(task_weights(history, terms)[0], 1.0)  # words said twice are above it
+    held = {term: len(history.messages.posting(term)[0]) for term in terms}
+    said = {term: inverse_document_frequency(held[term], history.size) * terms[term] for term in terms}
+    heard = sum(said[term] for term in terms if held[term]) / max(sum(said.values()), 1e-9)
+    similarity = np.minimum(task_weights(history, terms)[0], 1.0) * heard  # words said twice are above 1
     found = sorted((-float(similarity[task]), task) for task in set(touching) if similarity[task] > 0)
     return tuple(
         SimilarTask(past.heads[task], int(history.times[task]), -score) for score, task in found[:limit]

@@ -102,6 +102,11 @@ def test_a_plan_for_a_task_is_explained_in_words_first(project: Any, run: Run) -
     assert "ignored by git or by index.exclude" in run("explain", TASK, "secret.txt").out
     twice = run("explain", "rotate rotate rotate tokens tokens", "pkg/auth.py", "--json").json()
     assert all(one["similarity"] <= 1 for one in twice["similar"])
+    known, unheard = (
+        run("explain", task, "pkg/auth.py", "--json").json()["similar"][0]["similarity"]
+        for task in ("rotate tokens", "rotate tokens of zebras")
+    )
+    assert unheard < known
 
 
 @pytest.mark.parametrize(
