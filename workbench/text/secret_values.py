@@ -187,7 +187,7 @@ def kind_of(name: str, separator: str, value: str, *, quoted: bool, after: str) 
     """Return the kind of secret that a named value is, or None.
 
     `name` is the whole name, `after` the character behind the value: calls and subscripts are not values.
-    A version is none either: packages have passwords in their names.
+    A version is no secret: packages have "password" in their names.
     """
     if _HARMLESS.search(name) or _VERSION.fullmatch(value):
         return None

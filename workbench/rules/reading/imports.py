@@ -47,15 +47,18 @@ class ImportWarning:
 
 @dataclass(frozen=True, slots=True)
 class SkippedBlock:
-    """A piece of a rule file that is no instruction. `kind` is the block's kind, or `front matter`.
-
-    `why` is a clause about prose and rows of tables, which might have been one; empty for others.
-    """
+    """A piece of a rule file that is no instruction: the `unit` it was read as, None for front matter."""
 
     kind: str
     text: str
     provenance: Provenance
-    why: str = ""
+    unit: Unit | None = None
+
+    @property
+    def why(self) -> str:
+        """Why prose or the row of a table is none, as a clause; empty for what could not have been one."""
+        unit = self.unit
+        return why_no_rule(unit) if unit is not None and unit.kind in (*PROSE, Kind.TABLE_ROW) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +238,7 @@ def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ..
         if is_rule(unit):
             work.rules.append(build_rule(unit, where, stated, work.seen, work.batch))
         else:
-            why = why_no_rule(unit) if unit.kind in (*PROSE, Kind.TABLE_ROW) else ""
-            work.contexts.append(SkippedBlock(unit.kind.value, unit.text, where, why))
+            work.contexts.append(SkippedBlock(unit.kind.value, unit.text, where, unit))
     return units
 
 

@@ -95,6 +95,8 @@ def test_what_reads_as_no_rule_is_listed_with_the_reason(project: Any, run: Any)
     assert "no verb that orders" in told.out
     left = run("rules", "import", "docs/more.md", "--dry-run", "--json").json()["left_out"]
     assert [(one["line"], one["text"]) for one in left] == [(3, "We use pnpm here.")]
+    project.write("AGENTS.md", "# Rules\n- We use npm there.\n")
+    assert "AGENTS.md:2  no rule: We use npm there." in run("rules", "import", "--discover", "--dry-run").out
     assert "1 other piece of text reads as no rule" in run("rules", "import", "docs/more.md").err
 
 

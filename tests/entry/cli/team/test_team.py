@@ -339,7 +339,7 @@ def test_a_project_is_named_by_its_remote(address: str, name: str) -> None:
 def test_a_role_that_was_there_keeps_its_password(
     project: Any, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A member of another project is told its URL, with nothing of the owner's login in it."""
+    """A member of another project is given its URL, with nothing of the owner's login in it."""
     monkeypatch.setattr(service, "prepare_team_project", lambda url, name: None)
     monkeypatch.setattr(service, "team_members", lambda url, name: [])
     made = iter(["", "", "new/one"])

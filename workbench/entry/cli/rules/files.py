@@ -21,7 +21,8 @@ from workbench.rules.files.publication import Published, publish
 from workbench.rules.files.settling import settle
 from workbench.rules.files.sync import SyncResult
 from workbench.rules.reading.discovery import read_source
-from workbench.rules.reading.imports import SkippedBlock, import_rules
+from workbench.rules.reading.imports import import_rules
+from workbench.rules.rulestate import find_sources
 from workbench.text.counts import plural
 
 _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
@@ -43,22 +44,22 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
         raise UsageError("name rule files or directories, or --discover", hint="`--help` shows examples.")
     refused: tuple[str, ...] = ()
     left = 0
-    others: tuple[SkippedBlock, ...] = ()
     with session("import") as work:
         store = work.opened.workspace.rule_store()
         if discover:
             outcome = find_drift(store, work.opened.workspace.rule_files())
             changes = {drift.file: list(drift.incoming) for drift in outcome.drift}
             warnings = outcome.warnings
+            sources = find_sources(store, work.opened.workspace.rule_files())
             if not dry_run:
                 work.opened.workspace.sync_rules()
         else:
             named = named_files(store.root, paths, every=every, progress=work.progress)
             found = import_named(store, named.sources, by="cli", dry_run=dry_run)
             changes, warnings = _incoming(found), found.warnings
-            refused, left = named.refused, named.left
-            found_in = import_rules(named.sources, read_source, project_root=str(store.root))
-            others = tuple(one for one in found_in.contexts if one.why)
+            sources, refused, left = named.sources, named.refused, named.left
+        read = import_rules(sources, read_source, project_root=str(store.root))
+        others = [one for one in read.contexts if one.why]
     if refused and len(refused) == len(paths):
         hint = "Name Markdown or text files with rules."
         raise ParseError(f"nothing was imported: {'; '.join(refused)}", hint=hint)
@@ -83,8 +84,8 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
     for warning in (*warnings, *refused):
         out.warn(warning)
     if others and not dry_run:
-        read = "reads" if len(others) == 1 else "read"
-        out.say(f"{plural(len(others), 'other piece')} of text {read} as no rule: see --dry-run")
+        reads = "reads" if len(others) == 1 else "read"
+        out.say(f"{plural(len(others), 'other piece')} of text {reads} as no rule: see --dry-run")
     if left:
         out.say(f"{plural(left, 'other text file')} left alone: name them, or take them with --all")
     total = sum(len(items) for items in changes.values())
