@@ -82,6 +82,7 @@ class RunPanel(Vertical):
         cells = partial(system_cells, own=opened.counterpart)
         table.set_rows(ListRows(figures.systems, key=lambda one: one.system, cells=cells), keep)
         table.select_key(keep)
+        self._show_gaps(table.cursor_key)  # the cursor may stay on a system of this name
         self._show_plots(opened)
         self.query_one(f"#{GATES}", Static).update(gates_text(gates))
         self.set_view(self.view)
@@ -112,24 +113,31 @@ class RunPanel(Vertical):
         for name, chart in opened.curves.items():
             self.query_one(f"#{name}", Plot).show(chart)
 
-    @on(VirtualTable.Highlighted, "#systems")
-    def _system(self, event: VirtualTable.Highlighted) -> None:
-        event.stop()
-        if self._opened is None or event.key is None:
+    def _show_gaps(self, system: str | None) -> None:
+        """Show the measures of a system of this run, and of all systems the measure under the cursor."""
+        if self._opened is None or system is None:
             return
-        gaps = self._opened.figures.gaps.get(event.key, ())
+        gaps = self._opened.figures.gaps.get(system, ())
         table = self.query_one("#gaps", VirtualTable)
         keep = table.cursor_key or _FIRST_MEASURE
         table.set_rows(ListRows(gaps, key=lambda one: one.measure, cells=gap_cells), keep)
+        self._show_intervals(table.cursor_key)
+
+    def _show_intervals(self, measure: str | None) -> None:
+        if self._opened is None or measure is None:
+            return
+        chart = interval_chart(self._opened.figures, measure, self._opened.counterpart)
+        self.query_one(f"#{INTERVALS}", Plot).show(chart)
+
+    @on(VirtualTable.Highlighted, "#systems")
+    def _system(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self._show_gaps(event.key)
 
     @on(VirtualTable.Highlighted, "#gaps")
     def _measure(self, event: VirtualTable.Highlighted) -> None:
         event.stop()
-        if self._opened is None or event.key is None:
-            return
-        opened = self._opened
-        chart = interval_chart(opened.figures, event.key, opened.counterpart)
-        self.query_one(f"#{INTERVALS}", Plot).show(chart)
+        self._show_intervals(event.key)
 
     @on(VirtualTable.Opened, "#systems")
     @on(VirtualTable.Opened, "#gaps")

@@ -15,7 +15,9 @@ from screens.app import WorkbenchApp
 from screens.jobs import Job
 from screens.replay import work
 from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS
+from screens.replay.charts import interval_chart
 from screens.replay.comparison import ComparePanel, largest_changes
+from screens.replay.figures import gap_cells
 from screens.replay.live_run import LivePanel
 from screens.replay.new_replay import COMMITS, NewReplay, ReplayRequest
 from screens.replay.run_panel import RunPanel
@@ -26,6 +28,7 @@ from screens.replay.tasks import TasksPanel
 from screens.replay.work import ListedRuns, read_identity
 from screens.widgets.bars import FeatureBars
 from screens.widgets.code import Details
+from screens.widgets.plot import Plot
 from screens.widgets.table import VirtualTable
 from tests.conftest import Work
 from tests.replay.made import made_run
@@ -162,6 +165,25 @@ async def test_a_run_shows_gaps_of_the_system_under_the_cursor_and_its_plots(pro
         assert seen == ["intervals", "age", "over", "latency", "gates", "gaps"]
         await press(pilot, "g")
         assert "better" not in screen_text(app)
+
+
+async def test_a_second_run_shows_its_own_measures_and_chart(project: Path) -> None:
+    """Every figure below the systems is that of the run that was opened last, where the cursor stays, too."""
+    keep(project, (FIRST, SECOND))
+    app = make(project)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot, "enter", "escape", "j", "enter")
+        found = screen.opened
+        assert found is not None
+        assert found.run.at == FIRST.at
+        panel = screen.query_one(RunPanel)
+        rows = panel.query_one("#gaps", VirtualTable)._rows
+        shown = [[str(cell) for cell in rows.cells(at)] for at in range(len(rows))]
+        system = panel.systems.cursor_key
+        assert system == found.counterpart
+        assert shown == [[str(cell) for cell in gap_cells(line)] for line in found.figures.gaps[system]]
+        expected = interval_chart(found.figures, "ndcg_at_10", found.counterpart)
+        assert panel.query_one("#intervals", Plot).chart == expected
 
 
 async def test_tasks_are_filtered_ordered_and_compared_between_any_two_systems(project: Path) -> None:
