@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -19,7 +18,7 @@ from workbench.records.answers.stash import ImportedFile, ImportResponse, Malfor
 from workbench.records.ids import new_id
 from workbench.records.segments import ContextSegment, text_digest
 from workbench.sessions.importers.lines import open_transcript, read_trimmed
-from workbench.sessions.importers.readers import format_of
+from workbench.sessions.importers.readers import FORMATS, format_of
 from workbench.sessions.importers.transcripts import TranscriptRecord, find_transcripts
 from workbench.stash.jsonl import MalformedSegment, is_segment, read_jsonl, write_segment
 from workbench.stash.reading import TranscriptSegments, read_segments
@@ -147,7 +146,7 @@ def _segments(
     report: StashFileReport,
     seen: set[bytes],
 ) -> Iterator[tuple[int, ContextSegment]]:
-    report.format = request.format if request.format != AUTO else _format_of(handle)
+    report.format = request.format if request.format != AUTO else _format_of(handle, report.named)
     handle.seek(0)
     if report.format == JSONL:
         for found in read_jsonl(handle, request.session):
@@ -174,19 +173,36 @@ def _segments(
     report.lines, report.cut, report.fault = reading.lines, reading.cut, reading.fault
 
 
-def _format_of(handle: IO[bytes]) -> str:
-    """Return the format that most of the first lines have, empty for none that is known."""
+def _format_of(handle: IO[bytes], named: bool) -> str:
+    """Return the format of the first lines that have one, empty if none has.
+
+    One segment makes a file JSON lines, whatever else is in it: each other line is named. Only a transcript
+    has more lines of an agent than lines that read as segments. Of a file that was `named` a text alone is
+    meant as a segment, and lines without any format are passed over to the last.
+    """
     head = handle.read(16).strip(b"\xef\xbb\xbf \t\r\n")
     handle.seek(0)
     if head[:1] == b"[" or head == b"{":
         return JSONL
-    first = list(islice(read_trimmed(handle), _PEEKED))
-    records = [one.value for one in first if isinstance(one, TranscriptRecord)]
-    meant = sum(is_segment(value) or isinstance(value.get("segments"), list) for value in records)
-    if meant * 2 > len(records):
+    segments = texts = 0
+    agents: list[TranscriptRecord] = []
+    for number, one in enumerate(read_trimmed(handle)):
+        if number >= _PEEKED and (segments or texts or agents or not named):
+            break
+        if not isinstance(one, TranscriptRecord):
+            continue
+        if is_segment(one.value) or isinstance(one.value.get("segments"), list):
+            segments += 1
+        elif any(each.belongs(one.value) for each in FORMATS):
+            agents.append(one)
+        elif named and isinstance(one.value.get("text"), str):
+            texts += 1
+    if segments and segments >= len(agents):
         return JSONL
-    found, _ = format_of(iter(first))
-    return found.source if found is not None and found.moments is not None else ""
+    found, _ = format_of(iter(agents))
+    if found is not None:
+        return found.source if found.moments is not None else ""
+    return JSONL if texts else ""
 
 
 class SegmentBatches:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.entry.cli.conftest import Run
 from workbench.entry.cli import exits
 
@@ -65,6 +67,43 @@ def test_malformed_lines_and_files_are_named(empty: object, run: Run, tmp_path: 
     assert "0 segments added, 1 known" in run("stash", "import", "-", given=halved).out
     session = run("stash", "import", "-", "--session", "mine", "--format", "jsonl", given=b'{"text": "x"}\n')
     assert session.code == exits.OK
+
+
+@pytest.mark.parametrize(
+    ("lines", "added", "reason"),
+    [
+        ('{"session_id": "s1", "text": "We use SQLite"}\n{"text": "x"}\n', 1, "line 2: it has no session_id"),
+        (
+            '{"session_id":"s1","text":"We use C","type":"message"}\n{"text":"x"}\n',
+            1,
+            "line 2: it has no session_id",
+        ),
+        ('{"text": "x"}\n' * 60 + '{"session_id": "s1", "text": "y"}\n', 1, "line 60: it has no session_id"),
+        ("nonsense\n" * 60 + '{"session_id": "s1", "text": "y"}\n', 1, "line 1: it is not JSON"),
+        ('{"a": 1}\n{"a": 1}\n{"session_id": "s1", "text": "y"}\n', 1, "line 2: it has no text"),
+        ('{"text": "x"}\n', 0, "line 1: it has no session_id; give one, or --session for all"),
+    ],
+)
+def test_one_good_line_is_kept_however_many_are_malformed(
+    empty: object, run: Run, lines: str, added: int, reason: str
+) -> None:
+    """The format is not a matter of majority: each malformed line is named, and the exit code is 1."""
+    done = run("stash", "import", "-", "--json", given=lines.encode())
+    assert (done.code, done.json()["added"]) == (exits.ERROR, added)
+    [file] = done.json()["files"]
+    errors = [f"line {one['line']}: {one['reason']}" for one in file["errors"]]
+    assert any(error.startswith(reason) for error in errors)
+    assert len(errors) == lines.count("\n") - added
+
+
+def test_a_transcript_with_a_foreign_line_stays_a_transcript(empty: object, run: Run) -> None:
+    """A line that reads as a segment among more lines of an agent does not make JSON lines of it."""
+    record = {"type": "user", "sessionId": "own", "message": {"role": "user", "content": "Why is VAT wrong?"}}
+    lines = [json.dumps({**record, "uuid": str(n)}) for n in range(3)]
+    lines.insert(1, '{"session_id": "s", "text": "x"}')
+    done = run("stash", "import", "-", "--json", given="\n".join(lines).encode()).json()
+    assert [one["format"] for one in done["files"]] == ["claude_code"]
+    assert (done["added"], done["malformed"]) == (1, 0)
 
 
 def test_an_import_is_masked_and_takes_a_session(empty: object, run: Run) -> None:
