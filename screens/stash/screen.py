@@ -262,7 +262,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             if agreed is None:
                 return
             made, command = agreed.pruning, ["stash", "prune", *agreed.arguments, "--apply"]
-            self._step("Putting aside", partial(self.writer.put_aside, made), command, _so_many("put aside"))
+            self._step("Putting aside", partial(self.writer.put_aside, made), command, str)
 
         def then(transcript: str) -> None:
             self.app.push_screen(PruningView(self, transcript), answered)

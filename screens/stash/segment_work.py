@@ -141,12 +141,12 @@ class StashWriter:
         with self.engine.open_project(job.progress) as opened:
             return prune_transcript(opened, self.engine.root / path, budget=budget, task=task)
 
-    def put_aside(self, pruning: TranscriptPruning, job: Job) -> tuple[str, ...]:
-        """Put aside what was proposed, as one step; return the ids of segments that are new."""
+    def put_aside(self, pruning: TranscriptPruning, job: Job) -> str:
+        """Put aside what was proposed, as one step; return how many segments are new and known."""
         from workbench.entry.services.stash_context import stash_proposal
 
         with self.engine.stash(job.progress) as stash:
-            return tuple(sorted(stash_proposal(stash, pruning).added))
+            return stash_proposal(stash, pruning).summary
 
     def undo(self, idle: Event, job: Job) -> str:
         """Undo the last step, after those on their way; return its title."""

@@ -76,6 +76,7 @@ _REMOVED: Final = "segment.removed"
 _USES: Final = {"segment.shown": "shown", "segment.merged": "merged"}
 _COLLECTED: Final = "segment.collected"
 _EMBEDDED: Final = "segment.embedded"
+_PRUNED: Final = "segment.pruned"
 _CONFLICTS: Final = ("segment.settled", "segment.reopened")  # of which `TeamStashLedger` knows
 _TYPES: Final = {
     **dict.fromkeys(("tokens", "number", "position"), "int64"),
@@ -104,7 +105,7 @@ class _Used(msgspec.Struct):
 class SegmentProjector:
     """What the stream of segments says of them."""
 
-    kinds = frozenset({_PUT, _REMOVED, *_USES, _COLLECTED, _EMBEDDED, *_CONFLICTS})
+    kinds = frozenset({_PUT, _REMOVED, *_USES, _COLLECTED, _EMBEDDED, _PRUNED, *_CONFLICTS})
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -38,8 +38,8 @@ _LEARNED: Final = "learning."
 """How the kinds of entries about learnings begin; iterations and corrections beside them are a member's."""
 _OF_FILES: Final = "import:rule-files"
 """Who writes what rule files say (`workbench.rules.curation.ledger.AUTOMATIC`): git carries it."""
-_OF_MACHINE: Final = frozenset({"segment.embedded", "segment.collected"})
-"""By which model this machine's index was written, and when its retention ran (`workbench.stash`)."""
+_OF_MACHINE: Final = frozenset({"segment.embedded", "segment.collected", "segment.pruned"})
+"""By which model this machine's index was written, when its retention ran, steps without a change."""
 _COLLECTING: Final = "collect "
 """How the titles of retention's steps begin: each machine keeps segments as its own settings say."""
 ADOPTED: Final = "auto:team:"

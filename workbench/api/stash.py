@@ -224,7 +224,7 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
                 return prune_response(found)
             service = stash_service(work.project, self._host.by)
             expires_at = None if expires_in is None else service.in_days(expires_in)
-            return prune_response(found, stash_proposal(service, found, expires_at=expires_at).segments)
+            return prune_response(found, stash_proposal(service, found, expires_at=expires_at))
 
     def edit(self, identifier: str, *, reason: str = "", **changes: Unpack[SegmentFields]) -> ContextSegment:
         """Change what is known of a segment, by fields of ContextSegment; its text never changes.

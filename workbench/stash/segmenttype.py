@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from workbench.curation.records import EntryDraft, RecordType
+from workbench.curation import CURATION
+from workbench.curation.records import EntryDraft, RecordType, StepMarks
 from workbench.errors import UnknownRecord, UsageError
 from workbench.records.segments import MAX_SEGMENT, ContextSegment, text_digest
 from workbench.suggest import did_you_mean
@@ -24,6 +25,8 @@ SHOWN: Final = "segment.shown"
 MERGED: Final = "segment.merged"
 COLLECTED: Final = "segment.collected"
 EMBEDDED: Final = "segment.embedded"
+PRUNED: Final = "segment.pruned"
+"""A pruning all of whose segments were there: a step that changes no segment, and that undo takes back."""
 ORIGIN: Final = "team"
 """The key of what came from another machine of a team, with where from (`store.team.adoption`)."""
 COLLECTING: Final = "collect "
@@ -42,6 +45,11 @@ def segment_id(session_id: str, source: str, text: str) -> str:
     return f"seg-{hashlib.sha256(key).hexdigest()[:20]}"
 
 
+def pruned_draft(marks: StepMarks) -> EntryDraft:
+    """Return the entry of a step that changed no segment."""
+    return EntryDraft(PRUNED, {CURATION: marks.body()}, home=False, stream=STREAM)
+
+
 class SegmentRecordType(RecordType[ContextSegment]):
     """Segments: all of a project's are in one stream, and none is of all projects."""
 
@@ -53,7 +61,7 @@ class SegmentRecordType(RecordType[ContextSegment]):
     removed = REMOVED
     settled = "segment.settled"
     reopened = "segment.reopened"
-    facts = frozenset({SHOWN, MERGED, COLLECTED, EMBEDDED})
+    facts = frozenset({SHOWN, MERGED, COLLECTED, EMBEDDED, PRUNED})
     editable = frozenset(
         {"type", "topic", "source", "session_id", "timestamp", "references", "expires_at", "protected"}
         | {"metadata"}

@@ -32,6 +32,7 @@ from workbench.stash.segmenttype import (
     STREAM,
     begun_ids,
     identify,
+    pruned_draft,
     segment_id,
 )
 from workbench.stash.stashstore import LOCK, StashLedger, StashStore
@@ -49,6 +50,12 @@ class StashAddition:
 
     segments: tuple[ContextSegment, ...]
     added: frozenset[str]
+
+    @property
+    def summary(self) -> str:
+        """How many are new and how many were there: `2 segments added, 3 known`."""
+        known = len(self.segments) - len(self.added)
+        return f"{plural(len(self.added), 'segment')} added" + (f", {known:,} known" if known else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,14 @@ class StashService(CurationService[StashLedger, ContextSegment]):
 
         added = frozenset(one.id for one in self.step(make).records)
         return StashAddition(tuple(known.get(one.id, one) for one in given), added)
+
+    def note_pruned(self, title: str, *, reason: str = "") -> None:
+        """Note a step that put nothing aside, since all was there: undo is not for the step before it.
+
+        Raises: StoreError.
+        """
+        marks = new_marks(redact_values(title), redact_values(reason))
+        self.step(lambda ledger: StepDraft(marks.title, (pruned_draft(marks),)))
 
     def protect(self, identifiers: Sequence[str], *, reason: str = "") -> tuple[ContextSegment, ...]:
         """Keep segments from expiring and from being collected. Raises: UsageError, StoreError."""

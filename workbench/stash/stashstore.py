@@ -10,6 +10,7 @@ from typing import Final
 from workbench.curation import CURATION
 from workbench.curation.folding import LedgerReader
 from workbench.curation.ledger import Ledger
+from workbench.curation.records import CurationStep, EntryDraft, StepMarks
 from workbench.curation.store import CurationStore
 from workbench.ports import Entry, Journal
 from workbench.records.dataclass import dataclass
@@ -21,11 +22,13 @@ from workbench.stash.segmenttype import (
     EMBEDDED,
     MERGED,
     ORIGIN,
+    PRUNED,
     PUT,
     REMOVED,
     SEGMENTS,
     SHOWN,
     SegmentRecordType,
+    pruned_draft,
 )
 
 LOCK: Final = "stash"
@@ -73,6 +76,9 @@ class StashLedger(Ledger[ContextSegment]):
 
     def take_fact(self, entry: Entry, home: bool) -> None:
         """Count that segments were shown or merged; note that retention ran, that an index was written."""
+        if entry.kind == PRUNED:
+            self.step_of(entry)
+            return
         if entry.kind == COLLECTED:
             self.collected = entry.at
             return
@@ -89,6 +95,16 @@ class StashLedger(Ledger[ContextSegment]):
             counts[identifier] = counts.get(identifier, 0) + 1
             if entry.kind == MERGED:
                 self.merged_at[identifier] = entry.at
+
+    def undo_facts(
+        self, step: CurationStep[ContextSegment], restored: Collection[str], marks: StepMarks
+    ) -> list[EntryDraft]:
+        """Draft that a step which changed no segment is taken back: nothing else would say so."""
+        return [] if step.changes or step.resolved or step.reopened else [pruned_draft(marks)]
+
+    def redo_facts(self, step: CurationStep[ContextSegment], marks: StepMarks) -> list[EntryDraft]:
+        """Draft that it is done again."""
+        return self.undo_facts(step, (), marks)
 
     def _model_of(self, segment: ContextSegment) -> str:
         return self.embedded_types.get(segment.type, self.embedded)

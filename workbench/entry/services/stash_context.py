@@ -134,25 +134,35 @@ def prune_transcript(
 def stash_proposal(
     service: StashService, pruning: TranscriptPruning, *, expires_at: str | None = None, title: str = ""
 ) -> StashAddition:
-    """Put aside what a proposal names, as one step; equal texts once. Raises: UsageError, StoreError."""
+    """Put aside what a proposal names, as one step, also where all of it was there; equal texts once.
+
+    Raises: UsageError, StoreError.
+    """
     chosen: dict[tuple[str, str, str], ContextSegment] = {}
     for piece in pruning.proposal.aside:
         for name in piece.segments:
             one = pruning.segments[name]
             chosen.setdefault((one.type, one.source.partition("#")[0], one.text), one)
     given = [replace(one, expires_at=expires_at) for one in chosen.values()]
-    return service.add_many(given, title=title or "prune a context", reason=pruning.proposal.task[:200])
+    title, reason = title or "prune a context", pruning.proposal.task[:200]
+    addition = service.add_many(given, title=title, reason=reason)
+    if given and not addition.added:
+        service.note_pruned(title, reason=reason)
+    return addition
 
 
-def prune_response(pruning: TranscriptPruning, stashed: Sequence[ContextSegment] = ()) -> PruneResponse:
-    """Return a proposal as an answer, with what of it was stashed."""
+def prune_response(pruning: TranscriptPruning, addition: StashAddition | None = None) -> PruneResponse:
+    """Return a proposal as an answer, with what of it was stashed and what was there."""
     proposal = pruning.proposal
+    names = () if addition is None else tuple(one.segment_id for one in addition.segments)
+    added = frozenset() if addition is None else addition.added
     return PruneResponse.of(
         proposal,
         aside=tuple(map(_judged_piece, proposal.aside)),
         kept=tuple(map(_judged_piece, proposal.kept)),
         note=pruning.note,
-        stashed=tuple(one.segment_id for one in stashed),
+        stashed=tuple(name for name in names if name in added),
+        known=tuple(name for name in names if name not in added),
     )
 
 

@@ -165,3 +165,4 @@ class PruneResponse(Answer, frozen=True):
     kept: tuple[JudgedPiece, ...]
     note: Annotated[str, Meta(description="What was missing, such as a model.")]
     stashed: Annotated[tuple[Text, ...], Meta(description="Ids of what was put aside, with --apply.")]
+    known: Annotated[tuple[Text, ...], Meta(description="Ids of what was in the stash before.")]

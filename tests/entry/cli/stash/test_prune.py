@@ -29,6 +29,21 @@ def test_a_proposal_changes_nothing_until_it_is_applied(empty: object, run: Run)
     assert "the stash is empty" in run("stash", "list").err
 
 
+def test_pruning_what_is_known_is_a_step_of_its_own(empty: object, run: Run) -> None:
+    """Undo after a pruning that stashed nothing new leaves the import alone; redo does that step again."""
+    added = run("stash", "import", str(LONGEST), "--json").json()["added"]
+    applied = run("stash", "prune", "--budget", "2000", str(LONGEST), "--apply", "--json").json()
+    assert (applied["stashed"], len(applied["known"]) > 0) == ([], True)
+    for verb in ("undo", "redo", "undo"):
+        assert "prune " in run("stash", verb).out
+        assert run("stash", "list", "--json").json()["total_count"] == added
+    shown = run("stash", "prune", "--budget", "2000", str(LONGEST), "--apply").err
+    assert f"0 segments added, {len(applied['known'])} known" in shown
+    run("stash", "undo")
+    assert "import " in run("stash", "undo").out
+    assert "the stash is empty" in run("stash", "list").err
+
+
 def test_a_budget_that_cannot_be_met_is_said(empty: object, run: Run, tmp_path: Path) -> None:
     """What must stay is not given up for a small budget; what is no transcript is refused."""
     tight = run("stash", "prune", "--budget", "1", str(LONGEST))

@@ -22,6 +22,7 @@ from workbench.text.sanitize import visible_line
 if TYPE_CHECKING:
     from workbench.entry.services.stash_context import TranscriptPruning
     from workbench.stash.pruning import PrunedPiece
+    from workbench.stash.service import StashAddition
 
 _WIDTH = 44
 
@@ -126,13 +127,13 @@ def prune(transcript: Path, budget: int, task: str, latest: int, apply: bool, da
         added = stash_proposal(work.service, pruning, expires_at=expires_at, title=title) if apply else None
         work.measurement.candidates = len(pruning.proposal.pieces)
     if work.here.flags.json:
-        work.here.out.json(prune_response(pruning, added.segments if added else ()))
+        work.here.out.json(prune_response(pruning, added))
     else:
-        _show_pruning(work.here, pruning, None if added is None else len(added.segments))
+        _show_pruning(work.here, pruning, added)
     return exits.OK if pruning.proposal.fits else exits.ERROR
 
 
-def _show_pruning(here: Invocation, pruning: TranscriptPruning, stashed: int | None) -> None:
+def _show_pruning(here: Invocation, pruning: TranscriptPruning, addition: StashAddition | None) -> None:
     out, proposal = here.out, pruning.proposal
     if pruning.note:
         here.note(pruning.note)
@@ -147,10 +148,12 @@ def _show_pruning(here: Invocation, pruning: TranscriptPruning, stashed: int | N
     if not proposal.fits:
         over = proposal.tokens_after - proposal.budget
         out.warn(f"what must stay is {plural(over, 'token')} too large; fewer --latest turns keep less")
-    if stashed is None:
+    if addition is None:
         out.say("nothing is changed; --apply stashes what is put aside")
+    elif not addition.segments:
+        out.say("nothing had to be put aside")
     else:
-        out.say(f"{plural(stashed, 'segment')} in the stash; `workbench stash undo` takes it back")
+        out.say(f"{addition.summary}; `workbench stash undo` takes this step back")
 
 
 def _piece_line(one: PrunedPiece) -> str:
