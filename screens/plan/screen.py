@@ -18,7 +18,7 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 
-from screens.commands import bindings
+from screens.commands import SECTIONS, bindings
 from screens.jobs import Failure
 from screens.plan import candidates, query, work
 from screens.plan.actions import TASKS_KEPT, PlanActions
@@ -116,10 +116,9 @@ class PlanScreen(PlanActions):
         self._packed = kept.get("packed") is not False
         self._opened_kinds = frozenset(texts_of(kept, "opened"))
         self.compares = kept.get("compared") is True
-        self.editor.text = self.asked.task
         self.editor.recall(self.past_tasks)
-        self.editor.select_all()  # what is typed first is another task; up brings this one back
-        self.set_focus(self.editor)
+        self.editor.offer(self.asked.task)
+        self.set_focus(self.table if kept.get("listed") is True and not self.asked.blank else self.editor)
         if text := text_of(kept, "filter"):
             self.filter.set_text(text)
         self._show_nothing()
@@ -310,6 +309,13 @@ class PlanScreen(PlanActions):
             self.replan(replace(self.asked, task=message.text), log=message.asked)
         if message.asked and self.available("plan.index"):
             self.action_index()
+
+    @on(PromptEditor.DigitTyped)
+    def _handle_digit(self, message: PromptEditor.DigitTyped) -> None:
+        message.stop()
+        for section in SECTIONS:
+            if section.key == message.digit:
+                self.bench.action_show_section(section.id)
 
     @on(PromptEditor.Left)
     def _handle_leave(self, message: PromptEditor.Left) -> None:

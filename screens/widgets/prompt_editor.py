@@ -1,7 +1,8 @@
 """Where a task is written: several lines, posted when the typing pauses, with earlier tasks a key away.
 
 The screen that shows it decides what a pause leads to, a plan say. Enter asks at once, ctrl+n breaks the
-line.
+line. Where a task is offered and nothing was typed yet, a digit alone is not another task but a key of the
+screen's: a pause after it posts that, and the task is there again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from string import digits
 from typing import ClassVar, Final
 
 from textual.binding import BindingType
@@ -39,6 +41,18 @@ class PromptEditor(SafeArea):
         editor: PromptEditor
         text: str
         asked: bool
+
+        @property
+        def control(self) -> PromptEditor:
+            """The editor."""
+            return self.editor
+
+    @dataclass
+    class DigitTyped(Message):
+        """A digit alone was typed over a task that was offered; the task is as it was."""
+
+        editor: PromptEditor
+        digit: str
 
         @property
         def control(self) -> PromptEditor:
@@ -78,6 +92,12 @@ class PromptEditor(SafeArea):
         self._earlier_tasks: tuple[str, ...] = ()
         self._place = -1
         self._written = self.text
+        self._offered: str | None = None
+
+    def offer(self, task: str) -> None:
+        """Show a task, "" for none, that the first key replaces; up brings it back."""
+        self.text = self._offered = visible(task)
+        self.select_all()
 
     def recall(self, tasks: Sequence[str]) -> None:
         """Take the tasks that up goes back to, the latest first; among the same ones it stays where it is."""
@@ -91,13 +111,30 @@ class PromptEditor(SafeArea):
         event.stop()
         if self._place >= 0 and self.text != self._earlier_tasks[self._place]:
             self._place = -1
+        if self.text != self._offered and not self._is_digit:
+            self._offered = None
         if self._waiting is not None:
             self._waiting.stop()
         self._waiting = self.set_timer(self._pause, self.settle, name="prompt-pause")
 
     def settle(self) -> None:
-        """Post the text now if it differs from the last one."""
-        self._post(asked=False)
+        """Post the text now if it differs from the last one, or a digit alone over what was offered."""
+        if self._offered is not None and self._is_digit:
+            # Keys that are on their way are written first: with one of them it is another task.
+            self.app.call_later(self.call_later, self._settle_digit)
+        else:
+            self._post(asked=False)
+
+    def _settle_digit(self) -> None:
+        if self._offered is None or not self._is_digit:
+            return
+        digit = self.text
+        self.offer(self._offered)
+        self.post_message(self.DigitTyped(self, digit))
+
+    @property
+    def _is_digit(self) -> bool:
+        return len(self.text) == 1 and self.text in digits
 
     def action_ask(self) -> None:
         """Post the text now, once the keys that were pressed before are written: this one overtakes them."""
@@ -150,6 +187,8 @@ class PromptEditor(SafeArea):
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
+        if asked:
+            self._offered = None
         if asked or self.text != self._posted:
             self._posted = self.text
             self.post_message(self.Settled(self, self.text, asked))

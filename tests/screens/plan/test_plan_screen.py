@@ -21,6 +21,7 @@ from screens.jobs import Job
 from screens.plan import candidates
 from screens.plan.candidates import IN, OUT, PackCandidate, ShownPlan, fold_passages
 from screens.plan.first_run import FirstRun
+from screens.plan.handover import open_plan
 from screens.plan.panels import PreviewPanel, WhyPanel
 from screens.plan.query import PlanQuery
 from screens.plan.screen import PlanScreen
@@ -644,6 +645,29 @@ async def test_a_task_of_the_last_time_gives_way_to_what_is_typed(roastery: Path
         assert not here.asked.baseline
         await press(pilot, "up")
         assert here.editor.text == TASK
+
+
+async def test_a_digit_at_the_start_opens_a_section_and_leaves_the_task(
+    roastery: Path, tmp_path: Path
+) -> None:
+    """The bar of sections says 2: nothing is planned for "2", also not back on Plan; the footer says ^g."""
+    open_workspace(roastery, Config()).workspace.sync(settle=True)
+    place = tmp_path / "place.json"
+    place.write_text(json.dumps({"sections": {"plan": {"task": TASK}}}))
+    app = WorkbenchApp(roastery, watch=False, section="plan", place_file=place)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        here = plan_of(app)
+        assert "^g Screens" in screen_text(app)
+        await press(pilot, "2")
+        here.editor.settle()
+        await settle(pilot)
+        assert app.place.section == "rules"
+        assert (here.editor.text, here.asked.task) == (TASK, TASK)
+        open_plan(app, lambda asked: asked.pinning(["README.md"]))
+        await settle(pilot)
+        assert here.table.has_focus
+        assert here.asked.pinned == ("README.md",)
 
 
 async def test_a_cancelled_first_index_goes_back_to_the_counts(

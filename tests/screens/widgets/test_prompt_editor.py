@@ -17,6 +17,10 @@ class Told(Stage):
         super().__init__(lambda: PromptEditor(pause=3600, **options))  # type: ignore[arg-type]
         self.told: list[tuple[str, bool]] = []
 
+    def on_prompt_editor_digit_typed(self, message: PromptEditor.DigitTyped) -> None:
+        """Keep it."""
+        self.told.append((f"digit {message.digit}", False))
+
     def on_prompt_editor_settled(self, message: PromptEditor.Settled) -> None:
         """Keep it."""
         self.told.append((message.text, message.asked))
@@ -51,6 +55,53 @@ async def test_a_real_pause_ends_by_itself() -> None:
                 break
             await pilot.pause()
         assert app.told == [("task", False)]
+
+
+@pytest.mark.parametrize("task", ["refund fails twice", ""])
+async def test_a_digit_alone_over_an_offered_task_is_no_task(task: str) -> None:
+    """It is posted as a digit and the task is there again; with more behind it or after enter it is text."""
+    app = Told()
+    async with app.run_test(size=(60, 20)) as pilot:
+        editor = app.screen.query_one(PromptEditor)
+        editor.offer(task)
+        editor.focus()
+        editor.settle()
+        await pilot.pause()
+        app.told.clear()
+        for _ in range(2):
+            await pilot.press("2")
+            editor.settle()
+            await pilot.pause()
+            assert (editor.text, editor.selected_text) == (task, task)
+        await pilot.press("4", "0", "4")
+        editor.settle()
+        await pilot.pause()
+        assert app.told == [("digit 2", False)] * 2 + [("404", False)]
+        await pilot.press("backspace", "backspace")
+        editor.settle()
+        await pilot.pause()
+        assert app.told[-1] == ("4", False)
+        editor.offer(task)
+        await pilot.press("7", "enter")
+        await pilot.pause()
+        assert app.told[-1] == ("7", True)
+
+
+async def test_a_key_behind_a_digit_makes_it_a_task() -> None:
+    """Where the pause was over before the next key was handled the digit stays a part of the text."""
+    app = Told()
+    async with app.run_test(size=(60, 20)) as pilot:
+        editor = app.screen.query_one(PromptEditor)
+        editor.offer("refund fails twice")
+        editor.focus()
+        editor.settle()
+        await pilot.pause()
+        app.told.clear()
+        await pilot.press("4")
+        editor.settle()
+        editor.insert("04 on login")
+        await pilot.pause()
+        assert (editor.text, app.told) == ("404 on login", [])
 
 
 async def test_earlier_tasks_are_a_key_away() -> None:
