@@ -72,7 +72,7 @@ class EpisodeService:
 
     def start(
         self,
-        task: str,
+        task: str | None,
         *,
         session_id: str = "",
         query_type: str = "",
@@ -83,10 +83,10 @@ class EpisodeService:
     ) -> str:
         """Start an episode and return its session's id, a new one if none is given.
 
-        Starting the same session with the same task again changes nothing.
+        Starting the same session with the same task again changes nothing. No task: nobody recorded it.
         Raises: UsageError for an empty task or a session that has another one; StoreError.
         """
-        store, text = self.store, checks.task_text(task)
+        store, text = self.store, "" if task is None else checks.task_text(task)
         session = checks.session_id(session_id) if session_id else new_id()
         kind = checks.one_of(QueryType, query_type, "kind of task") if query_type else None
         intent = store.understand(text, kind)

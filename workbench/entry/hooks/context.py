@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from workbench.entry.hooks.sessions import SessionState, session_state
+from workbench.entry.hooks.sessions import SessionState, own_task, session_state
 from workbench.entry.parameters import session_variant
 from workbench.entry.services.handovers import (
     SessionContext,
@@ -75,14 +75,12 @@ def prompt_context(
 
     Raises: WorkbenchError.
     """
-    from workbench.sessions.importers.prompts import is_bare, user_text
-
-    said = user_text(call.prompt)
-    if not said.text.strip() or is_bare(said.text.strip()) or call.prompt.lstrip().startswith("/"):
+    task = own_task(call.prompt)
+    if not task:
         return _nothing(call, BARE)
     held = session_context(project, call.session)
     known = _received_by_session(project, held, call, state)
-    found = _plan_context(project, config, call, said.text, known, config.hooks.prompt_chars, measurement)
+    found = _plan_context(project, config, call, task, known, config.hooks.prompt_chars, measurement)
     if found.text or found.handover.why != NOTHING or held.informed:
         return found
     return _inform(project, found, config.hooks.prompt_chars, measurement)

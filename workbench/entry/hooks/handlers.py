@@ -16,7 +16,9 @@ from workbench.records.dataclass import dataclass
 if TYPE_CHECKING:
     from workbench.config import Config
     from workbench.entry.hooks.context import HookContext
+    from workbench.entry.hooks.sessions import SessionState
     from workbench.entry.project import OpenedProject
+    from workbench.errors import WorkbenchError
 
 OWN_SECONDS: Final = {HookEvent.SESSION_END: 20.0, HookEvent.COMPACTION: 5.0}
 """The deadlines where nobody waits: a session's end, whose transcript is archived, and a compaction, which
@@ -88,10 +90,13 @@ def respond(
 
 
 def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
-    """Add context at the start of a session and to its prompts, and begin the episodes of prompts."""
+    """Begin the episode of a prompt, and add context to it or to the start of a session.
+
+    The episode comes first: its session is recorded also where the context takes too long.
+    """
     from workbench.entry.hooks.answers import HookAnswer, takes_context, write_answer
     from workbench.entry.hooks.context import prompt_context, session_start_context
-    from workbench.entry.hooks.sessions import session_state, start_prompt
+    from workbench.entry.hooks.sessions import session_state
     from workbench.entry.services.handovers import record_loss
     from workbench.entry.services.metrics import measure
     from workbench.errors import StoreError
@@ -99,6 +104,7 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
     starts = call.event is HookEvent.SESSION_START
     given: HookContext | None = None
     state = session_state(project, call.session)
+    unrecorded = None if starts else _begin_episode(project, config, call, state)
     if starts and call.session and call.source in ("compact", "clear"):
         record_loss(project, call.session, call.source)
     if takes_context(call) and project.is_indexed:
@@ -109,18 +115,29 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
                 given = prompt_context(project, config, call, state, measurement)
 
     def then() -> None:
-        from workbench.entry.hooks.context import BARE
-
         if given is not None:
             _record_given(project, given)
         elif takes_context(call) and (fault := project.index_fault):
             raise StoreError(f"the index of {project.root} cannot be used: {fault}")
-        is_task = not (given is not None and given.handover.why == BARE)
-        if not starts and call.session and call.prompt.strip() and is_task:
-            start_prompt(project, config, call, state)
+        if unrecorded is not None:
+            raise unrecorded
 
     text = "" if given is None else given.text
     return HookReply(write_answer(call, HookAnswer(context=text)), then)
+
+
+def _begin_episode(
+    project: OpenedProject, config: Config, call: HookCall, state: SessionState
+) -> WorkbenchError | None:
+    """Record that a prompt begins an episode; return why that cannot be, which stops no context."""
+    from workbench.entry.hooks.sessions import start_prompt
+    from workbench.errors import WorkbenchError
+
+    try:
+        start_prompt(project, config, call, state)
+    except WorkbenchError as error:
+        return error
+    return None
 
 
 def _record_given(project: OpenedProject, given: HookContext) -> None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import gc
 import os
-import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
+from workbench.entry.hooks.deadline import HookDeadline, run_within
 from workbench.entry.hooks.log import hook_log, log_failure
 
 AGENTS: Final = ("claude", "codex", "cursor", "gemini", "copilot")
@@ -22,31 +21,6 @@ SECONDS: Final = 1.0  # seconds, until the settings are read
 _OFF: Final = frozenset({"0", "false", "no", "off"})
 _BLOCK: Final = 1 << 16
 _YOUNG_OBJECTS: Final = 300_000  # it is over before it has made so many
-
-
-class HookDeadline:
-    """Ends the process with 0 once its time is over, unless an answer is just being written."""
-
-    def __init__(self, seconds: float, report: Callable[[str], None]) -> None:
-        self._began = time.monotonic()
-        self._seconds = seconds
-        self._report = report
-        self._changed = threading.Event()
-        self.writing = threading.Lock()
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def allow(self, seconds: float) -> None:
-        """Give the hook so many seconds from its start."""
-        self._seconds = seconds
-        self._changed.set()
-
-    def _watch(self) -> None:
-        while (left := self._began + self._seconds - time.monotonic()) > 0:
-            self._changed.clear()
-            self._changed.wait(left)
-        self._report(f"not done after {self._seconds:g} seconds")
-        with self.writing:
-            os._exit(0)
 
 
 def main(arguments: list[str]) -> NoReturn:
@@ -68,33 +42,34 @@ def _run(arguments: list[str]) -> None:
     def report(reason: str) -> None:
         log_failure(path, agent, name, where, reason)
 
-    deadline = HookDeadline(SECONDS, report)
-    out = os.dup(1)
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):  # libraries may print; an agent reads what is there
-        os.dup2(quiet, stream)
-    try:
-        from workbench.entry.hooks.client import ask_server
-        from workbench.entry.hooks.handlers import OWN_SECONDS, respond
-        from workbench.entry.hooks.payloads import read_call
+    def work(deadline: HookDeadline) -> None:
+        try:
+            _answer(name, agent, deadline, report)
+        except BaseException as error:
+            report(explain(error))
 
-        data = read_payload()
-        if data is None:
-            report(f"a payload of more than {MAX_PAYLOAD:,} bytes")
-            return
-        call = read_call(data, name, agent)
-        deadline.allow(OWN_SECONDS.get(call.event, SECONDS))
-        output = ask_server(data, call)
-        if output is not None:
-            with deadline.writing:
-                _write(out, output)
-            return
-        reply = respond(data, name, agent, allow=deadline.allow)
-        with deadline.writing:
-            _write(out, reply.output)
-        reply.then()
-    except BaseException as error:
-        report(explain(error))
+    run_within(SECONDS, work, report)
+
+
+def _answer(name: str, agent: str, deadline: HookDeadline, report: Callable[[str], None]) -> None:
+    """Answer a hook with what a server or this process finds, then record what follows."""
+    from workbench.entry.hooks.client import ask_server
+    from workbench.entry.hooks.handlers import OWN_SECONDS, respond
+    from workbench.entry.hooks.payloads import read_call
+
+    data = read_payload()
+    if data is None:
+        report(f"a payload of more than {MAX_PAYLOAD:,} bytes")
+        return
+    call = read_call(data, name, agent)
+    deadline.allow(OWN_SECONDS.get(call.event, SECONDS))
+    output = ask_server(data, call)
+    if output is not None:
+        deadline.answer(output)
+        return
+    reply = respond(data, name, agent, allow=deadline.allow)
+    deadline.answer(reply.output)
+    reply.then()
 
 
 def is_off(environment: Mapping[str, str]) -> bool:
@@ -125,11 +100,6 @@ def read_payload(descriptor: int = 0) -> bytes | None:
         if size <= MAX_PAYLOAD:
             parts.append(block)
     return b"".join(parts) if size <= MAX_PAYLOAD else None
-
-
-def _write(descriptor: int, output: bytes) -> None:
-    while output:
-        output = output[os.write(descriptor, output) :]
 
 
 def explain(error: BaseException) -> str:

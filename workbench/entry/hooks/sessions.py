@@ -10,13 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from workbench.entry.hooks.payloads import HookEvent
 from workbench.entry.services.episodes import episode_service
-from workbench.errors import StoreError, UsageError
+from workbench.errors import StoreError, UnknownRecord, UsageError
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Outcome
+from workbench.records.plan import QueryType
+from workbench.sessions.episodes_checks import task_text
 from workbench.sessions.episodes_fold import ENDED, EVENT, HOOK, STARTED, STREAM
 
 if TYPE_CHECKING:
@@ -73,12 +77,26 @@ def recorder(project: OpenedProject, config: Config) -> EpisodeService:
     return episode_service(project.root, config, HOOK, project.environment)
 
 
+def own_task(prompt: str) -> str:
+    """Return what of a prompt its user wrote, empty if that says nothing by itself: `continue`, a command."""
+    from workbench.sessions.importers.prompts import is_bare, user_text
+
+    own = user_text(prompt).text
+    says_nothing = not own.strip() or is_bare(own.strip()) or prompt.lstrip().startswith("/")
+    return "" if says_nothing else own
+
+
 def start_prompt(project: OpenedProject, config: Config, call: HookCall, state: SessionState) -> None:
-    """Record that a prompt begins an episode, and that the one before is over. Raises: WorkbenchError."""
+    """Record that a prompt begins an episode, and that the one before is over; bare ones begin none.
+
+    Raises: WorkbenchError.
+    """
+    if not (call.session and own_task(call.prompt)):
+        return
     episodes = recorder(project, config)
     if state.episode and not state.ended:
-        if state.idle and state.task == call.prompt.strip():
-            return  # the same hook is installed twice
+        if state.idle and state.task == task_text(call.prompt):
+            return  # the same hook is installed twice, or a server has recorded it
         episodes.end(state.episode)
     number = state.prompts + 1
     episodes.start(
@@ -86,6 +104,14 @@ def start_prompt(project: OpenedProject, config: Config, call: HookCall, state: 
         session_id=f"{call.session}/{number}",
         parent_session=call.session,
         prompt_index=number,
+    )
+
+
+def _start_unseen(episodes: EpisodeService, session: str) -> str:
+    """Start the first episode of a session whose prompts were recorded by no hook. Raises: StoreError."""
+    kind = QueryType.GENERAL.value
+    return episodes.start(
+        None, session_id=f"{session}/1", query_type=kind, parent_session=session, prompt_index=1
     )
 
 
@@ -101,25 +127,32 @@ def record_touches(project: OpenedProject, config: Config, call: HookCall) -> No
     if not found:
         return
     state = session_state(project, call.session)
-    if not state.episode:
-        return
     episodes = recorder(project, config)
     for number, touch in enumerate(found):
+        record = partial(
+            episodes.event,
+            state.episode or f"{call.session}/1",
+            "read" if touch.kind is None else "edit",
+            files=[touch.path],
+            kind="" if touch.kind is None else touch.kind.value,
+            key=f"{call.key}:{number}" if call.key else "",
+        )
         with suppress(UsageError):
-            episodes.event(
-                state.episode,
-                "read" if touch.kind is None else "edit",
-                files=[touch.path],
-                kind="" if touch.kind is None else touch.kind.value,
-                key=f"{call.key}:{number}" if call.key else "",
-            )
+            try:
+                record()
+            except UnknownRecord:
+                _start_unseen(episodes, call.session)
+                record()
 
 
 def record_stop(project: OpenedProject, config: Config, call: HookCall) -> None:
     """Record that an agent's turn is over: the episode of its prompt ends. Raises: WorkbenchError."""
-    state = session_state(project, call.session)
-    if state.episode and not state.ended:
-        recorder(project, config).end(state.episode, Outcome.UNKNOWN.value)
+    state, episodes = session_state(project, call.session), recorder(project, config)
+    episode = state.episode
+    if not episode and call.event is HookEvent.STOP:  # a session that only begins and ends had no turn
+        episode = _start_unseen(episodes, call.session)
+    if episode and not state.ended:
+        episodes.end(episode, Outcome.UNKNOWN.value)
 
 
 def record_subagent(project: OpenedProject, config: Config, call: HookCall) -> None:

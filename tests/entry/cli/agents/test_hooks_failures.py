@@ -151,7 +151,7 @@ def test_doctor_says_why_hooks_failed(project: Any, run: Run) -> None:
 
 
 def test_a_damaged_index_is_a_reason_for_the_log(project: Any, run: Run) -> None:
-    """No context comes of it, and the log says why; the session is recorded with the next prompt."""
+    """No context comes of it, and the log says why; the session is recorded all the same."""
     assert run("index").code == 0
     for path in (project.root / ".workbench" / "index").glob("project-*/*"):
         path.write_bytes(b"junk")

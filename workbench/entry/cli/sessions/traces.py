@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _TASK = 60  # characters
 _SHOWN = 30  # files of a kind
+_UNSEEN = "(the prompt was not recorded)"
 _COLORS = {"success": "32", "partial": "33", "failed": "31", "unknown": "2"}
 
 
@@ -90,7 +91,7 @@ def _rows(rows: Sequence[SessionRow], states: Sequence[str]) -> Iterator[tuple[s
             row.outcome if state != "open" else "-",
             f"{row.reads:,}r",
             f"{row.edits:,}e",
-            shorten(row.task_text, _TASK),
+            shorten(row.task_text or _UNSEEN, _TASK),
         )
         for row, state in zip(rows, states, strict=True)
     ]
@@ -187,7 +188,7 @@ def _facts(trace: Trace, state: str) -> dict[str, Any]:
 
 
 def _lines(episode: Episode, state: str) -> Iterator[tuple[str, str]]:
-    yield "task", episode.task_text
+    yield "task", episode.task_text or _UNSEEN
     part = f", prompt {episode.prompt_index} of {episode.parent_session}" if episode.parent_session else ""
     yield "session", f"{episode.session_id} (from {episode.source}{part})"
     ended = "" if episode.ended_at is None else f" to {shown_time(episode.ended_at)}"
