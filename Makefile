@@ -134,7 +134,7 @@ bench-scale: $(VENV)/.dev ## measure how the product grows to a million records,
 dist: $(VENV)/.dev ## build the wheel and the sdist, and try them where there is neither lock nor repository
 	@rm -rf dist
 	@$(PYTHON_) -m hatchling build
-	@$(PYTHON_) -m pytest -q -o faulthandler_timeout=1200 tests/distribution.py
+	@$(PYTHON_) -m pytest -q -o faulthandler_timeout=1200 tests/test_packages.py tests/distribution.py
 
 sbom: $(VENV)/.dev ## write the bill of materials of what gets installed, with hashes and licences (CycloneDX)
 	@$(PYTHON_) -m bench.components --sbom dist/sbom.json
