@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.entry.services.model_fits import Measured, train_adapter
-from workbench.errors import UsageError
+from workbench.errors import ModelError, UsageError
 from workbench.plan.own_models import adapter_params, check_params, read_adapter
 from workbench.plan.semantics import QueryAdapter
 from workbench.records.episodes import ChangeKind, FileChange
@@ -108,3 +108,41 @@ def test_a_past_without_vectors_is_refused() -> None:
     tasks, known, vectors = given()
     with pytest.raises(UsageError, match="too few to fit an adapter"):
         train_adapter(tasks, known, replace(vectors, rows={}), lambda *_: [])
+
+
+def test_a_fit_that_fails_is_refused_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One penalty without a result leaves the others to choose from; none at all ends the training."""
+    tasks, known, vectors = given()
+    whole = np.linalg.svd
+    failures = 1  # of the smallest penalty, which is tried first
+
+    def svd(matrix: Any) -> Any:
+        nonlocal failures
+        if failures:
+            failures -= 1
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return whole(matrix)
+
+    def measure(wanted: Any, adapters: Any) -> Measured:
+        return [(one, (0.5, *(0.6 for _ in adapters))) for one in wanted]
+
+    monkeypatch.setattr(np.linalg, "svd", svd)
+    assert train_adapter(tasks, known, vectors, measure).penalty == 100.0
+    failures = 99
+    with pytest.raises(ModelError, match=r"no map fits the vectors of 60 past tasks.*did not converge"):
+        train_adapter(tasks, known, vectors, measure)
+
+
+def test_vectors_without_numbers_are_left_out() -> None:
+    """A vector that a torn write left without numbers is no past task to fit to."""
+    tasks, known, vectors = given()
+    torn = vectors.matrix.copy()
+    torn[3] = np.nan
+
+    def measure(wanted: Any, adapters: Any) -> Measured:
+        return [(one, (0.5,) * (1 + len(adapters))) for one in wanted]
+
+    found = train_adapter(tasks, known, replace(vectors, matrix=torn), measure)
+
+    assert np.isfinite(found.adapter.down).all()
+    assert found.adapter.down.any()

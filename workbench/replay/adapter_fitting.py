@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import ModelError
 from workbench.plan.semantics import QueryAdapter
 
 Float32 = NDArray[np.float32]
@@ -27,14 +28,20 @@ def fit_adapter(
     """Return the map that fits past tasks under a penalty of the squared entries of what is added.
 
     vectors: float32 [n, d], unit vectors of n past tasks that touched `files`; none of them may be later than
-    what the map is tested on.
+    what the map is tested on. Raises: ModelError where the arithmetic ends without a result.
     """
     wanted, known = _targets(vectors, files)
     inputs = vectors[known].astype(np.float64)
     gaps = wanted[known] - inputs
     width = vectors.shape[1]
-    added = np.linalg.solve(inputs.T @ inputs + penalty * np.eye(width), inputs.T @ gaps)
-    left, sizes, right = np.linalg.svd(added)
+    try:
+        added = np.linalg.solve(inputs.T @ inputs + penalty * np.eye(width), inputs.T @ gaps)
+        left, sizes, right = np.linalg.svd(added)
+    except np.linalg.LinAlgError as error:
+        raise ModelError(
+            f"no map fits the vectors of {len(inputs):,} past tasks under a penalty of {penalty:g}: {error}",
+            hint="Train again, which starts from the same past, or train a linear model.",
+        ) from error
     root = np.sqrt(sizes[:RANK])
     return QueryAdapter(embedding, _half(left[:, :RANK] * root), _half(root[:, None] * right[:RANK]))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.entry.parameters import trust
 from workbench.entry.services.replay_engine import EngineSpec, held_engine
-from workbench.errors import GitError, UsageError
+from workbench.errors import GitError, ModelError, UsageError
 from workbench.plan.ranking import RankingModel, load_model
 from workbench.plan.semantics import QueryAdapter, head_texts
 from workbench.records.dataclass import dataclass
@@ -66,15 +66,16 @@ def train_adapter(
     """Fit a map to what was known before the newest tasks, and test it on these.
 
     tasks: oldest first. `measure` returns nDCG@10 of each task without and with each of some maps.
-    Raises: UsageError where too few past tasks have vectors or none can be replayed.
+    Raises: UsageError where too few past tasks have vectors or none can be replayed; ModelError where no map
+    can be computed.
     """
     choice, test = int(len(tasks) * CHOICE), int(len(tasks) * TEST)
     later, newest = tasks[choice:test], tasks[test:]
-    tried = [_fit(known, vectors, later[0].at, penalty) for penalty in PENALTIES]
+    penalties, tried = _fit_each(known, vectors, later[0].at)
     values = _values(measure(later, tried))
     gains = (values[:, 1:] - values[:, :1]).mean(axis=0)
     best = int(np.argmax(gains))
-    found = _fit(known, vectors, newest[0].at, PENALTIES[best])
+    found = _fit(known, vectors, newest[0].at, penalties[best])
     chosen = bool(gains[best] > 0)
     measured = measure(newest, [found] if chosen else [])
     values = _values(measured)
@@ -82,7 +83,7 @@ def train_adapter(
     theirs, ours = by_session(sessions, values[:, 0]), by_session(sessions, values[:, -1])
     return FittedAdapter(
         adapter=found,
-        penalty=PENALTIES[best] if chosen else 0.0,
+        penalty=penalties[best] if chosen else 0.0,
         samples=test,
         held_out=len(measured),
         before=round(float(np.mean(theirs)), 6),
@@ -99,12 +100,32 @@ def _values(measured: Measured) -> np.ndarray[tuple[int, int], np.dtype[np.float
     return np.asarray([values for _, values in measured])
 
 
+def _fit_each(
+    known: Sequence[KnownTask], vectors: Vectors, before: int
+) -> tuple[list[float], list[QueryAdapter]]:
+    """Return the penalties under which a map can be computed, and the maps. Raises: ModelError for none."""
+    fitted: dict[float, QueryAdapter] = {}
+    failure: ModelError | None = None
+    for penalty in PENALTIES:
+        try:
+            fitted[penalty] = _fit(known, vectors, before, penalty)
+        except ModelError as error:
+            failure = error
+    if failure is not None and not fitted:
+        raise failure
+    return list(fitted), list(fitted.values())
+
+
 def _fit(known: Sequence[KnownTask], vectors: Vectors, before: int, penalty: float) -> QueryAdapter:
-    """Return the map that fits the past tasks that had ended before a second."""
+    """Return the map that fits the past tasks that had ended before a second and have a vector of numbers."""
+    finite = np.isfinite(vectors.matrix).all(axis=1)
     usable = [
         (row, frozenset(change.path for change in one.task.changes))
         for one, text in zip(known, head_texts([one.head for one in known]), strict=True)
-        if one.ended < before and one.task.changes and (row := vectors.rows.get(text, -1)) >= 0
+        if one.ended < before
+        and one.task.changes
+        and (row := vectors.rows.get(text, -1)) >= 0
+        and finite[row]
     ]
     if len(usable) < FIRST:
         raise UsageError(

@@ -33,7 +33,7 @@ from workbench.entry.services.past_project import (
     task_vectors,
 )
 from workbench.entry.services.replay_engine import COMMITS, EngineSpec, engine_version, open_reader, release
-from workbench.errors import UsageError
+from workbench.errors import ModelError, UsageError
 from workbench.models.registry import STREAM, TRAINED
 from workbench.plan.own_models import ADAPTER, BASES, LINEAR, SCHEMA, adapter_params
 from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model
@@ -111,14 +111,14 @@ def train_model(
     """Fit a model to a project's past and register it where it is better beyond chance on the newest tasks.
 
     It is then tried on a share of plans, or active at once where no session is recorded that could score it.
-    Raises: UsageError where there are too few tasks; ProjectError, GitError, StoreError; StoreBusy while
-    another training goes on.
+    Raises: UsageError where there are too few tasks; ModelError where no model fits them; ProjectError,
+    GitError, StoreError; StoreBusy while another training goes on.
     """
     with project.lock(TRAINING_LOCK, 0):
         past = collect_tasks(project, wanted, progress)
         try:
             trained = _FITS[wanted.kind](past)
-        except UsageError as error:  # whoever asked for it may look at the status alone
+        except (ModelError, UsageError) as error:  # whoever asked for it may look at the status alone
             project.journal.append(STREAM, TRAINED, [{"reason": error.message}], by=by)
             raise
         report = _finish(project, past, trained, by)
