@@ -42,6 +42,7 @@ _KIND = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _LOCK = ".lock"
 _BLOCK = 1024 * 1024
 _ATTEMPTS = 5
+_UNREADABLE: Final = -1  # the number of a generation whose pointer cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,20 @@ def publish(root: Path, kind: str, write: Callable[[Path], None], *, clock: Cloc
     return Generation(kind, number, path, manifest.created_at, sizes)
 
 
+def retire(root: Path, kind: str, number: int) -> None:
+    """Let a kind have no current generation, if that is this one: whoever needs it builds the next.
+
+    Its files stay until then. Raises: StoreError, StoreBusy.
+    """
+    with (
+        locks.exclusive(root / "locks" / f"index.{kind}.lock"),
+        translate_errors(f"retiring the index {kind}"),
+    ):
+        if _current(root, kind) in (number, _UNREADABLE):
+            pointer(root, kind).unlink(missing_ok=True)
+            sync_dir(root / "index")
+
+
 def _path(root: Path, kind: str, number: int) -> Path:
     return root / "index" / f"{kind}-{number}"
 
@@ -180,13 +195,13 @@ def pointer(root: Path, kind: str) -> Path:
 
 
 def _current(root: Path, kind: str) -> int | None:
-    """Return the number the pointer names, None where there is no pointer, -1 where it cannot be read."""
+    """Return the number the pointer names, None where there is no pointer."""
     try:
         return decode_json(read_state(pointer(root, kind)), _Pointer).generation
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
-        return -1
+        return _UNREADABLE
 
 
 def _numbers(index: Path, kind: str) -> list[int]:

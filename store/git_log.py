@@ -22,6 +22,7 @@ from workbench.records.episodes import ChangeKind, Commit, FileChange
 
 _FORMAT = "--format=tformat:%H%x00%P%x00%ct%x00%B"
 _COUNT = re.compile(rb"(?:(\d{1,15})|-)\t(?:(\d{1,15})|-)\t")
+_NUMBER = re.compile(rb"-?\d{1,40}")  # longer ones cost time to convert, and git prints none
 _GITLINK = b"160000"
 _EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799  # seconds: the years 1 to 9999
 _KINDS = {b"A": ChangeKind.ADDED, b"C": ChangeKind.ADDED, b"D": ChangeKind.REMOVED}
@@ -86,7 +87,7 @@ def commit_parents(
     times: dict[str, int] = {}
     for line in git_process.run(repository.root, options).decode("ascii").splitlines():
         at, sha, *before = line.split()
-        parents[sha], times[sha] = tuple(before), int(at)
+        parents[sha], times[sha] = tuple(before), commit_time(at.encode())
     return parents, times
 
 
@@ -156,7 +157,9 @@ def parse_log(tokens: Iterable[bytes]) -> Iterator[Commit]:
         parents, at, message = (_next(source) for _ in range(3))
         token, files = _differences(next(source, None), source)
         subject, body = split_message(decode_message(message))
-        yield Commit(sha, tuple(parents.decode("ascii", "replace").split()), _time(at), subject, body, files)
+        yield Commit(
+            sha, tuple(parents.decode("ascii", "replace").split()), commit_time(at), subject, body, files
+        )
 
 
 def parse_differences(tokens: Iterable[bytes]) -> tuple[FileChange, ...]:
@@ -179,6 +182,14 @@ def parse_work_differences(tokens: Iterable[bytes]) -> tuple[FileChange, ...]:
     if rest is not None:
         raise GitError(f"git diff gave {rest[:60]!r} where a path was due", hint="Update git.")
     return files
+
+
+def commit_time(raw: bytes) -> int:
+    """Return a commit's time as the nearest one that a calendar has; 0 for a commit without a date.
+
+    Whoever makes a commit writes any number there, or nothing, which git prints as an empty text.
+    """
+    return max(_EARLIEST, min(int(raw), _LATEST)) if _NUMBER.fullmatch(raw) else 0
 
 
 def decode_message(raw: bytes) -> str:
@@ -261,14 +272,6 @@ def _next(source: Iterator[bytes]) -> bytes:
     if token is None:
         raise GitError("git log ended in the middle of a commit", hint="Check the repository with: git fsck")
     return token
-
-
-def _time(raw: bytes) -> int:
-    """Return a commit's time, which can be any number, as the nearest one that a calendar has."""
-    try:
-        return max(_EARLIEST, min(int(raw), _LATEST))
-    except ValueError:
-        return 0
 
 
 def _shallow_edges(repository: Repository) -> frozenset[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from store import git_process
 from store.git_diff import HUNK, PATCH_FLAGS, unquote
+from store.git_log import commit_time
 from store.git_process import name
 from store.git_repository import Repository, resolve
 from workbench.errors import GitError
@@ -72,8 +73,8 @@ def parse_patches(lines: Iterable[bytes]) -> Iterator[CommitPatch]:
             if line.startswith(_MARK):
                 if sha:
                     yield CommitPatch(sha, at, tuple(files))
-                sha, _, time = line[len(_MARK) :].strip().decode("ascii", "replace").partition(" ")
-                at, files = int(time), []
+                commit_id, _, time = line[len(_MARK) :].strip().partition(b" ")
+                sha, at, files = commit_id.decode("ascii", "replace"), commit_time(time), []
         elif line.startswith(b"new file mode "):
             created = True
     if hunks:

@@ -255,6 +255,16 @@ class ProjectState:
                 states.append(IndexState(kind, found.number, faults, size, found.created_at, parts))
         return states
 
+    def retire_damaged(self) -> list[IndexState]:
+        """Let every stored index that is damaged be built again by whoever needs it; return them.
+
+        All of them are read. Raises: StoreError, StoreBusy.
+        """
+        damaged = [state for state in self.index_states(deep=True) if state.faults]
+        for state in damaged:
+            generations.retire(self.state, state.kind, state.number)
+        return damaged
+
     def held_locks(self) -> list[tuple[str, int, str]]:
         """Return (name, process or 0, its command) of the locks that are held now."""
         held = []

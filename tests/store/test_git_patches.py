@@ -96,3 +96,23 @@ def test_a_patch_that_is_none_is_an_error() -> None:
     """A range that cannot be read says where to look."""
     with pytest.raises(GitError, match="cannot be read"):
         list(parse_patches([b"\0commit abc 12\n", b"@@ nonsense @@\n"]))
+
+
+@pytest.mark.parametrize(
+    ("written", "taken"),
+    [
+        (b"", 0),
+        (b" ", 0),
+        (b"tomorrow", 0),
+        (b"-5000000000", -5_000_000_000),
+        (b"9" * 20, 253_402_300_799),
+        (b"-" + b"9" * 5000, 0),
+    ],
+)
+def test_a_commit_of_any_date_has_one_of_the_calendar(written: bytes, taken: int) -> None:
+    """Whoever makes a commit may leave its date out or write what is none: its lines count all the same."""
+    patch = [b"\0commit %s %s\n" % (b"a" * 40, written), b"\n", b"diff --git a/a b/a\n", b"--- a/a\n"]
+
+    (commit,) = parse_patches([*patch, b"+++ b/a\n", b"@@ -1 +1 @@\n", b"-x\n", b"+y\n"])
+
+    assert commit == CommitPatch("a" * 40, taken, (FilePatch("a", (Hunk(1, 1, 1, 1),)),))

@@ -118,7 +118,7 @@ def _fit_each(
 
 def _fit(known: Sequence[KnownTask], vectors: Vectors, before: int, penalty: float) -> QueryAdapter:
     """Return the map that fits the past tasks that had ended before a second and have a vector of numbers."""
-    finite = np.isfinite(vectors.matrix).all(axis=1)
+    finite = np.isfinite(vectors.matrix.sum(axis=1))
     usable = [
         (row, frozenset(change.path for change in one.task.changes))
         for one, text in zip(known, head_texts([one.head for one in known]), strict=True)

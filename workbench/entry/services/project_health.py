@@ -150,6 +150,13 @@ def settle_journals(project: OpenedProject, *, accepted: bool) -> Iterator[Docto
         yield ok("journals", "tables and index are rebuilt")
 
 
+def retire_indexes(project: OpenedProject) -> Iterator[DoctorFinding]:
+    """Take damaged indexes out of use and say which. Raises: StoreError, StoreBusy."""
+    for state in project.retire_damaged():
+        done = "the next command that needs it builds it again"
+        yield ok("indexes", visible_line(f"{state.kind}-{state.number}: {state.faults[0]}; {done}"))
+
+
 def _memory(project: OpenedProject) -> Iterator[DoctorFinding]:
     """Ask whether what is remembered of iterations can be read, which a line of sound JSON need not be."""
     from workbench.entry.services.memory import feature_streams, read_stream

@@ -11,7 +11,9 @@ from typing import Any
 import duckdb
 import pytest
 
+from workbench.config import Config
 from workbench.entry.cli import exits
+from workbench.entry.project import open_workspace
 
 
 def test_index_says_what_is_known(project: Any, run: Any) -> None:
@@ -117,6 +119,27 @@ def test_rebuild_mends_a_damaged_index_and_damaged_tables(project: Any, run: Any
     assert run("doctor").code == exits.ERROR
     assert run("rebuild").code == exits.OK
     assert run("doctor").code == exits.OK
+
+
+@pytest.mark.parametrize("words", [("rebuild",), ("doctor", "--repair")], ids=" ".join)
+def test_indexes_that_no_plan_needs_are_mended_too(project: Any, run: Any, words: tuple[str, ...]) -> None:
+    """A flipped byte in the index of the stash is named, mended, and what was stashed is found again."""
+    said = '{"text": "We keep carts in Redis.", "type": "message", "session_id": "s"}'
+    run("stash", "import", "-", given=said.encode())
+    index = open_workspace(project.root, Config()).segment_index
+    index.refresh()
+    index.publish(None)
+    (path,) = (project.root / ".workbench" / "index").glob("stash-*/segments.arrays")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x55
+    path.chmod(0o600)
+    path.write_bytes(data)
+    assert "stash-1: segments.arrays has changed" in run("doctor").out
+    mended = run(*words)
+    assert (mended.code, "segments.arrays has changed" in mended.out + mended.err) == (exits.OK, True)
+    sound = run("doctor")
+    assert (sound.code, "has changed since" in sound.out) == (exits.OK, False)
+    assert "carts in Redis" in run("stash", "search", "carts in Redis").out
 
 
 def test_a_killed_writer_loses_nothing_acknowledged(

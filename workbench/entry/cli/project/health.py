@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -82,18 +83,23 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
 
 
 @command
-@click.option("--repair", is_flag=True, help="Bring back what journals lost; nothing is deleted.")
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Bring back what journals lost, and retire damaged indexes; nothing is deleted.",
+)
 @click.option("--accept", is_flag=True, help="You changed a journal yourself: let it be as it is.")
 def doctor(repair: bool, accept: bool) -> int:
     """Check everything the workbench rests on; exit 1 if something is broken.
 
     Lines marked `!` say what is missing and works without, lines marked `x` what is broken; the next
     step follows both. Journals are compared with their copies: what was cut off, altered or made unreadable
-    is brought back by `--repair`, which keeps what only the journal holds and sets both files aside.
+    is brought back by `--repair`, which keeps what only the journal holds and sets both files aside. It takes
+    damaged indexes out of use, too: the next command that needs one builds it again.
     """
     from workbench.config import Config
     from workbench.entry.services.doctor import doctor_report, examine
-    from workbench.entry.services.project_health import settle_journals
+    from workbench.entry.services.project_health import retire_indexes, settle_journals
     from workbench.records.answers.project import DoctorFinding, State
 
     if repair and accept:
@@ -123,12 +129,11 @@ def doctor(repair: bool, accept: bool) -> int:
 
     for finding in findings:
         show(finding)
-    settled = (
-        settle_journals(opened, accepted=accept)
-        if (repair or accept) and not isinstance(opened, WorkbenchError)
-        else iter(())
-    )
-    for finding in chain(settled, examine(config, opened)):
+    settled: list[Iterator[DoctorFinding]] = []
+    if (repair or accept) and not isinstance(opened, WorkbenchError):
+        settled.append(settle_journals(opened, accepted=accept))
+        settled += [retire_indexes(opened)] if repair else []
+    for finding in chain(*settled, examine(config, opened)):
         findings.append(finding)
         show(finding)
     broken = sum(finding.state is State.BROKEN for finding in findings)

@@ -136,12 +136,15 @@ def import_git(limit: int | None, everything: bool) -> None:
 def rebuild() -> None:
     """Rebuild tables and indexes from the journals and the files.
 
+    Indexes that are damaged and that no plan needs, as those of the stash and of conflicts, are built again
+    by the next command that reads them.
     Journals are not touched. Reports for each part whether it equals what was there before; exit 1 if
     tables of equal journals differ.
     """
     with session("rebuild") as work:
         opened, out = work.opened, work.here.out
         before = _index_digest(opened)
+        retired = [f"the index {one.kind} was damaged ({one.faults[0]})" for one in opened.retire_damaged()]
         synced = opened.workspace.sync(progress=work.progress, rebuild=True)
         work.measurement.note_sync(synced)
         after = _index_digest(opened)
@@ -149,7 +152,7 @@ def rebuild() -> None:
         follow_index(opened)
         with measured_fetcher(opened, work.measurement) as fetcher:
             fetcher.invalidate()
-        vectors = _vectors(opened, renew=True)
+        notes = (*synced.notes, *retired, *_vectors(opened, renew=True))
     parts = {
         **{f"table {name}": (tables_before.get(name, ""), digest) for name, digest in tables_after.items()},
         **{f"index {name}": (before.get(name, ""), digest) for name, digest in after.items()},
@@ -167,7 +170,7 @@ def rebuild() -> None:
                 "entries": report.entries,
                 "quarantined": report.quarantined,
                 "rejected": report.rejections,
-                "notes": [*synced.notes, *vectors],
+                "notes": list(notes),
             }
         )
     else:
@@ -175,7 +178,7 @@ def rebuild() -> None:
             state = "equal" if old == new else "new" if not old else "differs"
             out.data(f"{name:<28} {new[:16]}  {state}")
         out.data(f"{report.entries:,} journal entries read, {report.quarantined:,} unreadable")
-        for note in (*synced.notes, *vectors):
+        for note in notes:
             out.say(note)
     if differing:
         raise StoreError(
