@@ -2,8 +2,8 @@
 
 A commit's message names files and symbols that the person who asks for the change does not know. For each
 commit in `data/reworded.jsonl` there is a sentence without them, so that benches can take the same commits in
-either wording. `python -m bench.reworded --repos DIR` counts them and reports sentences that name a changed file;
-`--choose NAME` lists the commits to write sentences for.
+either wording. `python -m bench.reworded --repos DIR` counts them and reports sentences that name a changed
+file; `--choose NAME` lists the commits to write sentences for.
 """
 
 from __future__ import annotations
@@ -174,10 +174,12 @@ def main(arguments: list[str] | None = None) -> int:
     lines = read_reworded()
     for (name, kind), count in sorted(Counter((line.repository, line.kind) for line in lines).items()):
         print(name, kind, count, sep="\t")
-    names = sorted({line.repository for line in lines})
-    faults = [
-        fault for path in repositories(options.repos, names) for fault in check_sentences(Timeline(path))
+    timelines = [
+        Timeline(path) for path in repositories(options.repos, sorted({line.repository for line in lines}))
     ]
+    unread = {line.repository for line in lines} - {timeline.name for timeline in timelines}
+    faults = [f"{name}: no clone in {options.repos}, not checked" for name in sorted(unread)]
+    faults += [fault for timeline in timelines for fault in check_sentences(timeline)]
     for fault in faults:
         print(fault)
     return int(bool(faults))

@@ -110,3 +110,11 @@ def test_a_named_file_is_reported(shop: tuple[Timeline, str]) -> None:
     timeline, _sha = shop
     (fault,) = check_sentences(timeline)
     assert "names checkout.py" in fault
+
+
+def test_what_has_no_clone_is_reported(
+    shop: tuple[Timeline, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command ends with 1 where a sentence could not be checked, and says of which repository."""
+    assert reworded.main(["--repos", str(tmp_path / "none")]) == 1
+    assert "work: no clone in" in capsys.readouterr().out
