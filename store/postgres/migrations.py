@@ -128,7 +128,7 @@ def _refuse_newer(place: str, version: int, newest: int) -> None:
     if version > newest:
         raise TeamError(
             f"{place} has the tables of a newer version of the program ({version}; this one knows {newest})",
-            hint="Update the program on this machine: pip install --upgrade context-workbench",
+            hint="Update the program on this machine.",
         )
 
 

@@ -62,7 +62,7 @@ def test_versions_of_the_program_meet(connections: Connections, database: str) -
     for attempt in (lambda: open_server(database, "p"), lambda: migrate(connections)):
         with pytest.raises(TeamError, match="newer version of the program") as caught:
             attempt()
-        assert "pip install --upgrade" in caught.value.hint
+        assert "Update the program" in caught.value.hint
     run(connections, "UPDATE workbench.schema_version SET version = version - 1001")
     with pytest.raises(TeamError, match="older version of the program"):
         open_server(database, "p")

@@ -25,11 +25,6 @@ RULES: Final = "rules"
 
 NAME: Final = "workbench"
 DISTRIBUTION: Final = "context-workbench"
-_PASSING: Final = (
-    (re.compile(r"[\\/]archive-v\d+[\\/]"), ("uvx", DISTRIBUTION)),
-    (re.compile(r"[\\/]pipx[\\/]\.cache[\\/]|[\\/]\.cache[\\/]pipx[\\/]"), ("pipx", "run", DISTRIBUTION)),
-)
-"""Environments that are made for one run and cleaned up some day, with what makes them again."""
 _SECONDS: Final = 5
 _LONGER: Final = {"PreCompact": 15, "SessionEnd": 30}
 _HOOK: Final = re.compile(r"workbench(?:\.exe)?['\"]? hook \w+ --agent \w+|-m workbench hook \w+ --agent \w+")
@@ -95,27 +90,6 @@ class AgentPlaces:
 def home_of(environment: Mapping[str, str]) -> Path:
     """Return the user's home directory."""
     return Path(environment.get("HOME") or Path.home())
-
-
-def own_program(
-    environment: Mapping[str, str], argument: str = sys.argv[0], prefix: str = sys.prefix
-) -> tuple[str, ...]:
-    """Return the words that start this program from anywhere, whatever PATH an agent has.
-
-    `prefix` is the Python environment it runs in. Of one that uvx or pipx made for this run nothing is named.
-    """
-    for passing, (runner, *words) in _PASSING:
-        if passing.search(prefix):
-            near = Path(environment.get("UV", "")).with_name(runner) if "UV" in environment else None
-            found = str(near) if near and near.is_file() else find_program(runner, environment)
-            return (found or runner, *words)
-    started = Path(argument)
-    if started.stem in (NAME, DISTRIBUTION) and started.is_absolute():
-        program = started.with_name(NAME + started.suffix)
-        if program.is_file():
-            return (str(program),)
-    found = find_program(NAME, environment)
-    return (found,) if found else (sys.executable, "-P", "-m", NAME)
 
 
 def is_hook(value: object) -> bool:

@@ -170,7 +170,8 @@ def _read(
         return earlier.after, file.base if earlier.after is None else earlier.after.decode("utf-8")
     link = _link(file)
     if link is not None:
-        where = f"is a link ({link})" if link == file.path else f"is behind a link ({link})"
+        leads = f"to {link.readlink()}"
+        where = f"is a link {leads}" if link == file.path else f"is behind a link ({link}, {leads})"
         return _refuse(file, None, where, "Change the file that it leads to by hand.")
     try:
         status = file.path.lstat()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
@@ -85,9 +86,10 @@ def uninstall(names: Sequence[str], what: str | None, level: str, dry_run: bool,
 
 
 def _places(here: Invocation) -> AgentPlaces:
-    from workbench.entry.install.agents import AgentPlaces, own_program
+    from workbench.entry.install.agents import AgentPlaces
+    from workbench.entry.install.program import installed_from, own_program
 
-    return AgentPlaces(os.environ, here.project, own_program(os.environ))
+    return AgentPlaces(os.environ, here.project, own_program(os.environ, source=installed_from()))
 
 
 def _wanted_agents(names: Sequence[str]) -> list[CodingAgent]:
@@ -129,10 +131,13 @@ def _change(
     yes: bool,
     uninstall: bool,
 ) -> int:
-    from workbench.entry.install.agents import DISTRIBUTION, HOOKS
+    from workbench.entry.install.agents import DISTRIBUTION, HOOKS, USER
+    from workbench.entry.install.program import installed_from, require_source
     from workbench.entry.install.setup import apply_changes, installed_files, plan_changes, settings_files
 
     files = (installed_files if uninstall else settings_files)(places, agents, kinds, level)
+    if not uninstall and level == USER and any(file.entries for file in files):
+        require_source(source=installed_from())
     changes = plan_changes(files, places.environment, uninstall=uninstall)
     refused = [one for one in changes if one.refused]
     pending = [one for one in changes if one.is_change]
@@ -159,7 +164,8 @@ def _change(
             if agent.note and agent.name in hooked:
                 here.out.say(agent.note)
         if places.program[-1] == DISTRIBUTION:
-            here.out.say("Hooks answer sooner after `uv tool install context-workbench` and another install.")
+            again = f"uv tool install {shlex.quote(places.program[-2])}"
+            here.out.say(f"Hooks answer sooner after `{again}` and `workbench install`.")
         here.out.say("Context comes in projects that are indexed: `workbench index` in each.")
     return 1 if refused else 0
 
