@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.entry.install import jsonc
 from workbench.entry.install.jsonc import insert, parse_jsonc, remove, trailing_commas
+from workbench.errors import ParseError
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(10**6), 10**6), st.floats(allow_nan=False, allow_infinity=False),
@@ -104,3 +107,34 @@ def test_elements_are_taken_out_wherever_they_are(document: tuple[str, dict[str,
     left = remove(text, ("hooks", "Stop"), lambda one: one == OURS)
     assert parse_jsonc(left).value == value
     assert trailing_commas(left) <= trailing_commas(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{"a": 01}', 1),
+        ('{"a": NaN}', 1),
+        ('{\n"a": [1, // x\n{"b": Infinity}]}', 3),
+        ("[" * 102 + "]" * 102, 1),
+    ],
+)
+def test_what_one_reader_refuses_the_other_does(text: str, line: int) -> None:
+    """Strict JSON is read by the standard library, which takes more than JSON; none of that is accepted."""
+    with pytest.raises(ParseError) as refused:
+        parse_jsonc(text)
+    assert refused.value.line == line
+
+
+@pytest.mark.parametrize("comment", ["", "// c\n"])
+def test_a_large_file_is_read_a_few_times_and_not_member_by_member(
+    monkeypatch: pytest.MonkeyPatch, comment: str
+) -> None:
+    """What an agent keeps beside its settings grows without end: what is not on the way is not placed."""
+    kept = {f"/p{n}": {"history": [{"display": "x", "n": [{}, {}]}] * 10} for n in range(200)}
+    text = comment + json.dumps({"projects": kept, "mcpServers": {}}, indent=2)
+    placed: list[str] = []
+    place = jsonc._string
+    monkeypatch.setattr(jsonc, "_string", lambda text, at: placed.append(text) or place(text, at))  # type: ignore[func-returns-value]
+    done = insert(text, ("mcpServers", "workbench"), OURS)
+    assert remove(done.text, ("mcpServers", "workbench"), lambda one: one == OURS)
+    assert len(placed) < 20

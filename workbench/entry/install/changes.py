@@ -244,9 +244,17 @@ def _same_besides(file: SettingsFile, before: str, after: str) -> bool:
 
 
 def _strip_ours(file: SettingsFile, value: Any) -> Any:  # noqa: ANN401 - what the file holds
-    """Return what a file holds without what is ours and without what is empty on the way there."""
-    value = json.loads(json.dumps(value, default=str))
+    """Return what a file holds without what is ours and without what is empty on the way there.
+
+    What is not on the way to an entry is the same object as before.
+    """
+    value = dict(value) if isinstance(value, dict) else value
     for entry in file.entries:
+        inner = value
+        for key in entry.path[:-1]:
+            if isinstance(inner, dict) and isinstance(inner.get(key), dict):
+                inner[key] = dict(inner[key])
+            inner = _at(inner, [key])
         there = _at(value, entry.path)
         holder = _at(value, entry.path[:-1])
         if entry.in_list and isinstance(there, list):

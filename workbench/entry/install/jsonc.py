@@ -2,7 +2,8 @@
 
 Settings of agents are the user's: with comments, trailing commas, an order and an indentation of their own. A
 member or an element is added by inserting one piece of text, so that taking that piece out again restores the
-file, whatever was edited elsewhere meanwhile.
+file, whatever was edited elsewhere meanwhile. Such files grow to many megabytes: where a part is plain JSON
+the standard library reads it at once, and its members are placed only when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 from workbench.errors import ParseError
 
@@ -22,21 +23,39 @@ _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\\r\n]|\\.)*"')
 _SCALAR: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 _LINE_REST: Final = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
-_INDENT: Final = re.compile(r"(?:\r?\n)[ \t]*$")
 _BREAK: Final = re.compile(r"\r?\n")
+
+Member: TypeAlias = "tuple[str, int, JsonNode]"
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+_PLAIN: Final = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 @dataclass(slots=True)
 class JsonNode:
     """A value in a text: from `start` up to `end`. `value` is what it means.
 
-    Members of an object are (key, start of the key, node); elements of an array have the key ''.
+    With `is_plain` all of it is strict JSON.
     """
 
+    text: str
     start: int
     end: int
     value: Any
-    members: list[tuple[str, int, JsonNode]] = field(default_factory=list)
+    is_plain: bool = True
+    _members: list[Member] | None = None
+
+    @property
+    def members(self) -> list[Member]:
+        """Members of an object as (key, start of the key, node); elements of an array have the key ''."""
+        if self._members is None:
+            is_container = isinstance(self.value, dict | list)
+            self._members = _container(self.text, self.start, 0)._members or [] if is_container else []
+        return self._members
 
     def member(self, key: str) -> tuple[int, JsonNode] | None:
         """Return where the key is, and the value, of an object's member. Raises: ParseError for two of it."""
@@ -78,13 +97,14 @@ def _value(text: str, at: int, depth: int) -> JsonNode:
     opening = text[at : at + 1]
     if opening == '"':
         value, end = _string(text, at)
-        return JsonNode(at, end, value)
+        return JsonNode(text, at, end, value)
     if opening in ("{", "["):
-        return _container(text, at, depth, "}" if opening == "{" else "]")
+        return _plain_container(text, at, depth) or _container(text, at, depth)
     scalar = _SCALAR.match(text, at)
-    if scalar is None:
-        raise _parse_error(text, at, "a value is missing or is none")
-    return JsonNode(at, scalar.end(), json.loads(scalar[0]))
+    if scalar is not None:
+        with suppress(ValueError):
+            return JsonNode(text, at, scalar.end(), json.loads(scalar[0]))
+    raise _parse_error(text, at, "a value is missing or is none")
 
 
 def _string(text: str, at: int) -> tuple[str, int]:
@@ -95,9 +115,25 @@ def _string(text: str, at: int) -> tuple[str, int]:
     raise _parse_error(text, at, "a text is malformed")
 
 
-def _container(text: str, start: int, depth: int, closing: str) -> JsonNode:
-    is_object = closing == "}"
-    members: list[tuple[str, int, JsonNode]] = []
+def _plain_container(text: str, start: int, depth: int) -> JsonNode | None:
+    """Return a container that is strict JSON and not nested too deep; None for any other."""
+    try:
+        value, end = _PLAIN.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    level = [value]
+    for _ in range(depth, MAX_DEPTH):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [one for ones in inner for one in ones if isinstance(one, dict | list)]
+        if not level:
+            break
+    return None if any(level) else JsonNode(text, start, end, value)
+
+
+def _container(text: str, start: int, depth: int) -> JsonNode:
+    is_object = text[start] == "{"
+    closing = "}" if is_object else "]"
+    members: list[Member] = []
     at = _skip(text, start + 1)
     while text[at : at + 1] != closing:
         key, begins = "", at
@@ -119,7 +155,7 @@ def _container(text: str, start: int, depth: int, closing: str) -> JsonNode:
     value: Any = (
         {key: node.value for key, _, node in members} if is_object else [node.value for *_, node in members]
     )
-    return JsonNode(start, at + 1, value, members)
+    return JsonNode(text, start, at + 1, value, False, members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +173,7 @@ def insert(text: str, path: Sequence[str], value: object) -> Insertion:
     something on the way that is neither an object nor, at the end, an array.
     """
     node = parse_jsonc(text)
+    style = _style_of(text, node)
     for depth, key in enumerate(path):
         if not isinstance(node.value, dict):
             raise ParseError(f"{'.'.join(path[:depth]) or 'the file'} is no object", line=_line(text, node))
@@ -144,20 +181,22 @@ def insert(text: str, path: Sequence[str], value: object) -> Insertion:
         if found is None:
             for outer in reversed(path[depth + 1 :]):
                 value = {outer: value}
-            return _insert_first(text, node, value, key)
+            return _insert_first(text, node, value, key, style)
         node = found[1]
     if not isinstance(node.value, list):
         raise ParseError(f"{'.'.join(path)} is no list", line=_line(text, node))
-    return _insert_first(text, node, value, None)
+    return _insert_first(text, node, value, None, style)
 
 
 def _line(text: str, node: JsonNode) -> int:
     return text.count("\n", 0, node.start) + 1
 
 
-def _insert_first(text: str, node: JsonNode, value: object, key: str | None) -> Insertion:
+def _insert_first(
+    text: str, node: JsonNode, value: object, key: str | None, style: tuple[str, str]
+) -> Insertion:
     """Insert a member, or an element without a key, as the first of a container."""
-    unit, newline = style_of(text)
+    unit, newline = style
     inside = node.start + 1
     first = node.members[0][1] if node.members else node.end - 1
     rest = _LINE_REST.match(text, inside)
@@ -193,9 +232,8 @@ def _format_member(value: object, key: str | None, indent: str | None, unit: str
     return body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
 
 
-def style_of(text: str) -> tuple[str, str]:
-    """Return what a text indents by, two spaces if it does not, and how its lines end."""
-    node = parse_jsonc(text)
+def _style_of(text: str, node: JsonNode) -> tuple[str, str]:
+    """Return what a text, the value `node`, indents by (else two spaces), and how its lines end."""
     unit = "  "
     for _, start, _ in node.members[:1]:
         own = indent_at(text, start)
@@ -241,6 +279,8 @@ def trailing_commas(text: str) -> int:
     nodes, count = [parse_jsonc(text)] if text.strip("\ufeff \t\r\n") else [], 0
     while nodes:
         node = nodes.pop()
+        if node.is_plain:
+            continue
         nodes += [inner for *_, inner in node.members]
         at = _skip(text, node.members[-1][2].end) if node.members else node.start
         count += text[at] == ","
@@ -266,9 +306,9 @@ def _without(text: str, node: JsonNode, place: int) -> str:
     """Take a member or an element out, with the line it begins in and the comma that it does not need."""
     _, start, inner = node.members[place]
     end = inner.end
-    lead = _INDENT.search(text, 0, start)
-    if lead is not None and lead.end() == start:
-        start = lead.start()
+    lead = start - len(indent_at(text, start))
+    if lead > 0 and text[lead - 1] == "\n":
+        start = lead - 1 - (text[lead - 2 : lead - 1] == "\r")
     else:
         while start > node.start + 1 and text[start - 1] in " \t":
             start -= 1

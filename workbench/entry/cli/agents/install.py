@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 import click
@@ -190,17 +189,17 @@ def _document(change: SettingsChange) -> dict[str, object]:
 
 def _diff(change: SettingsChange) -> Iterator[str]:
     """Yield the lines of a change as a unified diff, coloured."""
-    from workbench.entry.cli.rules.diff import line_paint
+    from workbench.entry.cli.rules.diff import line_diff, line_paint
 
     out = current().out
     name = str(change.file.path)
     old, new = (
-        [] if side is None else [visible_line(line) for line in side.decode("utf-8").splitlines()]
-        for side in (change.before, change.after)
+        [] if side is None else side.decode("utf-8").splitlines() for side in (change.before, change.after)
     )
     before, after = (os.devnull if side is None else name for side in (change.before, change.after))
-    for line in unified_diff(old, new, before, after, n=1, lineterm=""):
-        yield out.style(line, line_paint(line))
+    for line in line_diff(old, new, before, after):
+        shown = visible_line(line)
+        yield out.style(shown, line_paint(shown))
 
 
 def _show_states(

@@ -5,6 +5,7 @@ Marks as git's word diff has them, `[-gone-]{+new+}`, say the same without colou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import unified_diff
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from workbench.text.word_diff import Piece
 _NAMES = {"rule": "text", "tool_targets": "tools", "condition_text": "condition", "conditions": "when"}
 _KEPT = 60  # characters on either side of a change; more of what both have says nothing
 _INDENT = "    "
+_PLACE = re.compile(r"( [-+])(\d+)")
 
 
 def diff_lines(out: Output, changes: Sequence[FieldChange]) -> list[str]:
@@ -138,8 +140,25 @@ def written_document(item: Written) -> dict[str, object]:
 def changed_lines(name: str, before: bytes, after: bytes) -> Iterator[str]:
     """Yield the lines that a file gains and loses, as a unified diff."""
     old, new = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
-    for line in unified_diff(old, new, f"a/{name}", f"b/{name}", n=1, lineterm=""):
+    for line in line_diff(old, new, f"a/{name}", f"b/{name}"):
         yield visible_line(line)
+
+
+def line_diff(old: Sequence[str], new: Sequence[str], before: str, after: str) -> Iterator[str]:
+    """Yield a unified diff with one line of context; what both begin and end with is not compared again."""
+    head = max(_count_shared(old, new) - 1, 0)
+    old, new = old[head:], new[head:]
+    tail = max(_count_shared(old[::-1], new[::-1]) - 1, 0)
+    old, new = old[: len(old) - tail], new[: len(new) - tail]
+    for line in unified_diff(old, new, before, after, n=1, lineterm=""):
+        yield (
+            _PLACE.sub(lambda found: f"{found[1]}{int(found[2]) + head}", line) if line[:2] == "@@" else line
+        )
+
+
+def _count_shared(old: Sequence[str], new: Sequence[str]) -> int:
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
 def line_paint(line: str) -> str:
