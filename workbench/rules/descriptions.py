@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import to_body
+from workbench.rules.curation.versions import ORDERS, is_held_back
 from workbench.text.counts import plural
 
 _FORBIDDING: Final = (
@@ -68,7 +69,7 @@ def details(rule: Rule) -> list[tuple[str, str]]:
         ("priority", str(rule.priority)),
         ("level", str(rule.level)),
         ("tokens", str(rule.token_cost)),
-        ("enabled", "" if rule.enabled else "no"),
+        ("enabled", enabled_text(rule)),
         ("scope", ", ".join(rule.scope)),
         ("tools", ", ".join(rule.tool_targets)),
         ("tags", ", ".join(rule.tags)),
@@ -91,6 +92,14 @@ def details(rule: Rule) -> list[tuple[str, str]]:
         ("used", used),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def enabled_text(rule: Rule) -> str:
+    """Return whether a rule is out of force and why, "" for one in force."""
+    if is_held_back(rule):
+        patterns = ", ".join(rule.metadata[ORDERS])
+        return f"no, because it orders the assistant about ({patterns}); enable it if it is meant"
+    return "" if rule.enabled else "no"
 
 
 def check_text(rule: Rule) -> str:

@@ -35,6 +35,13 @@ MAX_LEARNING: Final = 500  # characters
 _SHORT: Final = "[quoted, no instruction] "
 
 
+_QUOTES: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
+_NEAR: Final = 16  # characters before a phrase in which a negation is
+_FORBIDDEN: Final = re.compile(
+    r"\b(?:never|don['’]?t|not|mustn['’]t|shouldn['’]t|can['’]t|cannot|avoid)(?: ever)?:?\W{0,4}$",
+    re.IGNORECASE,
+)
+
 _ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u2060\ufeff]")
 _TAGS: Final = re.compile("[\U000e0020-\U000e007e]{4,}")
 _HIDDEN: Final = re.compile(
@@ -135,6 +142,27 @@ def find_hidden(text: str) -> list[InjectionFinding]:
     if _ZERO_WIDTH.search(text) and has_phrase(_ZERO_WIDTH.sub("", text)) and not has_phrase(text):
         found.append(InjectionFinding(0, len(text), "hidden", _SURE))
     return found
+
+
+def find_orders(text: str) -> tuple[str, ...]:
+    """Return by which patterns a rule orders the assistant about, not the work; sorted, mostly empty.
+
+    Rules are imperative, so only phrases of attacks and hidden letters count. One that is all of a quotation
+    ("ignore previous instructions") is spoken of, and one that is forbidden ("never reveal your system
+    prompt") is not ordered.
+    """
+    found = {
+        one.pattern
+        for one in find_phrases(text)
+        if not (_is_quoted(text, one) or _FORBIDDEN.search(text[max(one.start - _NEAR, 0) : one.start]))
+    }
+    return tuple(sorted(found | {one.pattern for one in find_hidden(text)}))
+
+
+def _is_quoted(text: str, found: InjectionFinding) -> bool:
+    """Whether a phrase is all of what quotation marks enclose, a comma or full stop aside."""
+    before, after = text[: found.start], text[found.end : found.end + 2].lstrip(",.!")
+    return _QUOTES.get(before[-1:], "") == after[:1] != ""
 
 
 def sanitize_learning_text(text: str) -> str:

@@ -16,10 +16,11 @@ from workbench.entry.services.retention import retention_findings
 from workbench.errors import WorkbenchError
 from workbench.records.answers.project import DoctorFinding, State
 from workbench.rules.curation.ledger import RuleLedger
-from workbench.rules.curation.versions import replacement_cycles
+from workbench.rules.curation.versions import is_held_back, replacement_cycles
+from workbench.rules.descriptions import origin
 from workbench.rules.files.drift import SyncOutcome, find_drift
 from workbench.text.counts import plural
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import shorten, visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import IndexState, JournalDamage
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 LOW_DISK = 500_000_000  # bytes
 NO_DISK = 20_000_000
 _SHOWN = 5
+_LINE = 200
 _RECORDS: Mapping[str, str] = {"tasks": "past tasks", "rules": "texts of rules", "learnings": "learnings"}
 
 
@@ -280,7 +282,12 @@ def rule_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
     """Yield what is odd about the rules, or that nothing is. Raises: StoreError."""
     store = project.workspace.rule_store()
     ledger = store.ledger()
-    found = [*_entries(ledger), *_secrets(ledger), *_files(find_drift(store, project.workspace.rule_files()))]
+    found = [
+        *_entries(ledger),
+        *_secrets(ledger),
+        *_orders(ledger),
+        *_files(find_drift(store, project.workspace.rule_files())),
+    ]
     if found:
         yield from found
         return
@@ -313,6 +320,19 @@ def _secrets(ledger: RuleLedger) -> Iterator[DoctorFinding]:
         yield note("rules", text, "Take it out of the rule and its file, and renew the secret.")
     if len(leaking) > _SHOWN:
         yield note("rules", f"{len(leaking) - _SHOWN:,} more hold secrets", "See the first ones.")
+
+
+def _orders(ledger: RuleLedger) -> Iterator[DoctorFinding]:
+    """Yield the rules that are out of force because they order the assistant about."""
+    held = [rule for _, rule in sorted(ledger.live.items()) if is_held_back(rule)]
+    for rule in held[:_SHOWN]:
+        words = f"{origin(rule)} is an order to the assistant and out of force: {rule.rule}"
+        step = f"Take it out, or `workbench rules enable {rule.id[:13]}` if it is meant."
+        yield note("rules", shorten(words, _LINE), step)
+    if len(held) > _SHOWN:
+        yield note(
+            "rules", f"{len(held) - _SHOWN:,} more are orders to the assistant", "`workbench rules lint`"
+        )
 
 
 def _files(outcome: SyncOutcome) -> Iterator[DoctorFinding]:

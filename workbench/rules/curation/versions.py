@@ -24,6 +24,12 @@ DERIVED: Final = ("authority", "priority", "category", "scope", "tags", "level",
 AS_IMPORTED: Final = "as_imported"
 """The key of `metadata` with what an import decided, so that decisions of people are known from it."""
 
+ORDERS: Final = "orders_assistant"
+"""The key of `metadata` with the patterns by which a rule of a file orders the assistant about, not the work.
+
+Such a rule is out of force until a person enables it as it is worded.
+"""
+
 MANAGED: Final = "managed"
 """The key of `metadata` that is true of a rule read from a part of a file that the workbench wrote."""
 
@@ -65,7 +71,7 @@ def carried_over(before: Rule, imported: Rule) -> Rule:
         metadata=metadata,
         tool_targets=before.tool_targets or imported.tool_targets,
         conditions=before.conditions or imported.conditions,
-        enabled=before.enabled,
+        enabled=is_enabled_as(before, imported),
         cooldown=before.cooldown,
         examples=before.examples,
         check=before.check,
@@ -78,10 +84,30 @@ def carried_over(before: Rule, imported: Rule) -> Rule:
     )
 
 
+def is_enabled_as(before: Rule, imported: Rule) -> bool:
+    """Whether a known rule is in force as a file words it now.
+
+    What orders the assistant about is, where a person enabled these very words; other words are again.
+    """
+    if ORDERS in imported.metadata:
+        return before.enabled and ORDERS in before.metadata and before.rule == imported.rule
+    return before.enabled or ORDERS in before.metadata
+
+
+def is_held_back(rule: Rule) -> bool:
+    """Whether a rule is out of force because it orders the assistant about."""
+    return not rule.enabled and ORDERS in rule.metadata
+
+
 def with_words(ours: Rule, theirs: Rule) -> Rule:
     """Return our rule saying what another one does; everything else that is decided of it stays."""
+    metadata = {key: value for key, value in ours.metadata.items() if key != ORDERS}
+    if ORDERS in theirs.metadata:
+        metadata[ORDERS] = theirs.metadata[ORDERS]
     return replace(
         ours,
+        enabled=is_enabled_as(ours, theirs),
+        metadata=metadata,
         rule=theirs.rule,
         action_text=theirs.action_text,
         name=theirs.name,
@@ -92,7 +118,8 @@ def with_words(ours: Rule, theirs: Rule) -> Rule:
 def as_decided(ours: Rule, imported: Rule) -> Rule:
     """Return our rule as a file that got its words is read: every field that a person sees stays."""
     read = carried_over(ours, imported)
-    return replace(read, name=ours.name, **{name: getattr(ours, name) for name in derived_values(ours)})
+    decided = {name: getattr(ours, name) for name in ("name", "enabled", *derived_values(ours))}
+    return replace(read, **decided)
 
 
 def derived_values(rule: Rule) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from workbench.rules.curation.lineage import align, text_digest
 from workbench.rules.curation.versions import (
     HISTORY,
     MANAGED,
+    ORDERS,
     as_decided,
     carried_over,
     free_id,
@@ -262,6 +263,7 @@ class _Merge:
             rule = replace(
                 words,
                 id=earlier.id,
+                enabled=words.enabled or (ORDERS in earlier.metadata and earlier.enabled),
                 version=earlier.version,
                 replaces=earlier.replaces,
                 metadata={**words.metadata, HISTORY: earlier.metadata.get(HISTORY, [])},

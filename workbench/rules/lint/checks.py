@@ -17,6 +17,7 @@ from workbench.records.rules import Rule
 from workbench.rules.descriptions import forbidding_heading
 from workbench.rules.lint.findings import (
     MOST_ALIKE,
+    MOST_SHOWN,
     LintFinding,
     LintKind,
     LintProject,
@@ -29,6 +30,7 @@ from workbench.rules.lint.reach import (
     front_matter,
     never_loaded,
     order_for,
+    orders,
     sample_path,
     secrets,
     shown_agents,
@@ -45,7 +47,6 @@ _KINDS: Final = {
     ConflictKind.NEAR: LintKind.DUPLICATE,
     ConflictKind.CONTRADICTORY: LintKind.CONTRADICTION,
 }
-_MOST_SHOWN: Final = 80
 _MOST_SINGLE: Final = 5  # duplicates of a file in another that are listed each
 _OTHERS: Final = frozenset({"CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"})
 """Files of other agents that Copilot reads as well: that they repeat its own is meant."""
@@ -83,7 +84,7 @@ def overlaps(project: LintProject) -> Iterator[LintFinding]:
             continue
         where = f"line {first.line}" if first.file == second.file else f"{first.file}:{first.line}"
         verb = "says the same as" if kind is LintKind.DUPLICATE else "contradicts"
-        message = f"{verb} {where}: {shorten(words, _MOST_SHOWN)} ({shown_agents(agents)})"
+        message = f"{verb} {where}: {shorten(words, MOST_SHOWN)} ({shown_agents(agents)})"
         step = f"`workbench rules conflicts show {conflict.id[:17]}` has both, and ways out."
         found.append(
             (first.file, LintFinding(kind, second.file, second.line, message, step, conflict.id, conflict.id))
@@ -138,6 +139,7 @@ def _loads_both(project: LintProject, agent: str, first: str, second: str) -> bo
 
 CHECKS: Final[tuple[Callable[[LintProject], Iterator[LintFinding]], ...]] = (
     secrets,
+    orders,
     missing_imports,
     unreadable,
     dead_globs,

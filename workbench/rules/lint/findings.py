@@ -36,6 +36,7 @@ class LintKind(StrEnum):
     """What is wrong."""
 
     SECRET = "secret"
+    ORDER = "order"
     MISSING_IMPORT = "missing-import"
     UNREADABLE = "unreadable"
     DEAD_GLOB = "dead-glob"
@@ -53,6 +54,7 @@ class LintKind(StrEnum):
 
 KINDS: Final[dict[LintKind, tuple[Severity, str]]] = {
     LintKind.SECRET: (Severity.ERROR, "A secret is in a rule file."),
+    LintKind.ORDER: (Severity.ERROR, "A rule orders the assistant about, not the work; it is out of force."),
     LintKind.MISSING_IMPORT: (Severity.ERROR, "An `@path` names a text that is not there."),
     LintKind.UNREADABLE: (Severity.WARNING, "A rule file cannot be read."),
     LintKind.DEAD_GLOB: (Severity.WARNING, "A glob of a rule file matches no file of the project."),
@@ -147,6 +149,9 @@ class LintProject:
 
 MOST_ALIKE: Final = 100
 """Findings of a kind that are listed of one file."""
+
+MOST_SHOWN: Final = 80
+"""Characters of a rule in a message."""
 
 OF_FILE: Final = frozenset(
     {LintKind.DEAD_GLOB, LintKind.FOREIGN_KEY, LintKind.FRONT_MATTER, LintKind.NEVER_LOADED, LintKind.CUT}

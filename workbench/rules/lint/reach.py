@@ -9,16 +9,18 @@ from itertools import islice
 from typing import Final
 
 from workbench.records.rules import Activation
+from workbench.rules.curation.versions import ORDERS, is_held_back
 from workbench.rules.formats.families import BY_NAME
 from workbench.rules.formats.frontmatter import globs_of
 from workbench.rules.globs import anchor, compile_globs
-from workbench.rules.lint.findings import LintFinding, LintKind, LintProject
+from workbench.rules.lint.findings import MOST_SHOWN, LintFinding, LintKind, LintProject
 from workbench.rules.precedence.agents import PRECEDENCE
 from workbench.rules.precedence.cases import LoadCase
 from workbench.rules.precedence.effective import LoadOrder, load_order
 from workbench.rules.precedence.tree import RuleText
 from workbench.text.counts import plural
 from workbench.text.redact import find_secrets
+from workbench.text.sanitize import shorten
 from workbench.text.secret_values import is_random
 
 MOST_FILE_TOKENS: Final = 10_000
@@ -131,6 +133,21 @@ def secrets(project: LintProject) -> Iterator[LintFinding]:
                 f"a secret is written here ({secret.kind})",
                 "Revoke it, and name the variable that holds it instead.",
                 f"{secret.kind} {secret.line}",
+            )
+
+
+def orders(project: LintProject) -> Iterator[LintFinding]:
+    """Find rules that order the assistant about; those that a person enabled since are meant."""
+    for rule in project.rules:
+        if is_held_back(rule) and rule.provenance is not None:
+            yield LintFinding(
+                LintKind.ORDER,
+                rule.provenance.file,
+                rule.provenance.line,
+                f"is out of force, being an order to the assistant ({', '.join(rule.metadata[ORDERS])}): "
+                + shorten(rule.rule, MOST_SHOWN),
+                f"Take it out of the file, or `workbench rules enable {rule.id[:13]}` if it is meant.",
+                rule.id,
             )
 
 

@@ -11,13 +11,14 @@ from functools import lru_cache
 
 from workbench.records.dataclass import dataclass
 from workbench.records.rules import PATH_SCOPE, Authority, Category, Level, Provenance, Rule, rule_id
-from workbench.rules.curation.versions import AS_IMPORTED, MANAGED, derived_values
+from workbench.rules.curation.versions import AS_IMPORTED, MANAGED, ORDERS, derived_values
 from workbench.rules.formats.frontmatter import Reach
 from workbench.rules.formats.markdown import Kind
 from workbench.rules.globs import anchor, escape
 from workbench.rules.reading.discovery import RuleSource
 from workbench.rules.reading.units import Unit
 from workbench.rules.taxonomy import tags_of
+from workbench.text.injection import find_orders
 from workbench.text.instructions import (
     NO_INSTRUCTION,
     descriptive_heading,
@@ -126,6 +127,9 @@ def build_rule(
         provenance=where,
     )
     metadata: dict[str, object] = {AS_IMPORTED: derived_values(rule)}
+    if orders := find_orders(f"{condition}\n{text}"):
+        metadata[ORDERS] = list(orders)
+        rule = replace(rule, enabled=False)
     if unit.stated is not None:
         metadata[MANAGED] = True
     if reach.description:
