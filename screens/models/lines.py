@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 PACKAGED: Final = "packaged"
 """The kind of the model that comes with the program."""
+RANKING: Final = frozenset({"linear", "trees"})
+"""The kinds of models of which one takes the place of the packaged one."""
+LEAST: Final = 50
+"""Tasks that a training takes at the least."""
+USUAL: Final = 500
+"""Tasks below which a training is refused unless less is asked for, as on the command line."""
+_ON_THE_WAY_BACK: Final = "\n\nb  goes back to the model before, at last to it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class ModelLine:
 
 def model_lines(found: ModelStatus) -> tuple[ModelLine, ...]:
     """Return the rows: the project's models, then the packaged one; it ranks where no other orders files."""
-    alone = not {"linear", "trees"} & found.active.keys()
+    alone = not RANKING & found.active.keys()
     own = [ModelLine(one.model_id, one.model_kind, one.active, one) for one in found.models]
     return (*own, ModelLine(found.packaged, PACKAGED, alone))
 
@@ -73,6 +80,22 @@ def _remark(entry: ModelEntry) -> Content:
     return Content("in use" if entry.active else "")
 
 
+def kind_to_roll_back(found: ModelStatus, line: ModelLine | None) -> str:
+    """Return of which kind a model is given up, "" for none: the one tried, of the row, or what orders files.
+
+    It is the kind that `workbench model rollback --kind` takes.
+    """
+    tried = "" if found.canary is None else found.canary.model_id
+    canary = next((one.model_kind for one in found.models if one.model_id == tried), "")
+    row = line.kind if line is not None and line.kind in found.active else ""
+    return canary or row or next((kind for kind in sorted(found.active) if kind in (*RANKING, "adapter")), "")
+
+
+def training_minimum(tasks: int) -> int:
+    """Return the fewest tasks a training is asked for unless somebody says so, 0 where there are too few."""
+    return 0 if tasks < LEAST else USUAL if tasks >= USUAL else LEAST
+
+
 def headline(found: ModelStatus) -> str:
     """Return in a line what plans rank with."""
     return f"plans rank with {', without embeddings with '.join(dict.fromkeys(found.ranking.values()))}"
@@ -97,7 +120,7 @@ def story(
     if entry is None:
         return (
             f"{line.id}\n\nComes with the program, trained on public repositories. It is always there: "
-            "where no model of the project can be used, it ranks.\n\nb  goes back to it"
+            f"where no model of the project can be used, it ranks.{'' if line.used else _ON_THE_WAY_BACK}"
         )
     made = entry.provenance
     lines = [entry.model_id, "", f"kind         {entry.model_kind}"]

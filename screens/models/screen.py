@@ -16,20 +16,24 @@ from screens.base import SectionScreen
 from screens.commands import bindings, pane_title
 from screens.engine import BY
 from screens.headless import CommandOutput, run_command
-from screens.jobs import Job
+from screens.jobs import Failure, Job
 from screens.models.lines import (
+    LEAST,
     PACKAGED,
     ModelLine,
     headline,
+    kind_to_roll_back,
     model_cells,
     model_lines,
     progress_line,
     story,
+    training_minimum,
 )
 from screens.safe_text import safe, shown_lines
 from screens.themes import style_of
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedProject
@@ -97,9 +101,13 @@ class ModelsScreen(SectionScreen):
         self._told = str(kept.get("model") or "")
 
     def available(self, command_id: str) -> bool | None:
-        """Commands about a model of the project need one."""
+        """Commands about a model of the project need one, going back one that is in use."""
         name = command_id.partition(".")[2]
-        if name not in _OWN or not self.is_mounted:
+        if not self.is_mounted:
+            return True
+        if name == "rollback":
+            return True if self.found is not None and kind_to_roll_back(self.found, self.line) else None
+        if name not in _OWN:
             return True
         line = self.line
         return True if line is not None and (line.kind != PACKAGED or name == "copy") else None
@@ -176,7 +184,14 @@ class ModelsScreen(SectionScreen):
             last = result.output.strip().splitlines()[-1:]
             self._finish_command(arguments, after or " ".join(last))
 
-        self.ask(name, work, then)
+        def failed(failure: Failure) -> None:
+            reason = failure.hint.strip() or failure.message
+            self.bench.report(f"{name} failed: {reason}", severity="error")
+            self.bench.log_action(arguments, failure.details or failure.message, failed=True)
+            self.say(f"{name} failed: {reason.splitlines()[0]}")  # longer than the note is there
+            self.load()
+
+        self.ask(name, work, then, failed=failed)
 
     def _finish_command(self, arguments: list[str], outcome: str) -> None:
         self.bench.log_action(arguments, outcome)
@@ -216,24 +231,47 @@ class ModelsScreen(SectionScreen):
     def action_rollback(self) -> None:
         """Stop the canary, or go back to the model before, once that is agreed to."""
 
+        found = self.found
+        kind = "" if found is None else kind_to_roll_back(found, self.line)
+        if found is None or not kind:
+            return
+
         def answered(agreed: bool | None) -> None:
             if agreed:
-                self._change("Rolling back", ["model", "rollback"], _roll_back)
+                option = [] if kind == "linear" else ["--kind", kind]
+                self._change("Rolling back", ["model", "rollback", *option], partial(_roll_back, kind))
 
-        found = self.found
-        what = "the canary stops" if found and found.canary else "the model before the active one comes back"
+        if found.canary:
+            what = f"{found.canary.model_id} is no longer tried"
+        else:
+            what = f"{found.active[kind]} gives way to the model before it"
         self.app.push_screen(Confirm("Roll back", f"Plans change: {what}.", yes="Roll back"), answered)
 
     def action_train(self) -> None:
         """Ask how many tasks it takes at least, then train in a process of its own."""
+        self.ask("Counting past tasks", self._count_tasks, self._ask_training, leads=True)
+
+    def _count_tasks(self, job: Job) -> int:
+        from workbench.entry.services.model_training import TrainingOptions, count_tasks
+
+        with self.engine.open_project(job.progress) as project:
+            return count_tasks(project, TrainingOptions())
+
+    def _ask_training(self, tasks: int) -> None:
+        least = str(training_minimum(tasks))
+        there = f"{plural(tasks, 'past task')} here"
+        if least == "0":
+            self.bench.report(f"{there}: a model takes {LEAST} at least", severity="warning")
+            return
 
         def answered(text: str | None) -> None:
             if text is not None:
-                least = text.strip() or "500"
-                self._run("Training", ["model", "train", "--min-samples", least])
+                self._run("Training", ["model", "train", "--min-samples", text.strip() or least])
 
-        body = "Fits a ranking to this project's past and tests it on the newest tasks. Tasks at least:"
-        self.app.push_screen(Ask("Train", body=body, placeholder="500", validate=_least_problem), answered)
+        body = (
+            f"Fits a ranking to this project's past and tests it on the newest tasks. {there}. Refuse below:"
+        )
+        self.app.push_screen(Ask("Train", body=body, placeholder=least, validate=_least_problem), answered)
 
     def action_replay(self) -> None:
         """Replay the newest tasks with the model under the cursor and with another that is in use."""
@@ -252,10 +290,10 @@ class ModelsScreen(SectionScreen):
             self.bench.copy(line.id, "Id of the model")
 
 
-def _roll_back(project: OpenedProject) -> str:
+def _roll_back(kind: str, project: OpenedProject) -> str:
     from workbench.entry.services.models import packaged_ranking, roll_back
 
-    left, now = roll_back(project, by=BY)
+    left, now = roll_back(project, kind, by=BY)
     return f"{left} is no longer used; plans rank with {now or packaged_ranking(project)}"
 
 
@@ -265,5 +303,5 @@ def _share_problem(text: str) -> str:
 
 
 def _least_problem(text: str) -> str:
-    value = text.strip() or "500"
-    return "" if value.isdigit() and int(value) >= 50 else "A number from 50 on."
+    value = text.strip() or str(LEAST)
+    return "" if value.isdigit() and int(value) >= LEAST else f"A number from {LEAST} on."

@@ -10,7 +10,15 @@ import pytest
 from textual.widgets import Static
 
 from screens.app import WorkbenchApp
-from screens.models.lines import headline, model_cells, model_lines, progress_line, story
+from screens.models.lines import (
+    headline,
+    kind_to_roll_back,
+    model_cells,
+    model_lines,
+    progress_line,
+    story,
+    training_minimum,
+)
 from screens.models.screen import ModelsScreen
 from screens.widgets.table import VirtualTable
 from store.clock import SystemClock
@@ -36,8 +44,8 @@ MADE = ModelProvenance(
 
 def entry(name: str, **more: Any) -> ModelEntry:
     """A model of the project."""
-    given = {"active": False, "canary": 0.0, "provenance": MADE, **more}
-    return ModelEntry(model_id=name, model_kind="linear", version="1", created_at=1_790_000_000, **given)
+    given = {"model_kind": "linear", "active": False, "canary": 0.0, "provenance": MADE, **more}
+    return ModelEntry(model_id=name, version="1", created_at=1_790_000_000, **given)
 
 
 def status(*models: ModelEntry, **more: Any) -> ModelStatus:
@@ -66,6 +74,30 @@ def test_rows_say_which_model_ranks_and_which_cannot() -> None:
     assert story(model_lines(found)[0], {"files-v3": {"bm25_body": 0.4}}).endswith("  +0.400 bm25_body")
     told = story(model_lines(found)[0], {}, {"schema": 1, "model": "tiny", "candidates": 20, "weights": {}})
     assert ("candidates   20" in told, "model        tiny" in told, "schema" in told) == (True, True, False)
+
+
+def test_only_what_is_in_use_can_be_given_up() -> None:
+    """Of the packaged model alone nothing goes back; a tried one comes first, then the kind of the row."""
+    none = status()
+    [packaged] = model_lines(none)
+    assert kind_to_roll_back(none, packaged) == ""
+    assert "goes back" not in story(packaged, {})
+    ranked = status(entry("a", active=True), entry("r", active=True, model_kind="ollama_rerank"))
+    first, second, packaged = model_lines(ranked)
+    assert [kind_to_roll_back(ranked, line) for line in (first, second, packaged, None)] == [
+        "linear",
+        "ollama_rerank",
+        "linear",
+        "linear",
+    ]
+    assert "goes back" in story(packaged, {})
+    tried = status(entry("b", canary=0.2), canary=CanaryState("b", 0.2, 9, 4, 20, 0.0))
+    assert kind_to_roll_back(tried, None) == "linear"
+
+
+def test_a_training_is_asked_for_what_there_is() -> None:
+    """The usual minimum where there are as many tasks, else the fewest that a model takes; 0 below."""
+    assert [training_minimum(tasks) for tasks in (49, 50, 149, 500, 9_000)] == [0, 50, 50, 500, 500]
 
 
 def test_the_lines_above_say_what_happens() -> None:

@@ -136,10 +136,7 @@ def start_training(project: OpenedProject, wanted: TrainingOptions) -> TrainingR
 
     if is_training(project):
         raise UsageError("a training goes on already", hint="See `workbench model status`.")
-    past = open_past(project.root, project.environment)
-    with ExitStack() as stack:
-        count = len(_tasks_since(past, open_reader(past.repository, 2 * MOST, stack), wanted))
-    require_samples(count, wanted.min_samples)
+    require_samples(count_tasks(project, wanted), wanted.min_samples)
     arguments = ["model", "train", "--kind", wanted.kind, "--seed", str(wanted.seed)]
     arguments += ["--min-samples", str(wanted.min_samples)]
     if wanted.since:
@@ -149,6 +146,13 @@ def start_training(project: OpenedProject, wanted: TrainingOptions) -> TrainingR
         raise UsageError("no process could be started", hint="Train without --async.")
     reason = "training goes on in a process of its own: `workbench model status` says what came of it"
     return TrainingReport("", 0, 0, 0.0, 0.0, 1.0, False, "running", reason, 0.0, True)
+
+
+def count_tasks(project: OpenedProject, wanted: TrainingOptions) -> int:
+    """Return how many past tasks a training would begin with. Raises: ProjectError, GitError."""
+    past = open_past(project.root, project.environment)
+    with ExitStack() as stack:
+        return len(_tasks_since(past, open_reader(past.repository, 2 * MOST, stack), wanted))
 
 
 def is_training(project: OpenedProject) -> bool:
