@@ -48,7 +48,7 @@ class TopBar(Widget):
         parts: list[Content] = []
         for section, text in labels(self.current, self.size.width, self.badges):
             here = section.id == self.current
-            parts.append(Content.styled(text, "bold reverse" if here else "$foreground"))
+            parts.append(Content.styled(text, "bold reverse") if here else styled_label(section, text))
         return Content.assemble(*parts)
 
     def on_click(self, event: Click) -> None:
@@ -61,13 +61,29 @@ class TopBar(Widget):
             at += len(text)
 
 
+_COUNTED = "·"
+"""What joins a section's name and its count, so that no count passes for the key of the next section."""
+
+
+def styled_label(section: Section, text: str) -> Content:
+    """Return a label with its key like those of the footer, and its count apart from both."""
+    name, dot, count = text.partition(_COUNTED)
+    key, end = name.index(section.key), name.index(section.key) + len(section.key)
+    return Content.assemble(
+        name[:key],
+        (section.key, "bold $text-accent"),
+        (name[end:], "$foreground"),
+        (f"{dot}{count}", "$text-warning"),
+    )
+
+
 def labels(current: str, width: int, badges: Mapping[str, str] | None = None) -> list[tuple[Section, str]]:
     """Return the label of each section: the longest names that all fit; from the right they get brief first.
 
     Together they have at most `width` cells, if keys alone fit. Where brief names do not, they lose their
     counts, then their gaps, and below the least width to work in only the current section has one.
     """
-    counts = {section: f" {count}" for section, count in (badges or {}).items() if count}
+    counts = {section: f"{_COUNTED}{count}" for section, count in (badges or {}).items() if count}
 
     def named(full: int) -> list[str]:
         """Return the labels, the first `full` sections with their short names, the others brief."""

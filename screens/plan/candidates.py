@@ -6,7 +6,7 @@ time. Each state has a glyph of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -184,6 +184,18 @@ def list_rows(
     return ListRows(candidates, key=lambda one: one.key, cells=cells, order=order)
 
 
+def _group(one: PackCandidate) -> int:
+    """Return where a candidate is listed: packed files, passages, files only named, what is out."""
+    if one.kind != FILES:
+        return 1
+    return 3 if one.state == OUT else 2 if one.form == "path" else 0
+
+
+def listing_order(candidates: Sequence[PackCandidate], places: Iterable[int]) -> list[int]:
+    """Return places of candidates in the order of the whole list, files first, without anything folded."""
+    return sorted(places, key=lambda place: (_group(candidates[place]), place))
+
+
 def fold_passages(plan: ShownPlan, opened: Collection[str]) -> list[PackCandidate]:
     """Return the rows of a plan: files first, and the passages of a kind in one row unless it is opened.
 
@@ -193,7 +205,7 @@ def fold_passages(plan: ShownPlan, opened: Collection[str]) -> list[PackCandidat
     tokens = {portion.kind: portion.tokens for portion in plan.portions}
     files = [one for one in plan.candidates if one.kind == FILES]
     kinds = dict.fromkeys(one.kind for one in plan.candidates if one.kind != FILES)
-    rows = [one for one in files if one.state == IN and one.form != "path"]
+    rows = [one for one in files if _group(one) == 0]
     for kind in kinds:
         of_kind = [one for one in plan.candidates if one.kind == kind]
         plain = [one for one in of_kind if not (one.pinned or one.excluded)]
@@ -203,8 +215,7 @@ def fold_passages(plan: ShownPlan, opened: Collection[str]) -> list[PackCandidat
             continue
         rows.append(_fold(kind, plain, tokens.get(kind, 0), opened=kind in opened))
         rows += plain if kind in opened else []
-    rows += [one for one in files if one.state == IN and one.form == "path"]
-    return rows + [one for one in files if one.state == OUT]
+    return [*rows, *(one for one in files if _group(one) == 2), *(one for one in files if _group(one) == 3)]
 
 
 def _fold(kind: str, folded: Sequence[PackCandidate], tokens: int, *, opened: bool) -> PackCandidate:

@@ -69,7 +69,7 @@ def sections_of(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, 
         return _of_segment(plan.stashed[candidate.name])
     match = plan.matches.get(candidate.name)
     if match is None:
-        return (BarSection("Score", note="It applies to every task: nothing was compared."),)
+        return ()  # it applies by its fields: nothing was compared
     return _of_rule(match)
 
 

@@ -62,15 +62,17 @@ def present_plan(
 
 def _passages(plan: Plan, counter: TokenCounter, style: str) -> Iterator[PackCandidate]:
     parts = {one.found.segment.id for one in plan.segments if one.part}
+    matched = {match.rule.id: match.final for match in plan.matches}
     for passage in plan.pack.passages:
         yield PackCandidate(
             kind=passage.section.lower(),
             name=passage.id,
-            title=_first_line(passage.text) if passage.block else passage.text,
+            title=_first_line(passage.text) if passage.block else _one_line(passage.text),
             place=passage.origin,
             form=_form(passage, parts),
             tokens=_cost(passage, counter, style),
-            score=passage.score,
+            # A rule that no task was compared with has a place and no score.
+            score=matched.get(passage.id) if passage.section == "Rules" else passage.score,
             why=passage.why,
             pinned=passage.id in plan.overrides.pinned,
             text=passage.text,
@@ -79,6 +81,10 @@ def _passages(plan: Plan, counter: TokenCounter, style: str) -> Iterator[PackCan
 
 def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _form(passage: Passage, parts: Collection[str]) -> str:
@@ -146,9 +152,9 @@ def _list_dropped(
         )
         if rule is not None:
             where = f"{rule.provenance.file}:{rule.provenance.line}" if rule.provenance else rule.source
-            yield replace(out, kind=RULES, title=rule.rule, place=where, text=rule.rule)
+            yield replace(out, kind=RULES, title=_one_line(rule.rule), place=where, text=rule.rule)
         elif name in learned:
-            yield replace(out, kind=LEARNINGS, title=learned[name], text=learned[name])
+            yield replace(out, kind=LEARNINGS, title=_one_line(learned[name]), text=learned[name])
         elif name in plan.stashed:
             text = plan.stashed[name].segment.text[:_SHOWN_TEXT]
             yield replace(out, kind=SEGMENTS, title=_first_line(text), text=text)

@@ -11,7 +11,7 @@ from screens.engine import BY, AppEngine, Planning
 from screens.filter_matching import filter_rows
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.plan.candidates import FIELDS, PackCandidate, ShownPlan, record_of
+from screens.plan.candidates import FIELDS, PackCandidate, ShownPlan, listing_order, record_of
 from screens.plan.query import PlanQuery
 from workbench.errors import StoreError, UsageError
 from workbench.lists.filters import Filter
@@ -205,13 +205,13 @@ def explain_candidate(engine: AppEngine, asked: PlanQuery, path: str, width: int
 
 
 def filter_candidates(candidates: Sequence[PackCandidate], wanted: Filter, job: Job) -> list[int]:
-    """Return the places of the candidates a filter lets through, in their order."""
+    """Return the places of the candidates a filter lets through, as the list has them."""
     for step in filter_rows(
         wanted, lambda place: record_of(candidates[place]), len(candidates), fields=FIELDS
     ):
         job.check()
         if step.order is not None:
-            return sorted(step.order)
+            return listing_order(candidates, step.order)
     return []
 
 

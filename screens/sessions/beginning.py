@@ -1,4 +1,4 @@
-"""How an episode begins: it is asked for, and named by words of its task, so that nobody retypes an id."""
+"""How a session begins: it is asked for, and named by words of its task, so that nobody retypes an id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from screens.jobs import Job
 from screens.widgets.dialogs import Ask
 from workbench.errors import UsageError
 
-_TITLE = "Begin an episode"
+_TITLE = "Begin a session"
 
 
 def ask_name(section: SectionScreen, task: str, then: Callable[[str], None]) -> None:

@@ -222,15 +222,22 @@ class CodeView(ScrollView, can_focus=True):
             safe(line.replace("\t", " " * _TAB))
             for line in self._lines[number * _STRETCH : (number + 1) * _STRETCH]
         ]
-        text = "\n".join(line.plain for line in lines)
+        gaps = {place for place, line in enumerate(lines) if self._is_gap(number * _STRETCH + place)}
+        text = "\n".join("" if place in gaps else line.plain for place, line in enumerate(lines))
+        lines = [line.stylize("$text-muted") if place in gaps else line for place, line in enumerate(lines)]
         if not self._language or len(text) > _STRETCH_CHARACTERS:
             return lines
         from textual.highlight import highlight
 
         colored = highlight(text, language=self._language).split("\n", allow_blank=True)
         # A lexer that adds or takes lines would shift the numbers.
-        same = [line.plain for line in colored[: len(lines)]] == [line.plain for line in lines]
-        return colored[: len(lines)] if same else lines
+        if [line.plain for line in colored[: len(lines)]] != text.split("\n"):
+            return lines
+        return [lines[place] if place in gaps else line for place, line in enumerate(colored[: len(lines)])]
+
+    def _is_gap(self, place: int) -> bool:
+        """Whether a line is a mark between two ranges of an excerpt, and none of its file."""
+        return place < len(self._numbers) and not self._numbers[place]
 
 
 def _cells(line: str) -> int:

@@ -12,7 +12,7 @@ from textual._xterm_parser import XTermParser
 from textual.widgets import OptionList
 
 from screens.app import WorkbenchApp
-from screens.chrome import CommandFooter, FooterEntry, TooSmall, fit_entries, labels
+from screens.chrome import CommandFooter, FooterEntry, TooSmall, TopBar, fit_entries, labels, styled_label
 from screens.commands import SECTIONS, commands_of, read_alt_digits
 from screens.curation.record_form import RecordForm
 from screens.jobs import Ahead, Job
@@ -295,6 +295,20 @@ def test_the_bar_fits_with_counts(width: int) -> None:
     assert sum(len(text) for _, text in found) <= max(width, 24)
     assert "Log" in found[-1][1]
     assert any("12" in text for _, text in found) == (width > 72)
+
+
+def test_no_count_passes_for_a_key() -> None:
+    """A count is joined to the name it belongs to, and has a colour of its own, as the key has."""
+    bar = TopBar("log", {"conflicts": "9", "learnings": "5"})
+    section, text = labels("log", 80, bar.badges)[2]
+    assert text == " 3 Conf·9"
+    styled = styled_label(section, text)
+    assert styled.plain == text
+    assert [(styled.plain[one.start : one.end], str(one.style)) for one in styled.spans] == [
+        ("3", "bold $text-accent"),
+        (" Conf", "$foreground"),
+        ("·9", "$text-warning"),
+    ]
 
 
 async def test_a_terminal_too_small_is_covered_and_refuses_changes(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from screens.plan.candidates import (
     cells,
     fold_passages,
     list_rows,
+    listing_order,
 )
 from screens.plan.comparison import (
     RankedPack,
@@ -36,6 +37,7 @@ from screens.plan.first_run import counts, facts, progress_text
 from screens.plan.panels import headline, sections_of
 from screens.plan.query import PlanQuery
 from screens.widgets.bars import Portion
+from tests.conftest import Work
 from workbench.entry.services.index import FirstLook
 from workbench.errors import StaleProject, UsageError
 from workbench.lists.filters import parse
@@ -118,7 +120,29 @@ def test_a_rule_that_matches_is_explained_by_its_score(shop: Path) -> None:
     section = sections_of(matched[0], plan)[0]
     assert sum(bar.value for bar in section.bars) == pytest.approx(section.total)
     held = next(one for one in plan.candidates if one.kind == "rules" and one.name not in plan.matches)
-    assert "nothing was compared" in sections_of(held, plan)[0].note
+    assert (held.score, sections_of(held, plan)) == (None, ())
+    assert [one.score for one in matched] == [plan.matches[one.name].final for one in matched]
+
+
+def test_files_lead_what_a_filter_lets_through(plan: ShownPlan) -> None:
+    """The order is that of the whole list, with what is out at its end."""
+    every = listing_order(plan.candidates, range(len(plan.candidates)))
+    rows = [plan.candidates[place] for place in every]
+    opened = {one.kind for one in plan.candidates}
+    files = [one.key for one in rows if one.kind == FILES]
+    assert (rows[0].kind, len(rows)) == (FILES, len(plan.candidates))
+    assert files == [one.key for one in fold_passages(plan, opened) if one.kind == FILES]
+    assert rows[-1].state == OUT
+
+
+def test_a_rule_of_two_lines_is_one_line_of_the_list(work: Work) -> None:
+    """A line feed is a space there; the pack and the pane have the rule as it was written."""
+    work.write("AGENTS.md", "- Always run the linter:\n  `make lint`\n")
+    work.commit()
+    plan = made(work.root)
+    [one] = [one for one in plan.candidates if "Always run the linter" in one.title]
+    assert "\n" in one.text
+    assert one.title.endswith("Always run the linter: `make lint`")
 
 
 def test_wishes_are_marked_and_come_first(shop: Path) -> None:
@@ -157,7 +181,7 @@ def test_a_filter_keeps_the_order_of_the_plan(plan: ShownPlan) -> None:
     found = work.filter_candidates(plan.candidates, parse("kind:files state:in", FIELDS), job())
     assert [plan.candidates[place].name for place in found] == list(plan.response.context.files)
     words = work.filter_candidates(plan.candidates, parse("checkout", FIELDS), job())
-    assert words == sorted(words)
+    assert words == listing_order(plan.candidates, sorted(words))
     assert words
     none = work.filter_candidates(plan.candidates, parse("zzzz", FIELDS), job())
     assert none == []

@@ -54,6 +54,18 @@ async def test_lines_have_numbers_marks_and_a_cursor() -> None:
         assert view.cursor_line == 10
 
 
+async def test_marks_between_the_ranges_of_an_excerpt_are_no_errors_of_its_language() -> None:
+    """They are drawn as what is muted, and the lines around them as if they were not there."""
+    app = Stage(lambda: CodeView())
+    async with app.run_test(size=(60, 20)):
+        view = app.screen.query_one(CodeView)
+        view.show("import os\n⋮ 204\nimport re\n", path="a.py", numbers=[1, 0, 204])
+        first, gap, last = (view._line(place) for place in range(3))
+        assert gap.plain == "⋮ 204"
+        assert [str(span.style) for span in gap.spans] == ["$text-muted"]
+        assert [span.style for span in first.spans] == [span.style for span in last.spans] != []
+
+
 async def test_a_line_far_away_comes_into_view() -> None:
     """A jump shows the line it goes to; beyond the end it goes to the last one."""
     app = Stage(lambda: CodeView("\n".join(map(str, range(1, 100_001))), path="a.txt"))
