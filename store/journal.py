@@ -160,7 +160,7 @@ class FileJournal:
         with reading_stream(self._root, stream) as file:
             if file is None:
                 return
-            stop = readable_end(file) if end is None else end
+            stop = self._readable_end(file, stream) if end is None else end
             _check_start(file, stream, start)
             for offset, after, line in lines_between(file, start, stop):
                 entry = decode_line(line)
@@ -172,7 +172,7 @@ class FileJournal:
     def size(self, stream: str) -> int:
         """Return how many bytes a reader may consume now, 0 for a stream that does not exist."""
         with reading_stream(self._root, stream) as file:
-            return 0 if file is None else readable_end(file)
+            return 0 if file is None else self._readable_end(file, stream)
 
     def settled_size(self, stream: str) -> int:
         """Return the size while no writer is at work: what is there now is never rolled back.
@@ -195,7 +195,7 @@ class FileJournal:
         with reading_stream(self._root, stream) as file:
             if file is None:
                 return 0, "0", b""
-            end = readable_end(file)
+            end = self._readable_end(file, stream)
             file.seek(0)
             head = file.read(HEAD)
             file.seek(max(0, end - LAST))
@@ -225,6 +225,11 @@ class FileJournal:
         """Whether a line of a stream begins at a byte, or the first one does."""
         with reading_stream(self._root, stream) as file:
             return file is None or _begins_line(file, position)
+
+    def _readable_end(self, file: IO[bytes], stream: str) -> int:
+        """Return how many bytes of a stream's file a reader may consume."""
+        del stream
+        return readable_end(file)
 
     def _lock(self, stream: str) -> Path:
         return lock_path(self._root, stream)

@@ -31,7 +31,7 @@ from workbench.records.worktree import HeadState
 if TYPE_CHECKING:
     from store.archive import Archive, Clean
     from store.journal_copies import JournalDamage
-    from store.team.replicas import PeerJournals
+    from store.team.peers import EntryAside, PeerJournals
     from store.vectors import IndexAbout
 
 PATIENCE: Final = 60.0  # seconds that a lock is waited for
@@ -135,19 +135,33 @@ class ProjectState:
         """
         if not (self.state / "team" / "machines").is_dir():
             return {}
-        from store.team.record import read_machines  # where a team is used
+        from store.team.record import machine_label, read_machines  # where a team is used
         from store.team.replicas import own_machine
 
         machines, own = read_machines(self.state / "team"), own_machine(self.state)
-        names = {one.id: f"{one.name} ({one.member})" if one.member else one.name for one in machines}
+        names = {one.id: machine_label(one) for one in machines}
         mine = next((one.member for one in machines if one.id == own), "")
         return names | {"": f"this machine ({mine})"} if mine else names
 
     @cached_property
     def _peers(self) -> PeerJournals:
-        from store.team.replicas import PeerJournals  # where a team is used
+        from store.team.peers import PeerJournals  # where a team is used
 
-        return PeerJournals(self.state, self.clock, self.project_id)
+        return PeerJournals(self.state, self.clock, self.project_id, self.home_journal)
+
+    @property
+    def machine(self) -> str:
+        """The id of this machine in its team, "" where none was ever used."""
+        from store.team.replicas import own_machine  # where a team is used
+
+        return own_machine(self.state)
+
+    def put_aside(self, streams: str = "") -> list[EntryAside]:
+        """Return what does not count of the journals of other machines whose names begin so, and why.
+
+        They are read whole. Raises: JournalError.
+        """
+        return self._peers.put_aside(streams) if (self.state / "team" / "machines").is_dir() else []
 
     def latest(self, kind: str) -> Path | Damaged | None:
         """Return the directory of a kind's current generation, or its damage; None before the first."""

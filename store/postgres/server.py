@@ -14,6 +14,7 @@ from store.postgres.connection import Connections, errors
 from store.postgres.listening import Listener, announce
 from store.postgres.migrations import check_schema
 from store.postgres.streams import Key, Row, StreamState, column_text, read_lines, read_state, write_lines
+from store.team.claims import TOLERANCE
 from store.team.replicas import USES
 from store.team.server import MOST, MachineTaken, StreamHead, StreamKey, StreamMoved, TeamMachine
 from workbench.errors import JournalError, TeamError
@@ -23,8 +24,8 @@ from workbench.records.ids import is_id, milliseconds
 if TYPE_CHECKING:
     from psycopg import Connection
 
-AHEAD: Final = 600
-"""Seconds that the id of an entry may be in the server's future: ids order what several machines wrote."""
+AHEAD: Final = TOLERANCE
+"""Seconds that an entry may be in the server's future: ids order what several machines wrote."""
 
 _WHOLE: Final = 600.0  # seconds that replacing a stream may take
 _SEEN: Final = 60.0  # seconds between two notes of when a machine was seen
@@ -86,12 +87,18 @@ class PostgresServer:
         self._member = member
         self._machine = ""
         self._registered = ("", "", 0.0)
+        self._time = 0.0
         self._listener = Listener(connections, project, self._changes)
 
     @property
     def member(self) -> str:
         """The member whose connection it is."""
         return self._member
+
+    @property
+    def time(self) -> float:
+        """The server's time at the last look at `heads`, in seconds since the epoch; 0.0 before one."""
+        return self._time
 
     def register(self, machine: str, name: str) -> None:
         """Make a machine known as the member's, and be the one that appends to its streams from now on.
@@ -148,6 +155,7 @@ class PostgresServer:
                     f"{self._connections.place} has a machine {machine[:_NAME]!r}, which no program made",
                     hint="Ask whoever runs the server what happened to it.",
                 )
+            self._time = now
             is_past = is_id(last) and milliseconds(last) / 1000 <= now + AHEAD
             heads[machine, stream] = StreamHead(generation, size, crc, last if is_past else "")
         return heads

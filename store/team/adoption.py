@@ -6,16 +6,20 @@ what else is known of a segment the last entry holds by the order that is the sa
 of one before it in its journal, if the writer's clock went back. What a machine took out of its own journal
 goes here, too.
 
+The text of a segment is whose came first: another one under the same id is put aside, and what else is
+decided of the segment counts.
+
 Only what came since the last time is read: of others' journals what follows the last entry that was taken,
 of the own one what follows the last place before which everything comes before that.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +29,7 @@ from store import locks
 from store.files import read_state, write_atomic
 from store.journal import FileJournal
 from store.journal_lines import decode_line, encode_line
+from store.journal_search import mentioning
 from store.team.replicas import ADOPTED, TEAM
 from store.team.server import Mark
 from workbench.errors import JournalError
@@ -38,6 +43,9 @@ _CURATION: Final = "curation"
 _KINDS: Final = {"segment.put": "segment_id", "segment.removed": "id"}
 _PATIENCE: Final = 30.0  # seconds
 _POINTS: Final = 64
+_FEW: Final = 8
+"""Segments whose lines are searched one by one."""
+_PLAIN: Final = re.compile(r"[\w.:/#-]+", re.ASCII)
 
 
 class StashPoint(msgspec.Struct, frozen=True):
@@ -61,10 +69,14 @@ class TakenStash(msgspec.Struct, frozen=True):
 
 
 class Adoption(msgspec.Struct):
-    """What was taken, by machine, and some lines of the own stash, in their order."""
+    """What was taken, by machine, and some lines of the own stash, in their order.
+
+    `refused` are, by machine, the entries that bring another text for a segment, with the segment's id.
+    """
 
     machines: dict[str, TakenStash] = {}
     points: list[StashPoint] = []
+    refused: dict[str, dict[str, str]] = {}
 
 
 class _News(NamedTuple):
@@ -90,7 +102,7 @@ def adopt_segments(
     waiting = {
         one: mark
         for one, mark in marks.items()
-        if one in peers and (one not in known.machines or known.machines[one].mark != mark)
+        if one in peers and _is_news(known.machines.get(one), mark, peers[one])
     }
     if not waiting:
         return 0
@@ -98,18 +110,57 @@ def adopt_segments(
         for machine, mark in waiting.items():
             if machine in known.machines and known.machines[machine].mark[0] != mark[0]:
                 del known.machines[machine]
+                known.refused.pop(machine, None)
                 _follow_rewritten(state, machine, {one.id: one for _, one in peers[machine].read(STASH)})
         news: list[_News] = []
         for machine, mark in waiting.items():
             before = known.machines.get(machine, TakenStash(mark, 0, ""))
             found, known.machines[machine] = _read_news(peers[machine], machine, before, mark)
             news += found
-        drafts = _last_of_each(own, known, sorted(news, key=lambda one: one[:3])) if news else []
+        news = _without_other_texts(own, known, sorted(news, key=lambda one: one[:3]))
+        drafts = _last_of_each(own, known, news) if news else []
         for machine, group in groupby(drafts, key=lambda one: one.machine):
             by = f"{ADOPTED}{names.get(machine, machine)}"
             own.append_all(STASH, [(one.entry.kind, _body(one)) for one in group], by=by)
         write_atomic(state / TEAM / _FILE, msgspec.json.encode(known))
     return len(drafts)
+
+
+def _is_news(taken: TakenStash | None, mark: Mark, journal: FileJournal) -> bool:
+    """Whether a machine's stash has more than was taken: of one that waited its mark is the same."""
+    return taken is None or taken.mark != mark or taken.end != journal.size(STASH)
+
+
+def refused_texts(state: Path) -> Mapping[str, Mapping[str, str]]:
+    """Return, by machine, which entries bring another text for which segment, by their ids."""
+    return _read_adoption(state).refused
+
+
+def _without_other_texts(own: FileJournal, known: Adoption, news: Sequence[_News]) -> list[_News]:
+    """Return the news without those that bring a text for a segment that has another one."""
+    texts = _texts_of(own, {_segment(one.entry) for one in news if _brings_text(one.entry)})
+    kept = []
+    for one in news:
+        segment, text = _segment(one.entry), one.entry.body.get("text")
+        if _brings_text(one.entry) and texts.setdefault(segment, text) != text:
+            known.refused.setdefault(one.machine, {})[one.entry.id] = segment
+        else:
+            kept.append(one)
+    return kept
+
+
+def _texts_of(own: FileJournal, segments: set[str]) -> dict[str, object]:
+    """Return the first texts that are here of some segments; of few the others are not decoded."""
+    if len(segments) > _FEW or not all(map(_PLAIN.fullmatch, segments)):
+        entries = (entry for _, entry in own.read(STASH)) if segments else iter(())
+    else:
+        found = (mentioning(own.root, STASH, f'"segment_id":"{one}"') for one in sorted(segments))
+        entries = chain.from_iterable(found)
+    texts: dict[str, object] = {}
+    for entry in entries:
+        if _brings_text(entry) and _segment(entry) in segments:
+            texts.setdefault(_segment(entry), entry.body["text"])
+    return texts
 
 
 def _read_news(

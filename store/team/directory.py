@@ -36,6 +36,11 @@ class DirectoryTeam:
         """Nobody's: a directory has no members."""
         return ""
 
+    @property
+    def time(self) -> float:
+        """None: nothing is of the future in a directory."""
+        return 0.0
+
     def register(self, machine: str, name: str) -> None:
         """Be a machine from now on. Raises: StoreError."""
         known = {one.id: one for one in self.machines()}

@@ -107,6 +107,24 @@ def read_machines(root: Path) -> list[TeamMachine]:
     return []
 
 
+def machine_label(machine: TeamMachine) -> str:
+    """Return what people call a machine: the name that it gives itself, then its member.
+
+    The member is whom the server let in, and alone in parentheses: no name looks like another machine's.
+    """
+    name = machine.name.replace("(", "[").replace(")", "]")
+    return f"{name} ({machine.member})" if machine.member else name
+
+
+def machines_stamp(root: Path) -> tuple[int, ...]:
+    """Return what differs once a directory of replicas names other machines; empty where it names none."""
+    try:
+        found = os.stat(root / _MACHINES)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 def are_old(root: Path) -> bool:
     """Whether the machines that a directory of replicas names were not asked for within a minute."""
     with suppress(OSError):

@@ -8,24 +8,19 @@ the own journals.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from store.files import read_state, write_atomic
-from store.journal import HEAD, FileJournal, Quarantined
-from store.journal_files import SUFFIX
-from workbench.ports import Clock, Entry
+from workbench.ports import Entry
 from workbench.records.ids import is_id, new_id
 
 TEAM: Final = "team"
 FLOOR: Final = "floor"
 """The file with the highest id that was received: own entries get higher ones."""
-_MACHINES: Final = "machines"
-_FORMER: Final = "former"
+MACHINES: Final = "machines"
+FORMER: Final = "former"
 _OWN: Final = "machine"
 USES: Final = "rule-usage"
 """The stream of what rules were used for. It has most entries and nobody waits for them: nothing announces
@@ -48,12 +43,12 @@ ADOPTED: Final = "auto:team:"
 
 def replica_root(state: Path, machine: str) -> Path:
     """Return the directory of a machine's journals."""
-    return state / TEAM / _MACHINES / machine
+    return state / TEAM / MACHINES / machine
 
 
 def former_root(state: Path, machine: str) -> Path:
     """Return the directory of what was written by others under an id that this machine had."""
-    return state / TEAM / _FORMER / machine
+    return state / TEAM / FORMER / machine
 
 
 def own_machine(state: Path) -> str:
@@ -100,89 +95,3 @@ def is_for_team(stream: str, entry: Entry) -> bool:
     title = marks.get("title") if isinstance(marks, Mapping) else ""
     collected = entry.kind == "segment.removed" and str(title).startswith(_COLLECTING)
     return not (collected or entry.kind in _OF_MACHINE or entry.by.startswith(ADOPTED))
-
-
-class PeerJournal(FileJournal):
-    """The journals of another machine: what it says of its project it says of this one.
-
-    Each entry has the machine's id, and in place of the `project_id` of its directory the one of this, if it
-    has one; that of the machine is its `owner`.
-    """
-
-    def __init__(self, root: Path, clock: Clock, machine: str, project_id: str) -> None:
-        super().__init__(root, clock)
-        self._machine = machine
-        self._project_id = project_id
-        self._seen: dict[str, tuple[object, tuple[int, str, bytes]]] = {}
-
-    def size(self, stream: str) -> int:
-        """Return how many bytes a reader may consume now, 0 for a stream that does not exist."""
-        return self._look(stream)[0]
-
-    def settled_size(self, stream: str) -> int:
-        """Return the size: whoever writes holds the lock of the team, which nobody waits for here."""
-        return self.size(stream)
-
-    def prefix(self, stream: str, length: int) -> bytes:
-        """Return the first `length` bytes of a stream, fewer if it is shorter: they identify it."""
-        return self._look(stream)[2][:length] if length <= HEAD else super().prefix(stream, length)
-
-    def _look(self, stream: str) -> tuple[int, str, bytes]:
-        """Return how a stream is: read again only if its file is another, for a team has many machines."""
-        try:
-            found = os.stat(f"{self.root}/journal/{stream}{SUFFIX}")
-        except OSError:
-            return 0, "0", b""
-        stamp = (found.st_size, found.st_mtime_ns, found.st_ino)
-        known = self._seen.get(stream)
-        if known is None or known[0] != stamp:
-            known = self._seen[stream] = (stamp, super()._look(stream))
-        return known[1]
-
-    def scan(
-        self, stream: str, start: int = 0, end: int | None = None
-    ) -> Iterator[tuple[int, int, Entry | Quarantined]]:
-        """Yield (offset of the line, offset after it, entry or quarantined line) from `start` to `end`."""
-        if start and start == self.size(stream):
-            return  # most machines have written nothing since
-        for offset, after, found in super().scan(stream, start, end):
-            if isinstance(found, Entry):
-                owner = found.body.get("project_id")
-                mine = {} if owner is None else {"project_id": self._project_id, "owner": owner}
-                found = replace(found, machine=self._machine, body={**found.body, **mine})
-            yield offset, after, found
-
-
-class PeerJournals:
-    """The journals of a team's other machines, as far as they were received: each the same object always."""
-
-    def __init__(self, state: Path, clock: Clock, project_id: str = "") -> None:
-        self._state = state
-        self._clock = clock
-        self._project_id = project_id
-        self._places: object = None
-        self._known: dict[str, FileJournal] = {}
-
-    def journals(self) -> Mapping[str, FileJournal]:
-        """Return them by the machines' ids, in the order of these."""
-        names, former = _names(self._state / TEAM / _MACHINES), _names(self._state / TEAM / _FORMER)
-        places = (own_machine(self._state), names, former)
-        if places != self._places:
-            self._known = {
-                name: self._journal(name, former) for name in names if is_id(name) and name != places[0]
-            }
-            self._places = places
-        return dict(self._known)
-
-    def _journal(self, name: str, former: Sequence[str]) -> FileJournal:
-        root = (former_root if name in former else replica_root)(self._state, name)
-        known = self._known.get(name)
-        if known is not None and known.root == root:
-            return known
-        return PeerJournal(root, self._clock, name, self._project_id)
-
-
-def _names(directory: Path) -> list[str]:
-    with suppress(OSError):
-        return sorted(os.listdir(directory))
-    return []

@@ -7,7 +7,7 @@ stream is replaced as a whole and counts one generation more.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from workbench.errors import TeamError
@@ -71,6 +71,11 @@ class TeamServer(Protocol):
         """The member whose connection it is."""
         ...
 
+    @property
+    def time(self) -> float:
+        """The server's time at the last look at `heads`, in seconds since the epoch; 0.0 if not known."""
+        ...
+
     def register(self, machine: str, name: str) -> None:
         """Make a machine known as the member's, and be the one that appends to its streams from now on.
 
@@ -112,3 +117,10 @@ class TeamServer(Protocol):
     def close(self) -> None:
         """Give the connection back."""
         ...
+
+
+def read_stream(server: TeamServer, machine: str, stream: str, start: int, end: int) -> Iterator[bytes]:
+    """Yield a stream of the server in blocks of whole lines, as far as there are any up to a byte."""
+    while start < end and (lines := server.read(machine, stream, start, MOST)):
+        yield lines[: end - start]
+        start += len(lines)

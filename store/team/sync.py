@@ -20,6 +20,7 @@ from store import locks
 from store.files import private_dir
 from store.journal import FileJournal
 from store.journal_files import stream_path
+from store.team.ahead import AheadEntries
 from store.team.former import last_common, lines_after
 from store.team.outbox import OwnStreams
 from store.team.record import (
@@ -45,7 +46,7 @@ from store.team.replicas import (
     raise_floor,
     replica_root,
 )
-from store.team.server import MOST, MachineTaken, Mark, StreamHead, StreamKey, TeamServer
+from store.team.server import MOST, MachineTaken, Mark, StreamHead, StreamKey, TeamServer, read_stream
 from workbench.errors import ServerUnreachable, TeamError
 from workbench.records.dataclass import dataclass
 from workbench.records.ids import is_id
@@ -89,6 +90,7 @@ class TeamReplicas:
         self._former = read_former(state)
         self.machine = own_machine(state) or name_machine(state)
         self.record = read_record(state, self.machine)
+        self._ahead = AheadEntries(state)
         self._checked = set[StreamKey]()  # whose files were seen to be as remembered
         self._saved = copy(self.record)
         self._saved_at = -_SELDOM
@@ -137,6 +139,7 @@ class TeamReplicas:
         except TeamError as error:
             refused = error  # what others wrote is received all the same
         self._know(server, heads)
+        self._ahead.begin(server.time)
         try:
             self._receive(server, heads, done, brief=bool(machines))
         finally:
@@ -326,6 +329,7 @@ class TeamReplicas:
                 lines = server.read(machine, stream, kept.size, MOST)[: head.size - kept.size]
                 if not lines.endswith(b"\n"):
                     break
+                self._hold(key, kept.size, lines, done)
                 kept = extend_file(path, kept, lines, sync=False)
                 self._split_former(key, path)
                 self._keep(key, kept)
@@ -344,6 +348,7 @@ class TeamReplicas:
         for _ in range(3):
             head = server.heads((key[0],)).get(key, StreamHead())
             blocks = list(read_stream(server, *key, 0, head.size))
+            self._hold(key, 0, b"".join(blocks), done)
             kept = put_file(path, head.generation, blocks)
             self._split_former(key, path)
             self._keep(key, kept)
@@ -355,6 +360,11 @@ class TeamReplicas:
             f"{self._about(key, replica=False)} is not what the server's checksum says",
             hint="`workbench store verify` says where they differ; its machine can send it again.",
         )
+
+    def _hold(self, key: StreamKey, start: int, lines: bytes, done: Exchange) -> None:
+        """Let readers wait at an entry of the future, before they can see it."""
+        if held := self._ahead.receive(key, start, lines):
+            done.notes.append(f"{self._about(key, replica=False)} waits: {held.reason}")
 
     def _keep(self, key: StreamKey, kept: ReplicaFile) -> None:
         self.record.peers = {
@@ -383,10 +393,3 @@ def _streams_of_others(heads: Mapping[StreamKey, StreamHead], own: str) -> dict[
         for (machine, stream), head in sorted(heads.items())
         if machine != own and is_id(machine) and is_shared(stream)
     }
-
-
-def read_stream(server: TeamServer, machine: str, stream: str, start: int, end: int) -> Iterator[bytes]:
-    """Yield a stream of the server in blocks of whole lines, as far as there are any up to a byte."""
-    while start < end and (lines := server.read(machine, stream, start, MOST)):
-        yield lines[: end - start]
-        start += len(lines)

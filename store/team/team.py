@@ -18,7 +18,7 @@ from store.team.adoption import STASH, adopt_segments, give_up_segments
 from store.team.copying import TeamComparison, compare_teams, copy_team
 from store.team.directory import DirectoryTeam
 from store.team.forgetting import EXPORTS, forget_others, forget_rewritten
-from store.team.record import read_machines, read_record, write_record
+from store.team.record import machine_label, read_machines, read_record, write_record
 from store.team.replicas import TEAM, USES, is_shared, own_machine
 from store.team.server import TeamMachine, TeamServer
 from store.team.settings import (
@@ -286,7 +286,7 @@ class ProjectTeam:
     def _adopt(self, replicas: TeamReplicas) -> None:
         """Take others' segments into the own stash. Raises: StoreError, StoreBusy."""
         if marks := replicas.received_marks(STASH):
-            names = {one.id: one.name for one in replicas.machines}
+            names = {one.id: machine_label(one) for one in replicas.machines}
             adopt_segments(self._state, self._journal, self._project.peer_journals, marks, names)
         forget_rewritten(self._state, replicas.generations(), self._clock)
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from store import files, generations
 from store.journal import FileJournal
-from store.team.replicas import PeerJournal
+from store.team.claims import TeamClaims
+from store.team.peers import PeerJournal
 from tests.adapters import ManualClock
 from tests.rules.test_fetching import assert_same_answers
 from workbench.curation import CURATION, folding
@@ -57,7 +58,7 @@ class Life:
         """Receive an edit of a rule that another machine of a team made so many seconds ago."""
         name = f"{machine:026}"
         ago = ManualClock(self.clock.now() - late)
-        self.peers.setdefault(name, PeerJournal(self.root / name, ago, name, "p"))
+        self.peers.setdefault(name, PeerJournal(self.root / name, ago, name, "p", TeamClaims(self.root)))
         marks = {"step": new_id(), "title": "edit", "slot": rule.id, "seen": []}
         body = {**to_body(rule), CURATION: marks}
         FileJournal(self.root / name, ago).append("rules", "rule.put", [body], by="other")

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from store.journal import FileJournal
 from store.journal_lines import encode_line
 from store.team.adoption import STASH, adopt_segments
+from store.team.peers import PeerJournals
 from store.team.replicas import (
     FLOOR,
     TEAM,
-    PeerJournals,
     is_for_team,
     name_machine,
     raise_floor,

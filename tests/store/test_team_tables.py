@@ -15,7 +15,8 @@ from store.files import write_atomic
 from store.journal import HOME, PROJECT, FileJournal
 from store.journal_lines import encode_line
 from store.projector import project
-from store.team.replicas import PeerJournals, is_for_team, is_shared, replica_root
+from store.team.peers import PeerJournals
+from store.team.replicas import is_for_team, is_shared, replica_root
 from tests.adapters import ManualClock
 from tests.curation.test_curation import learning, learning_service, rule_store
 from tests.store.engines import connect_tables, transaction

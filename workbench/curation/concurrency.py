@@ -30,6 +30,7 @@ from workbench.curation.records import (
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action, Evidence, Suggestion, conflict_id
 from workbench.records.dataclass import dataclass
+from workbench.records.ids import bind_step
 
 if TYPE_CHECKING:
     from workbench.curation.conflicts import ConflictDecision
@@ -167,6 +168,18 @@ def plain_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return (", ".join(map(str, value)) if isinstance(value, tuple) else str(value or "")) or "none"
+
+
+def bind_drafts(drafts: Sequence[EntryDraft], machine: str) -> list[EntryDraft]:
+    """Return drafts whose step is a machine's: nobody else can write into it."""
+    bound = []
+    for draft in drafts:
+        marks = draft.body.get(CURATION)
+        if isinstance(marks, Mapping) and marks.get("step"):
+            marks = {**marks, "step": bind_step(str(marks["step"]), machine)}
+            draft = replace(draft, body={**draft.body, CURATION: marks})
+        bound.append(draft)
+    return bound
 
 
 def mark_drafts(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> list[EntryDraft]:

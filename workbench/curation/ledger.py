@@ -147,8 +147,13 @@ class Ledger(Generic[R]):
 
     def take(self, entry: Entry, home: bool = False) -> None:
         """Bring one more entry into the ledger; `home` says whether it is of the home's journal."""
-        kind, body = self.type, entry.body
+        kind = self.type
         self.shared = self.shared or bool(entry.machine)
+        if self.shared:
+            from workbench.curation.ownership import in_own_step  # where a team is used
+
+            entry = in_own_step(self, entry)
+        body = entry.body
         if entry.kind == kind.put:
             try:
                 record = kind.from_body(body)
@@ -221,7 +226,7 @@ class Ledger(Generic[R]):
         known = self.steps.get(identifier)
         if known is not None:
             return self._own_step(known)
-        undoes, redoes = str(marks.get("undoes", "")), str(marks.get("redoes", ""))
+        undoes, redoes = (self._walked_step(entry, str(marks.get(name, ""))) for name in ("undoes", "redoes"))
         writes = marks.get("writes")
         files = tuple(map(str, writes)) if isinstance(writes, list) else ()
         title = str(marks.get("title", ""))
@@ -242,6 +247,11 @@ class Ledger(Generic[R]):
             self.done.append(identifier)
             self.undone.clear()
         return step
+
+    def _walked_step(self, entry: Entry, identifier: str) -> str:
+        """Return the id of a step that an entry takes back or repeats, "" for one of another machine."""
+        known = self.steps.get(identifier)
+        return "" if known is not None and known.machine != entry.machine else identifier
 
     def _own_step(self, step: CurationStep[R]) -> CurationStep[R]:
         if step.id not in self._own:

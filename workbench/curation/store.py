@@ -24,7 +24,7 @@ class CurationStore(Generic[L]):
     What was folded once is not folded again as long as the store lives, and of what is kept of it by `latest`
     and `publish`, the current generation of a kind and a new one, other processes only fold the rest.
     `peers` are the journals of a team's other machines, by the machines' ids; None where no team is used.
-    `names` are what people call these machines.
+    `names` are what people call these machines, `machine` is the id of this one.
     """
 
     project_id: str
@@ -37,6 +37,7 @@ class CurationStore(Generic[L]):
     count_tokens: Callable[[str], int]
     peers: Callable[[], Mapping[str, Journal] | None] = lambda: None
     names: Callable[[], Mapping[str, str]] = dict
+    machine: Callable[[], str] = str
     _reader: list[LedgerReader[L]] = field(init=False, default_factory=list, repr=False, compare=False)
 
     def empty_ledger(self) -> L:
@@ -83,13 +84,15 @@ class CurationStore(Generic[L]):
 def record(store: CurationStore[Any], drafts: Sequence[EntryDraft], *, by: str, sync: bool = True) -> None:
     """Write drafts, those of a journal in one piece, into the stream of its first one.
 
-    In a team they say what somebody had seen who decides. The caller holds the lock. Raises: StoreError, and
-    then nothing is written of the journal that refused.
+    In a team their step is this machine's, and they say what somebody had seen who decides. The caller holds
+    the lock. Raises: StoreError, and then nothing is written of the journal that refused.
     """
-    if store.peers() is not None and not by.startswith(AUTOMATIC):
-        from workbench.curation.concurrency import mark_drafts  # where a team is used
+    if store.peers() is not None:
+        from workbench.curation.concurrency import bind_drafts, mark_drafts  # where a team is used
 
-        drafts = store.team_reader.read(lambda ledger: mark_drafts(ledger, drafts))
+        drafts = bind_drafts(drafts, store.machine())
+        if not by.startswith(AUTOMATIC):
+            drafts = store.team_reader.read(lambda ledger: mark_drafts(ledger, drafts))
     for journal, home in store.journals:
         mine = [draft for draft in drafts if draft.home is home]
         if mine:

@@ -78,6 +78,21 @@ def milliseconds(identifier: str) -> int:
     return _decode(identifier[:10])
 
 
+def last_id_at(moment: int) -> str:
+    """Return the greatest id of a moment, in milliseconds since the epoch."""
+    return _encode(min(max(moment, 0) << _RANDOM_BITS | (1 << _RANDOM_BITS) - 1, _LAST))
+
+
+def bind_step(step: str, machine: str) -> str:
+    """Return the id of a step as a machine of a team gives it: no other machine has a step of that id."""
+    return f"{step}.{machine}" if step and machine and not step_machine(step) else step
+
+
+def step_machine(step: str) -> str:
+    """Return the machine that a step's id names, "" where it was made outside of a team."""
+    return step.partition(".")[2]
+
+
 def _encode(number: int) -> str:
     return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
 

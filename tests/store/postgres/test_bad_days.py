@@ -11,7 +11,7 @@ import pytest
 from bench.fleet.proxy import Proxy
 from store.journal import FileJournal
 from store.postgres.server import open_server
-from store.team.replicas import PeerJournals
+from store.team.peers import PeerJournals
 from store.team.sync import Exchange, TeamReplicas
 from tests.adapters import ManualClock
 from tests.teams import Team

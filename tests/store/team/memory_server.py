@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from store.team.replica_files import last_id
@@ -19,6 +20,7 @@ class MemoryTeam:
         self.generations: dict[StreamKey, int] = {}
         self.changed = threading.Condition()
         self.changes: list[str] = []  # the machine of each
+        self.time = time.time
         self.fail: Callable[[str], None] = lambda call: None
         self.calls: list[str] = []
 
@@ -41,6 +43,11 @@ class MemoryServer:
         self.machine = ""
         self._seen = len(team.changes)
         self._woken = False
+
+    @property
+    def time(self) -> float:
+        """The time of the team's clock."""
+        return self.team.time()
 
     def register(self, machine: str, name: str) -> None:
         """Be a machine from now on."""

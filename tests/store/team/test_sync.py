@@ -13,7 +13,8 @@ from store.journal import FileJournal
 from store.journal_files import stream_path
 from store.rewriting import rewrite_stream
 from store.team import outbox, record, replica_files, sync
-from store.team.replicas import PeerJournals, own_machine, replica_root
+from store.team.peers import PeerJournals
+from store.team.replicas import own_machine, replica_root
 from store.team.server import TeamServer
 from store.team.settings import TeamSettings
 from store.team.sync import Exchange, TeamReplicas, team_lock
@@ -517,3 +518,47 @@ def test_one_process_of_a_machine_exchanges_at_once(tmp_path: Path, team: Memory
     with team_lock(find_state(tmp_path).state, 1), pytest.raises(StoreBusy):
         project.sync(0)
     assert project.sync() == Exchange()
+
+
+def test_entries_of_the_future_wait_until_the_server_has_their_time(tmp_path: Path, team: MemoryTeam) -> None:
+    """Also those received by an earlier version; whatever the own clock says, the server's time decides."""
+    ahead, other = Machine(tmp_path / "ahead", team), Machine(tmp_path / "other", team, "bob")
+    ahead.write("of now")
+    ahead.journal = FileJournal(ahead.state, ManualClock(4_000_000_000.0))
+    ahead.write("of the future")
+    ahead.sync()
+    team.time = lambda: 0.0  # an earlier version did not ask
+    other.sync()
+    assert other.peers() == {"ahead": ["of now", "of the future"]}
+    team.time = lambda: 1_800_000_000.0
+    other.sync()
+    assert other.peers() == {"ahead": ["of now"]}
+    late = Machine(tmp_path / "late", team, "carl")
+    done = late.sync()
+    assert late.peers() == other.peers()
+    assert [note for note in done.notes if "of the future" in note and "2096-10-02" in note]
+    ahead.write("after it")
+    ahead.sync()
+    assert late.sync().received == 1
+    assert late.peers() == {"ahead": ["of now"]}
+    team.time = lambda: 3_999_999_500.0  # nine minutes before
+    for one in (late, other):
+        one.sync()
+        assert one.peers() == {"ahead": ["of now", "of the future", "after it"]}
+
+
+def test_a_stream_that_was_written_again_waits_no_longer(tmp_path: Path, team: MemoryTeam) -> None:
+    """Its machine took the entry of the future out: what is there now counts."""
+    ahead, other = Machine(tmp_path / "ahead", team), Machine(tmp_path / "other", team, "bob")
+    ahead.journal = FileJournal(ahead.state, ManualClock(4_000_000_000.0))
+    ahead.write("of the future", "kept")
+    ahead.sync()
+    team.time = lambda: 1_800_000_000.0
+    other.sync()
+    assert other.peers() == {"ahead": []}
+    rewrite_stream(ahead.state, RULES, lambda line: None, dry=False)
+    ahead.journal = FileJournal(ahead.state, ManualClock())
+    ahead.write("of now")
+    ahead.sync()
+    other.sync()
+    assert other.peers() == {"ahead": ["of now"]}

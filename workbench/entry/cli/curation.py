@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from types import MappingProxyType
 from typing import Any
 
@@ -20,9 +21,11 @@ from workbench.curation.service import CurationService
 from workbench.entry.cli.frame import Function, Invocation, with_options
 from workbench.entry.cli.inputs import WHY
 from workbench.entry.cli.output import Output, shorten
+from workbench.entry.project import find_state
 from workbench.entry.services.conflicts import decide, find_beginning
 from workbench.errors import UsageError
 from workbench.lists.conflicts import ConflictRow
+from workbench.memory.learnings.kinds import STREAMS
 from workbench.records.conflicts import Action
 from workbench.records.dataclass import dataclass
 from workbench.text.counts import plural
@@ -76,6 +79,8 @@ def show_steps(
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Show what was done to all records of a type, newest first; `names` are those of a team's machines."""
+    if names:
+        _name_put_aside(here, ledger)
     steps = list(reversed(ledger.steps.values()))
     out, undone = here.out, set(ledger.undone)
     if here.flags.json:
@@ -97,6 +102,18 @@ def show_steps(
         out.say(f"no {ledger.type.noun} was changed yet")
     elif len(steps) > limit:
         out.say(f"the newest {limit:,} of {plural(len(steps), 'step')}")
+
+
+def _name_put_aside(here: Invocation, ledger: Ledger[Any]) -> None:
+    """Report what others wrote that is no part of the history, and why."""
+    from workbench.entry.services.team import aside_sentence, entries_put_aside  # where a team is used
+
+    with closing(find_state(here.project, here.settings().config)) as project:
+        aside = entries_put_aside(project, ledger.type.one_stream or STREAMS)
+    for one in aside[:_SHOWN_CHANGES]:
+        here.out.warn(visible_line(aside_sentence(one)))
+    if len(aside) > _SHOWN_CHANGES:
+        here.out.warn(f"and {len(aside) - _SHOWN_CHANGES:,} more: `workbench store verify`")
 
 
 def show_stacks(here: Invocation, ledger: Ledger[Any]) -> None:

@@ -81,7 +81,11 @@ class ProjectJournals(ProjectState):
 
     def curated_store(self, store: Callable[..., S], **own: Any) -> S:
         """Return a store of curated records over these journals, with what is its own."""
-        team = {"peers": lambda: self.team_journals, "names": lambda: self.machine_names}
+        team = {
+            "peers": lambda: self.team_journals,
+            "names": lambda: self.machine_names,
+            "machine": lambda: self.machine,
+        }
         return store(
             project_id=self.project_id,
             journal=self.journal,

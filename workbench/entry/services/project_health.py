@@ -353,7 +353,7 @@ def _team(project: OpenedProject) -> Iterator[DoctorFinding]:
     """Say how far this machine and its team are apart, as of the last look at the server."""
     if not project.has_team:
         return
-    from workbench.entry.services.team import local_status  # where a team is used
+    from workbench.entry.services.team import aside_sentence, entries_put_aside, local_status
 
     found = local_status(project)
     text = f"{found.project} at {found.server}, {plural(found.unsent, 'record')} to send"
@@ -361,6 +361,11 @@ def _team(project: OpenedProject) -> Iterator[DoctorFinding]:
         yield note("team", f"{text}: {found.fault}", found.hint)
     else:
         yield ok("team", text)
+    aside = entries_put_aside(project)
+    for one in aside[:_SHOWN]:
+        yield note("team", visible_line(aside_sentence(one)), "It counts for nothing here: ask its member.")
+    if len(aside) > _SHOWN:
+        yield note("team", f"and {len(aside) - _SHOWN:,} more", "`workbench store verify` lists them all.")
 
 
 def project_questions(project: OpenedProject) -> list[tuple[str, Callable[[], Iterator[DoctorFinding]]]]:

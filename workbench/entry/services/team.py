@@ -28,6 +28,7 @@ from workbench.entry.project import (
 )
 from workbench.errors import GitError, ServerUnreachable, TeamError, UsageError
 from workbench.records.answers.team import (
+    EntryPutAside,
     MachineState,
     MemberState,
     RecordDifference,
@@ -173,7 +174,29 @@ def _machine_states(machines: Sequence[TeamMachine], own: str) -> tuple[MachineS
 def verify_team(project: ProjectState, progress: Progress) -> TeamVerification:
     """Send, receive and compare every record here with the server's. Raises: UsageError, StoreError."""
     done, found = ProjectTeam(project).verify(progress)
-    return _verification(found, notes=done.notes)
+    return _verification(found, notes=done.notes, aside=entries_put_aside(project))
+
+
+def entries_put_aside(project: ProjectState, streams: str = "") -> tuple[EntryPutAside, ...]:
+    """Return the records of others that do not count, of the journals whose names begin so.
+
+    These are read whole. Raises: StoreError.
+    """
+    names = project.machine_names
+    found = []
+    for one in project.put_aside(streams):
+        reason = one.reason
+        for machine, name in names.items():
+            if machine:
+                reason = reason.replace(f"the machine {machine}", name)
+        machine = names.get(one.machine, one.machine)
+        found.append(EntryPutAside(machine, one.stream, one.entry, reason))
+    return tuple(found)
+
+
+def aside_sentence(found: EntryPutAside) -> str:
+    """Return what was put aside, whose it is and why."""
+    return f"put aside: {found.entry or 'a line'} in {found.stream} of {found.machine}: {found.reason}"
 
 
 def copy_between(source: str, target: str, name: str, progress: Progress) -> TeamVerification:
@@ -276,11 +299,18 @@ def _exchange(settings: TeamSettings, done: Exchange, export: str = "") -> TeamE
     return TeamExchange(server, settings.project, done.sent, done.received, export, tuple(done.notes))
 
 
-def _verification(found: TeamComparison, copied: int = 0, notes: Sequence[str] = ()) -> TeamVerification:
+def _verification(
+    found: TeamComparison,
+    copied: int = 0,
+    notes: Sequence[str] = (),
+    aside: tuple[EntryPutAside, ...] = (),
+) -> TeamVerification:
     differences = tuple(
         RecordDifference(one.machine, one.stream, one.line, one.here, one.there) for one in found.differences
     )
-    return TeamVerification(copied, found.machines, found.streams, found.records, differences, tuple(notes))
+    return TeamVerification(
+        copied, found.machines, found.streams, found.records, differences, aside, tuple(notes)
+    )
 
 
 def _moment(seconds: float) -> str:

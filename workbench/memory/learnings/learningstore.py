@@ -67,6 +67,7 @@ def store_of(rules: RuleStore) -> LearningStore:
         count_tokens=rules.count_tokens,
         peers=rules.peers,
         names=rules.names,
+        machine=rules.machine,
         rules=lambda: rules,
         collisions=PairCache(rules.latest, rules.publish),
     )

@@ -57,6 +57,15 @@ class RecordDifference(Answer, frozen=True):
     there: Annotated[str, Meta(description="Its id at the server; empty where it is missing.")]
 
 
+class EntryPutAside(Answer, frozen=True):
+    """A record of another machine that does not count here: it claims what is not its machine's to say."""
+
+    machine: Annotated[Text, Meta(description="Whose stream it is in.")]
+    stream: Text
+    entry: Annotated[str, Meta(description="Its id; empty where it has none.")]
+    reason: Text
+
+
 class TeamVerification(Answer, frozen=True):
     """What `workbench store verify --json` and `store copy --json` print: what was compared."""
 
@@ -65,6 +74,7 @@ class TeamVerification(Answer, frozen=True):
     streams: Count
     records: Annotated[Count, Meta(description="Records that are the same in both places.")]
     differences: tuple[RecordDifference, ...]
+    put_aside: Annotated[tuple[EntryPutAside, ...], Meta(description="Records of others that do not count.")]
     notes: Texts
 
 

@@ -98,9 +98,10 @@ def sync() -> None:
 def verify() -> int:
     """Compare every record here with the server's.
 
-    Both sides send and receive first. Exit 1 if any record differs. A journal of another machine that
-    differs is fetched again the next time. One of this machine means that the server lost or changed
-    something: its owner can bring it back with `workbench store copy`.
+    Both sides send and receive first. Exit 1 if any record differs, or one of another member is put aside
+    because it claims what is not its machine's to say: it is named, and takes no part in anything. A journal
+    of another machine that differs is fetched again the next time. One of this machine means that the server
+    lost or changed something: its owner can bring it back with `workbench store copy`.
     """
     here = current()
     with project_of(here) as project, progress_of(here) as progress:
@@ -167,9 +168,11 @@ def _show_verification(here: Invocation, found: TeamVerification) -> int:
                     f"{one.here or 'nothing'} here, {one.there or 'nothing'} there"
                 )
             )
+        for aside in found.put_aside:
+            here.out.data(visible_line(service.aside_sentence(aside)))
         for note in found.notes:
             here.out.warn(visible_line(note))
-    return exits.ERROR if found.differences else exits.OK
+    return exits.ERROR if found.differences or found.put_aside else exits.OK
 
 
 def _show_status(here: Invocation, found: TeamStatus) -> None:
