@@ -17,7 +17,10 @@ pytest.importorskip("fastapi", reason="the package fastapi is not installed here
 
 from workbench.entry.http.app import Service
 from workbench.entry.http.projects import ServedProjects
+from workbench.entry.http.serving import server_config
+from workbench.entry.web.connections import ConnectionLimits
 
+USUAL = ConnectionLimits()
 TOKEN = "t" * 32
 
 
@@ -39,13 +42,15 @@ async def asking(service: Service, base: str = "http://localhost") -> AsyncItera
 
 
 @asynccontextmanager
-async def listening(root: Path) -> AsyncIterator[str]:
+async def listening(root: Path, limits: ConnectionLimits = USUAL) -> AsyncIterator[str]:
     """Give the address of a server in this process that listens at a port, with the token TOKEN."""
     service = service_of(root, host="127.0.0.1", token=TOKEN)
     with socket.socket() as port:
         port.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(service.guard, log_config=None, lifespan="on"))
+        server = uvicorn.Server(server_config(service, limits))
         serving = asyncio.create_task(server.serve(sockets=[port]))
+        while not server.started:
+            await asyncio.sleep(0)
         try:
             yield f"http://127.0.0.1:{port.getsockname()[1]}"
         finally:

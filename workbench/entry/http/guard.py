@@ -97,7 +97,7 @@ class Guard:
         try:
             refused = self._refusal(scope)
             if refused is not None:
-                await send_body(answer, *refused)
+                await send_body(answer, *refused, close=True)
             else:
                 await self.inner(scope, receive, answer)
         except Exception as error:  # the outermost boundary: a client gets an answer, stderr the trace
@@ -138,11 +138,13 @@ def too_large() -> bytes:
     return error_body("too_large", f"the body has more than {MAX_BODY >> 20} MB", "Send less at once.")
 
 
-async def send_body(send: Send, status: int, body: bytes) -> None:
-    """Send JSON as a whole answer."""
+async def send_body(send: Send, status: int, body: bytes, *, close: bool = False) -> None:
+    """Send JSON as a whole answer, after which the connection is closed if the client is to have none."""
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
+    if close:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

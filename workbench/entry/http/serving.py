@@ -17,22 +17,34 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from workbench.entry.http.app import Service
 from workbench.entry.http.projects import ServedProjects
 from workbench.entry.project import private_dir
 from workbench.entry.web.access import url_of
+from workbench.entry.web.connections import (
+    ACCEPTED_AT_ONCE,
+    IDLE,
+    WAITING_TO_CONNECT,
+    Awaited,
+    ConnectionGuard,
+    ConnectionLimits,
+    GuardedConnection,
+    report_shortage,
+    usual_limits,
+)
 from workbench.errors import StoreError, UsageError
 
 TOKEN_FILE: Final = "serve.token"
 _GRACE: Final = 3
 """Seconds that requests have to be answered once the server is to end."""
-_BACKLOG: Final = 1024
 _SHORTEST_TOKEN: Final = 32
-_IDLE: Final = 75  # seconds that a connection may be idle
+_AWAITED: Final = {"IDLE": Awaited.HEADERS, "SEND_BODY": Awaited.BODY}
+"""What a client has still to send, by the state that h11 finds it in."""
 _LONGEST: Final = 100
 """Bytes of a socket's path, a few less than the shortest limit of a system."""
 
@@ -55,15 +67,8 @@ def serve(projects: ServedProjects, place: ListeningPlace, ready: Callable[[str]
     listening = _port(place) if place.socket is None else _unix_socket(place.socket)
     inode = None if place.socket is None else place.socket.stat().st_ino
     service = Service(projects, host=place.host, token=place.token)
-    config = uvicorn.Config(
-        service.guard,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        lifespan="on",
-        timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=_GRACE,
-    )
+    config = server_config(service, usual_limits())
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of each malformed request
     server = _Server(config, lambda: ready(address_of(place, listening)), service.workers.end)
     try:
         asyncio.run(server.serve(sockets=[listening]))
@@ -74,6 +79,30 @@ def serve(projects: ServedProjects, place: ListeningPlace, ready: Callable[[str]
                 if place.socket.stat().st_ino == inode:  # else another server's by now
                     place.socket.unlink()
     projects.close()
+
+
+def server_config(service: Service, limits: ConnectionLimits) -> uvicorn.Config:
+    """Return how a service is served: its connections are limited, and what is begun has to be completed."""
+    connections = ConnectionGuard(limits)
+
+    def accept(**given: Any) -> asyncio.Protocol:
+        inner = H11Protocol(**given)
+        return GuardedConnection(
+            inner, connections, lambda: _AWAITED.get(repr(inner.conn.their_state), Awaited.NOTHING)
+        )
+
+    return uvicorn.Config(
+        service.guard,
+        http=accept,  # type: ignore[arg-type]  # it is called, and no more
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        backlog=ACCEPTED_AT_ONCE,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=_GRACE,
+    )
 
 
 def address_of(place: ListeningPlace, listening: socket.socket) -> str:
@@ -118,7 +147,7 @@ def _unix_socket(path: Path) -> socket.socket:
     mask = os.umask(0o177)  # only its owner may connect, from the first moment on
     try:
         found.bind(str(beside))
-        found.listen(_BACKLOG)
+        found.listen(WAITING_TO_CONNECT)
         beside.rename(path)
     except OSError as error:
         found.close()
@@ -145,7 +174,7 @@ def _port(place: ListeningPlace) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((place.host, place.port))
-        found.listen(_BACKLOG)
+        found.listen(WAITING_TO_CONNECT)
     except OSError as error:
         found.close()
         taken = "is taken by another program" if error.errno == EADDRINUSE else str(error.strerror)
@@ -166,7 +195,10 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then say so."""
+        report_shortage(asyncio.get_running_loop())
         await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(WAITING_TO_CONNECT)
         self._ready()
 
     @contextmanager

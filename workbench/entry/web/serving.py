@@ -29,6 +29,14 @@ from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server, to_int
 
 from workbench.entry.web.access import refusal, url_of
+from workbench.entry.web.connections import (
+    ACCEPTED_AT_ONCE,
+    IDLE,
+    ConnectionGuard,
+    GuardedConnection,
+    report_shortage,
+    usual_limits,
+)
 from workbench.errors import UsageError, WorkbenchError
 
 _QUIT_SECONDS = 5.0  # an app that was asked to quit is ended after that
@@ -85,16 +93,25 @@ async def _serve(serving: Serving, ready: Callable[[str], object]) -> None:
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stopped.set)
+    report_shortage(loop)
     server = AppServer(serving)
-    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=3 * _QUIT_SECONDS)
+    runner = web.AppRunner(
+        server.application(),
+        access_log=None,
+        shutdown_timeout=3 * _QUIT_SECONDS,
+        keepalive_timeout=IDLE,
+    )
     await runner.setup()
     try:
         try:
-            await web.TCPSite(runner, serving.host, serving.port).start()
+            listening = await loop.create_server(
+                lambda: server.accept(runner), serving.host, serving.port, backlog=ACCEPTED_AT_ONCE
+            )
         except (OSError, OverflowError) as error:
             raise _address_error(serving, error) from error
-        ready(f"{url_of(serving.host, runner.addresses[0][1])}?token={server.token}")
+        ready(f"{url_of(serving.host, listening.sockets[0].getsockname()[1])}?token={server.token}")
         await stopped.wait()
+        listening.close()
     finally:
         await runner.cleanup()
 
@@ -120,6 +137,7 @@ class AppServer(Server):
         self._serving = serving
         self._machine = socket.gethostname()
         self._visits: set[web.WebSocketResponse] = set()
+        self._connections = ConnectionGuard(usual_limits())
         self._page = Template(_read_packaged("page.html"))
 
     def application(self) -> web.Application:
@@ -137,6 +155,11 @@ class AppServer(Server):
         application.on_shutdown.append(self.on_shutdown)
         application.on_response_prepare.append(_set_headers)
         return application
+
+    def accept(self, runner: web.AppRunner) -> asyncio.Protocol:
+        """Return the protocol of a new connection, which has to send a request that may pass."""
+        assert runner.server is not None
+        return GuardedConnection(runner.server(), self._connections)  # until `_guard` has its request
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -157,6 +180,9 @@ class AppServer(Server):
             return found
         if not self._knows(request.cookies.get(cookie, "")):
             return web.Response(status=401, text="Refused: open the address that serve-web printed.\n")
+        connection = None if request.transport is None else request.transport.get_protocol()
+        if isinstance(connection, GuardedConnection):
+            connection.stop_waiting()
         return await handler(request)
 
     def _knows(self, given: str) -> bool:
