@@ -78,8 +78,8 @@ async def test_every_section_shows_the_same_count_of_what_waits(opened: Open, ma
             await desk.settle()
             await desk.press(*keys)
             bars.append(draw_text(desk.app).splitlines()[0])
-        assert f"Learnings {before} " in bars[0]
-        assert [f"Learnings {before - 1} " in bar for bar in bars] == [False, True, True]
+        assert f"Learnings·{before} " in bars[0]
+        assert [f"Learnings·{before - 1} " in bar for bar in bars] == [False, True, True]
 
 
 async def test_what_is_reviewed_by_an_edit_is_done(opened: Open, made: Made) -> None:
