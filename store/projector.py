@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 # Raised when the same entries give other rows than before: tables made by another number are made again.
-PROJECTION: Final = 8
+PROJECTION: Final = 9
 HELD_ROWS: Final = 50_000
 SHOWN: Final = 100  # entries left out that a catch-up names
 

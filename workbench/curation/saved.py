@@ -27,7 +27,7 @@ from workbench.curation.records import CurationStep, RecordChange, SettledConfli
 from workbench.records.conversion import decode_lossless, encode_lossless
 from workbench.records.dataclass import dataclass
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _CRC: Final = 9  # bytes of the first line
 _BLOCK: Final = 1 << 20
 _AT_ONCE: Final = 1_000  # lines; one call for all would hold up other threads
