@@ -13,7 +13,9 @@ from workbench.plan.render import STYLES, Style
 from workbench.plan.representations import (
     LEAST_FULL,
     Shares,
+    content_of,
     file_offers,
+    masked_in,
     merge_spans,
     name_offer,
     outline_view,
@@ -21,6 +23,7 @@ from workbench.plan.representations import (
 from workbench.plan.snippets import FileText, read_file
 from workbench.records.plan import Representation
 from workbench.records.project import Role, Symbol
+from workbench.text.source_secrets import mask_source
 from workbench.text.tokens import token_counter
 
 WORTH = Shares()
@@ -168,3 +171,23 @@ def test_merged_ranges_are_ordered_and_apart(drawn: list[tuple[int, int]]) -> No
     lines = {line for start, end in joined for line in range(start, end + 1)}
     assert {line for start, end in spans for line in range(start, end + 1)} <= lines
     assert all(later[0] - earlier[1] > 3 for earlier, later in pairwise(joined))
+
+
+def test_what_is_masked_is_said_where_it_is_shown() -> None:
+    """Code of tests is as it is in the file; a credential is masked, and headings and XML name its line."""
+    token = "ghp_" + "a1B2" * 9
+    code = f'PASSWORD = "password123"\n\n\ndef push():\n    return send("{token}")\n'.encode()
+    source = mask_source(code, Role.TEST)
+    text = content_of("tests/test_push.py", source.data, (), COUNTER, source.masked).text
+    shares, tokens = [0.5] * len(text.chunks), [20] * len(text.chunks)
+
+    found = file_offers(text, 0.5, shares, NOTHING, STYLES["text"], COUNTER, WORTH, tokens)
+
+    assert text.lines[0] == 'PASSWORD = "password123"'
+    assert masked_in(text, ((1, 4),)) == ()
+    assert masked_in(text, ((5, 9),)) == found[-1].view.masked == ((5, "github-token"),)
+    said = "(credentials masked: line 5 github-token)"
+    for name in ("text", "markdown"):
+        assert f"tests/test_push.py {said}" in STYLES[name].file(found[-1].view)
+    assert 'masked="line 5 github-token"' in STYLES["xml"].file(found[-1].view)
+    assert all(token not in STYLES["xml"].file(offer.view) for offer in found)

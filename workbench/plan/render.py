@@ -18,6 +18,7 @@ from workbench.text.sanitize import QUOTED, visible, visible_line
 
 Span = tuple[int, int]
 GAP = "\u22ee"  # ⋮
+_SHOWN_MASKS = 6
 LEARNINGS = "Learnings"
 SEGMENTS = "Segments"
 NOTES = {LEARNINGS: FRAME, SEGMENTS: QUOTED}
@@ -52,13 +53,15 @@ class FileView:
     """One way to show a file. `spans` are 1-based inclusive line ranges, in order, without overlap.
 
     `lines` are safe to show (`safe_lines`) and hold the spans one after the other; an outline's lines are
-    `(line number) signature` and its spans are empty, a path's lines are empty.
+    `(line number) signature` and its spans are empty, a path's lines are empty. `masked` are (line, kind) of
+    the credentials that these lines are without.
     """
 
     path: str
     representation: Representation
     spans: tuple[Span, ...] = ()
     lines: tuple[str, ...] = ()
+    masked: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +96,23 @@ def span_text(spans: Sequence[Span]) -> str:
 
 
 def heading(view: FileView) -> str:
-    """Return the one-line name of a view: `src/auth.rs:12-40,55-60`, `src/auth.rs (outline)`."""
+    """Return the one-line name of a view: `src/auth.rs:12-40,55-60`, `src/auth.rs (outline)`.
+
+    It says which lines are not as the file has them, for whoever edits by what a pack shows.
+    """
     path = visible_line(view.path)
     if view.representation is Representation.OUTLINE:
-        return f"{path} (outline)"
+        path = f"{path} (outline)"
     if view.representation is Representation.SNIPPETS:
-        return f"{path}:{span_text(view.spans)}"
-    return path
+        path = f"{path}:{span_text(view.spans)}"
+    return f"{path} (credentials masked: {masked_text(view.masked)})" if view.masked else path
+
+
+def masked_text(masked: Sequence[tuple[int, str]]) -> str:
+    """Return which lines a credential is masked in: `line 14 github-token, line 20 password, and 3 more`."""
+    shown = [f"line {line} {kind}" for line, kind in masked[:_SHOWN_MASKS]]
+    rest = len(masked) - len(shown)
+    return ", ".join([*shown, f"and {rest} more"] if rest else shown)
 
 
 def content(view: FileView) -> list[str]:
@@ -205,6 +218,7 @@ def _xml_file(view: FileView) -> str:
     lines = (
         f" lines={quoteattr(span_text(view.spans))}" if view.representation is Representation.SNIPPETS else ""
     )
+    lines += f" masked={quoteattr(masked_text(view.masked))}" if view.masked else ""
     body = "\n".join(content(view)).replace("]]>", "]]]]><![CDATA[>")
     return f"<{tag} path={quoteattr(visible_line(view.path))}{lines}><![CDATA[\n{body}\n]]></{tag}>\n"
 

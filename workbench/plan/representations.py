@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,8 +31,8 @@ from workbench.project.snapshot import Snapshot, content_hash
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
 from workbench.records.project import Skipped, Symbol
-from workbench.text.redact import redact_bytes
 from workbench.text.sanitize import visible_line
+from workbench.text.source_secrets import mask_source
 from workbench.text.tokens import TokenCounter
 
 LEVELS = 16
@@ -40,6 +41,7 @@ OUTLINE_LEAST = 3  # definitions; fewer say no more than the path does
 GAP_LINES = 2  # closing so small a gap costs less than the mark that names it
 LEAST_FULL = 0.05  # a less likely file is shown in parts: as a whole it would crowd out likelier ones
 _GAP_TOKENS = 5
+_MASK_TOKENS = 6  # what a heading says of a masked line
 _WHY_NAMES = 4
 
 
@@ -85,7 +87,7 @@ def file_offers(  # noqa: PLR0913 - all that a file offers
     chosen: list[Span] = []
     names: dict[str, None] = {}
     held, tokens = 0.0, frame
-    whole = FileView(file.path, Representation.FULL, ((1, len(file.lines)),), file.lines)
+    whole = FileView(file.path, Representation.FULL, ((1, len(file.lines)),), file.lines, masked=file.masked)
     order = _growth(file.chunks, shares, chunk_tokens)
     for index in order[:levels]:
         chunk = file.chunks[index]
@@ -97,11 +99,14 @@ def file_offers(  # noqa: PLR0913 - all that a file offers
         spans = merge_spans(chosen)
         if spans == whole.spans:
             break
-        view = FileView(file.path, Representation.SNIPPETS, spans, lines_of(file, spans))
-        cost = tokens + _GAP_TOKENS * (len(spans) - 1)
+        masked = masked_in(file, spans)
+        view = FileView(file.path, Representation.SNIPPETS, spans, lines_of(file, spans), masked=masked)
+        cost = tokens + _GAP_TOKENS * (len(spans) - 1) + _MASK_TOKENS * len(masked)
         offers.append(ViewOffer(view, cost, relevance * min(held, 1.0) ** worth.depth, ", ".join(names)))
     if order and (relevance >= LEAST_FULL or len(file.chunks) == 1):
-        offers.append(ViewOffer(whole, frame + sum(chunk_tokens), relevance))
+        offers.append(
+            ViewOffer(whole, frame + sum(chunk_tokens) + _MASK_TOKENS * len(file.masked), relevance)
+        )
     return tuple(offers)
 
 
@@ -171,6 +176,11 @@ def merge_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(joined)
 
 
+def masked_in(file: FileText, spans: Sequence[Span]) -> tuple[tuple[int, str], ...]:
+    """Return (line, kind) of what was masked in the ranges."""
+    return tuple(one for one in file.masked if any(start <= one[0] <= end for start, end in spans))
+
+
 def lines_of(file: FileText, spans: Sequence[Span]) -> tuple[str, ...]:
     """Return the lines of the ranges, one range after the other."""
     lines: list[str] = []
@@ -216,7 +226,8 @@ class Contents:
             self._known.move_to_end(key)
             return known
         self.misses += 1
-        data, _ = redact_bytes(data)  # line for line: what is planned goes to agents, and to the clipboard
+        source = mask_source(data, role_of(path))  # what is planned goes to agents, and to the clipboard
+        data = source.data
         position = index.positions.get(path)
         if position is not None and digests.get(path) == digest:
             symbols, _ = index.record(position)
@@ -224,20 +235,29 @@ class Contents:
             from workbench.project.symbols import extract_symbols  # parsers, for files that just changed
 
             symbols, _ = extract_symbols(_language(path, data), data)
-        content = content_of(path, data, symbols, self.counter)
+        content = content_of(path, data, symbols, self.counter, source.masked)
         self._known[key] = content
         while len(self._known) > self._keep:
             self._known.popitem(last=False)
         return content
 
 
-def content_of(path: str, data: bytes, symbols: Sequence[Symbol], counter: TokenCounter) -> Content:
-    """Return a file's content from its bytes and its symbols."""
+def content_of(
+    path: str,
+    data: bytes,
+    symbols: Sequence[Symbol],
+    counter: TokenCounter,
+    masked: Sequence[tuple[int, str]] = (),
+) -> Content:
+    """Return a file's content from its bytes, its symbols, and (line, kind) of what was masked in it."""
     text = read_file(path, _language(path, data), role_of(path), data, tuple(symbols))
+    text = replace(text, masked=tuple(masked)) if masked else text
     tokens = tuple(
         counter.count("\n".join(text.lines[chunk.start - 1 : chunk.end]) + "\n") for chunk in text.chunks
     )
-    return Content(text, tokens, outline_view(path, symbols))
+    places = [(symbol.line, symbol.line) for symbol in symbols[:OUTLINE_SYMBOLS]]
+    outline = replace(outline_view(path, symbols), masked=masked_in(text, places))
+    return Content(text, tokens, outline)
 
 
 def _language(path: str, data: bytes) -> str:

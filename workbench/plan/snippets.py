@@ -58,7 +58,8 @@ class FileText:
     """A file read and cut, before any task is considered: a pure function of (path, bytes, symbols).
 
     terms: {term: ((chunk position, times), …)}; lengths: words of each chunk; traits: the features of each
-    chunk that no task changes; names: {term: the names of definitions that have it}.
+    chunk that no task changes; names: {term: the names of definitions that have it}; masked: (line, kind) of
+    each credential that the lines are without.
     """
 
     path: str
@@ -68,6 +69,7 @@ class FileText:
     lengths: tuple[int, ...]
     traits: tuple[Mapping[str, float], ...]
     names: Mapping[str, Sequence[str]]
+    masked: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

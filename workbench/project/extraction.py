@@ -14,7 +14,7 @@ from workbench.project.languages import language_of, role_of
 from workbench.project.scan import read_bytes, stat_file
 from workbench.project.snapshot import content_hash
 from workbench.records.project import FileFacts, FileStat, Skipped
-from workbench.text.redact import redact_bytes
+from workbench.text.source_secrets import mask_source
 from workbench.text.terms import count_terms
 from workbench.text.tokens import estimated_tokens
 
@@ -131,18 +131,19 @@ MAX_TERMS_BYTES = 400_000  # beyond this only the head is tokenised; such files 
 def extract_facts(path: str, data: bytes) -> FileFacts:
     """Return the facts of a file. Never raises on malformed content.
 
-    Secrets are masked first: neither a signature nor a term of the index holds one.
+    Credentials are masked first: neither a signature nor a term of the index holds one.
     """
     from workbench.project.symbols import extract_symbols
 
     tokens = estimated_tokens(len(data))
-    data, _ = redact_bytes(data)
+    role = role_of(path)
+    data = mask_source(data, role).data
     text = data[:MAX_TERMS_BYTES].decode("utf-8", "replace")
     language = language_of(path, text[:200].split("\n", 1)[0])
     symbols, imports = extract_symbols(language, data)
     return FileFacts(
         language=language,
-        role=role_of(path),
+        role=role,
         lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
         tokens=tokens,
         symbols=symbols,

@@ -165,12 +165,12 @@ def find_spans(data: bytes) -> tuple[SecretSpan, ...]:
     if not found:
         return ()
     marks = [match.span() for match in MARK.finditer(data)]
-    return tuple(_apart(found, marks))
+    return tuple(join_spans(found, marks))
 
 
 def of_names(data: bytes) -> tuple[SecretSpan, ...]:
     """Return what is found by its place or the name beside it alone, whatever issued it."""
-    return tuple(_apart([*_find_places(data), *_find_names(data)], []))
+    return tuple(join_spans([*_find_places(data), *_find_names(data)], []))
 
 
 def _find_tokens(data: bytes) -> Iterator[SecretSpan]:
@@ -207,7 +207,7 @@ def _find_names(data: bytes) -> Iterator[SecretSpan]:
         at = start if kind is None and b"\n" in match[2] else end
 
 
-def _apart(found: list[SecretSpan], marks: Sequence[tuple[int, int]]) -> Iterator[SecretSpan]:
+def join_spans(found: Sequence[SecretSpan], marks: Sequence[tuple[int, int]]) -> Iterator[SecretSpan]:
     """Yield spans in order, joined where they overlap; the first family to find one names its kind."""
     order = {span: number for number, span in reversed(list(enumerate(found)))}
     waiting = iter(marks)

@@ -52,6 +52,12 @@ _WORD = LazyPattern(
     r"|[A-Z]?[a-z]+\d{0,5}(?:[A-Z][a-z]+\d{0,5})*"
 )
 _VOWELS = LazyPattern("[aeiouyAEIOUY]")
+_HUMP = LazyPattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_LOWER, _UPPER, _DIGIT = LazyPattern("[a-z]"), LazyPattern("[A-Z]"), LazyPattern(r"\d")
+_SIGN = LazyPattern(r"[^\w\s]")
+_UNREADABLE = LazyPattern(r"(?i)[bcdfghjklmnpqrstvwxz]{4}|q(?!u)|[jvx][bcdfghjklmnpqrstvwxz]|[aeiou]{4}")
+_LONGEST_SPELT: Final = 16
+SPELT: Final = str.maketrans("013457@$!|", "oieastasil")  # as people spell letters with digits
 
 _WORDS: Final = (
     r"passw(?:or)?d|passphrase|passcode|pwd|pass|secret|token|credential|authorization|auth|bearer|jwt|dsn|salt|pepper|"
@@ -152,6 +158,33 @@ def is_random(value: str) -> bool:
     if not letters or not (digits or (len(value) >= 20 and _has_both_cases(value))):
         return False
     return _entropy(value) >= (2.8 if len(value) < 24 else 3.0)
+
+
+def is_generated(value: str) -> bool:
+    """Whether a generator made a value: random, or short and of three kinds of characters, and no words.
+
+    What people spell with digits for letters is words: `s00pers3cret`, `Tr0ub4dor&3`.
+    """
+    if _read_as_words(value) or (len(value) <= _LONGEST_SPELT and _read_as_words(value.translate(SPELT))):
+        return False
+    if len(value) >= 12 and is_random(value):
+        return True
+    kinds = sum(one.search(value) is not None for one in (_LOWER, _UPPER, _DIGIT, _SIGN))
+    return len(value) >= 8 and kinds >= 3
+
+
+def _read_as_words(value: str) -> bool:
+    """Whether the letters of a value are words, one after the other, with a few digits between."""
+    humps = _HUMP.findall(value)
+    letters = sum(map(len, humps))
+    digits = sum(map(str.isdigit, value))
+    readable = sum(len(hump) for hump in humps if len(hump) >= 3 and _is_readable(hump))
+    long = letters >= 3 and letters >= 3.5 * len(humps)
+    return long and digits <= max(4, letters // 2) and readable >= 0.75 * letters
+
+
+def _is_readable(letters: str) -> bool:
+    return letters.isupper() or (_VOWELS.search(letters) is not None and _UNREADABLE.search(letters) is None)
 
 
 def _is_noise(value: str) -> bool:
