@@ -22,12 +22,15 @@ from workbench.plan.semantics import TaskVector
 from workbench.plan.workspace import Progress, Workspace
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, PlanRequest, TaskText
-from workbench.records.rules import Authority
+from workbench.records.rules import Authority, Rule
+from workbench.rules.curation.versions import is_held_back
 from workbench.rules.descriptions import instruction
-from workbench.rules.matching.context import AT_HAND, RuleContext, make_context
+from workbench.rules.matching.context import AT_HAND, RuleContext, agent_name, make_context
+from workbench.rules.matching.filters import find_claims, find_disabled, match_columns_of
 from workbench.rules.matching.match import MatchReport, RuleQuery
 from workbench.rules.matching.search import match_message
-from workbench.rules.matching.selection import PlanRuleLimits, RuleSelection, select_rules
+from workbench.rules.matching.selection import DroppedRule, PlanRuleLimits, RuleSelection, select_rules
+from workbench.rules.precedence.own_files import FileNames, loaded_files
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from workbench.ports import Float32
 
 RULE_SHARE = 0.35
+_ONE_BY_ONE = "its rules are packed one by one"
+_ORDER = "orders the assistant about, and is out of force: `workbench rules lint`"
 MATCHED_BODY = 500  # characters of a task's body whose words are compared with rules
 
 
@@ -45,8 +50,17 @@ def choose_rules(
     query, report = match_task(workspace, planner, request, ranking)
     rules = workspace.rulebook.rules
     limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
-    columns = planner.matcher.columns_of(rules)
+    columns = planner.matcher.columns_of(rules) or match_columns_of(rules)
     overrides = ranking.overrides
+    # A session that says what it has says what its agent loads, too.
+    loaded: list[DroppedRule] = []
+    if request.tool and not request.received:
+        claims = [rules[row] for row in find_claims(columns, query)]
+        claims += [match.rule for match in report.matches]
+        loaded = _loaded_by_agent(
+            claims, agent_name(request.tool), FileNames(str(workspace.rule_store().root))
+        )
+    loaded = [one for one in loaded if one.rule.id not in overrides.pinned]
     pinned = [(rule, PINNED) for rule in rules if rule.id in overrides.pinned] if overrides.pinned else []
     selection = select_rules(
         rules,
@@ -55,10 +69,25 @@ def choose_rules(
         limits,
         columns,
         pinned=pinned,
-        excluded=overrides.excluded,
+        excluded={*overrides.excluded, *(one.rule.id for one in loaded)},
         duplicates=workspace.known_duplicates,
     )
-    return selection, query, report
+    held = [
+        DroppedRule(rules[row], _ORDER, with_file=True)
+        for row in find_disabled(columns)
+        if is_held_back(rules[row])
+    ]
+    return replace(selection, dropped=(*selection.dropped, *loaded, *held)), query, report
+
+
+def _loaded_by_agent(rules: Sequence[Rule], agent: str, names: FileNames) -> list[DroppedRule]:
+    """Return the rules that an agent loads by itself as dropped ones, with their files."""
+    files = loaded_files(rules, agent, names)
+    known = {rule.id: rule for rule in rules}
+    return [
+        DroppedRule(known[key], f"is in {file}, which {agent} loads by itself", with_file=True)
+        for key, file in files.items()
+    ]
 
 
 def match_task(
@@ -155,20 +184,29 @@ def rule_passages(selection: RuleSelection) -> list[Passage]:
 
 
 def without_rule_files(
-    candidates: Sequence[FileCandidate], selection: RuleSelection, intent: Intent
+    candidates: Sequence[FileCandidate], selection: RuleSelection, intent: Intent, root: str
 ) -> list[FileCandidate]:
-    """Return the candidates with the files excluded whose rules go into the pack by themselves.
+    """Return the candidates with the files excluded whose rules go into the pack by themselves, or must not.
 
     A file that is pinned or that the task names is packed all the same: it may be what is to be changed.
     """
-    inside = [chosen.rule for chosen in selection.selected]
-    inside += [dropped.rule for dropped in selection.dropped if dropped.repeats]
-    held = {rule.provenance.file for rule in inside if rule.provenance}
-    held.difference_update(intent.entities.paths)
+    names = FileNames(root)
+    why: dict[str, str] = {}
+    for rule, reason in (
+        *((chosen.rule, _ONE_BY_ONE) for chosen in selection.selected),
+        *((dropped.rule, _ONE_BY_ONE) for dropped in selection.dropped if dropped.repeats),
+        *(
+            (dropped.rule, f"one of its rules {dropped.reason}")
+            for dropped in selection.dropped
+            if dropped.with_file
+        ),
+    ):
+        for name in names.of(rule):
+            why.setdefault(name, f"a rule file: {reason}")
+    for path in intent.entities.paths:
+        why.pop(path, None)
     return [
-        replace(one, excluded="a rule file: its rules are packed one by one")
-        if one.path in held and not one.pinned
-        else one
+        replace(one, excluded=why[one.path]) if one.path in why and not one.pinned else one
         for one in candidates
     ]
 

@@ -47,15 +47,6 @@ _TOGETHER: Final = 0.95
 _REASONS: Final = 8
 _MAX_TASK: Final = 100_000  # characters; what goes beyond is no task but a log
 
-OWN_FILES: Final = {
-    "claude": ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "~/.claude/CLAUDE.md"),
-    "codex": ("AGENTS.md", "~/.codex/AGENTS.md"),
-    "cursor": ("AGENTS.md", ".cursorrules"),
-    "gemini": ("GEMINI.md", "~/.gemini/GEMINI.md"),
-    "copilot": ("AGENTS.md", ".github/copilot-instructions.md"),
-}
-"""Files of instructions that an agent loads at every start, for agents that do not report what they load."""
-
 
 @dataclass(frozen=True, slots=True)
 class HookContext:
@@ -152,18 +143,20 @@ def absolute_rules(project: OpenedProject, config: Config, call: HookCall) -> li
     from workbench.rules.matching.context import make_context
     from workbench.rules.matching.filters import reject
     from workbench.rules.matching.match import RuleQuery
+    from workbench.rules.precedence.own_files import FileNames, loaded_files
 
     rules, _ = current_rules(project.root, config)
     query = RuleQuery("", project.project_id, make_context(tool=call.agent), project.clock.now())
-    own = _own_files(session_context(project, call.session), call.agent)
     found = [
         rule
         for rule in rules
         if rule.authority is Authority.ABSOLUTE and not rule.scope and not rule.conditions
-        and not (rule.provenance is not None and (rule.provenance.file in own or rule.provenance.globs))
+        and not (rule.provenance is not None and rule.provenance.globs)
         and not reject(rule, query)
     ]  # fmt: skip
-    return sorted(found, key=_order)
+    reported = session_context(project, call.session).instructions
+    own = loaded_files(found, call.agent, FileNames(str(project.root)), reported)
+    return sorted((rule for rule in found if rule.id not in own), key=_order)
 
 
 def _order(rule: Rule) -> tuple[int, str, int, str]:
@@ -268,20 +261,17 @@ def _received_by_session(
 def _loaded_instructions(project: OpenedProject, held: SessionContext, call: HookCall) -> frozenset[str]:
     """Return the files that the agent loads itself, the ids of their rules, and files of rules it has."""
     from workbench.rules.keptbook import stored_rulebook
+    from workbench.rules.precedence.own_files import FileNames, loaded_files, own_files
 
-    own = _own_files(held, call.agent)
     book = stored_rulebook(project.rule_store())
-    found = set(own)
-    for rule in () if book is None else book.rules:
-        if rule.provenance is not None and rule.provenance.file in own:
-            found.add(rule.id)
-        elif rule.provenance is not None and rule.id in held.received:
-            found.add(rule.provenance.file)
+    rules = () if book is None else book.rules
+    names = FileNames(str(project.root))
+    loaded = loaded_files(rules, call.agent, names, held.instructions)
+    found = {*own_files(call.agent, held.instructions), *loaded}
+    for rule in rules:
+        if rule.id in held.received or rule.id in loaded:
+            found |= names.of(rule)
     return frozenset(found)
-
-
-def _own_files(held: SessionContext, agent: str) -> frozenset[str]:
-    return held.instructions or frozenset(OWN_FILES[agent])
 
 
 def _nothing(call: HookCall, why: str, *, subagent: bool = False) -> HookContext:

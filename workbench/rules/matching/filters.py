@@ -229,6 +229,18 @@ def passing(columns: MatchColumns, query: RuleQuery) -> Bool:
     return kept
 
 
+def find_claims(columns: MatchColumns, query: RuleQuery) -> list[int]:
+    """Return the rows of the rules that a query's filters let through and that claim a place unmatched."""
+    found: list[int] = np.flatnonzero(columns.claims & passing(columns, query)).tolist()
+    return found
+
+
+def find_disabled(columns: MatchColumns) -> list[int]:
+    """Return the rows of the rules that are out of force."""
+    found: list[int] = np.flatnonzero(~columns.enabled).tolist()
+    return found
+
+
 def refusals(columns: MatchColumns, query: RuleQuery) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return what `reject` says of each rule: int64 [n] that index the distinct reasons beside them.
 

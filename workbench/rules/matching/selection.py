@@ -51,11 +51,15 @@ class SelectedRule:
 
 @dataclass(frozen=True, slots=True)
 class DroppedRule:
-    """A rule that had a claim and is not in the plan, and why; `repeats` is one in it that says the same."""
+    """A rule that had a claim and is not in the plan, and why; `repeats` is one in it that says the same.
+
+    With `with_file` its file is not for the plan either.
+    """
 
     rule: Rule
     reason: str
     repeats: str = ""
+    with_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)

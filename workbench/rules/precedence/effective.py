@@ -82,6 +82,7 @@ class _Walk:
         self.loaded: list[LoadedFile] = []
         self.skipped: dict[str, str] = {}
         self.known: set[str] = set()
+        self.resolved: dict[str, str] = {}
         self.imported = 0
 
     def take(self, step: LoadStep, via: str = "", depth: int = 0) -> None:
@@ -96,6 +97,10 @@ class _Walk:
             return
         if not found.text.strip():
             self.skipped[step.name] = "it is empty"
+            return
+        first = self.resolved.setdefault(self.tree.resolve(step.name), step.name)
+        if first != step.name:
+            self.skipped.setdefault(step.name, f"it is the same file as {first}")
             return
         self.known.add(step.name)
         self.skipped.pop(step.name, None)

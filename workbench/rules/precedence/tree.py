@@ -81,6 +81,10 @@ class RuleTree:
             if self.sources[name].format in families and name.startswith(below):
                 yield name
 
+    def resolve(self, name: str) -> str:
+        """Return the path of the file that a name leads to, links followed."""
+        return os.path.realpath((self.sources.get(name) or self._source(name)).location)
+
     def find(self, name: str) -> RuleText | None:
         """Return a file by its name, None if it is not there, or refused to be read."""
         if name not in self._texts:

@@ -218,3 +218,37 @@ def test_a_compaction_puts_the_transcript_aside(
     assert words in once
     ask("PreCompact", trigger="auto", transcript_path=str(path))
     assert stashed() == once
+
+
+def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(project: Any, run: Run) -> None:
+    """One file under the names of several agents: none gets its rules again, in no hook and no plan."""
+    rule = "Never edit the generated schema by hand."
+    (project.root / "CLAUDE.md").unlink()
+    project.write(".agents/base.md", f"- {rule}\n- Read the schema before changing tokens.\n")
+    for name, target in (
+        (".cursor/rules/base.mdc", "../../.agents/base.md"),
+        ("CLAUDE.md", ".agents/base.md"),
+        ("AGENTS.md", ".agents/base.md"),
+    ):
+        (project.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (project.root / name).symlink_to(target)
+    project.write("GEMINI.md", "- Never push on Fridays.\n")
+    assert run("index").code == 0
+    prompt = "change the schema of tokens by hand"
+    given = {"source": "startup", "prompt": prompt, "tool_name": "Task", "tool_input": {"prompt": prompt}}
+    names = {"claude": ("SessionStart", "UserPromptSubmit", "PreToolUse"), "cursor": ("sessionStart",)}
+    found = []
+    for agent, events in names.items():
+        for event in events:
+            payload = {"session_id": f"{agent} {event}", "cwd": str(project.root), "hook_event_name": event}
+            found.append(json.dumps(answer(json.dumps({**payload, **given}).encode(), event, agent)))
+    plans = [run("plan", prompt, "--agent", one, "--json").json() for one in ("claude", "cursor", "codex")]
+    found += [one["context"]["text"] for one in plans]
+    assert [rule in text for text in found] == [False] * 7
+    assert all("Never push on Fridays." in text for text in found)
+    dropped = plans[-1]["dropped_candidates"]
+    assert any("is in AGENTS.md, which codex loads by itself" in one["reason"] for one in dropped)
+    assert rule in run("plan", prompt, "--agent", "gemini").out
+    assert rule in run("plan", prompt).out
+    pinned = next(one["file"] for one in dropped if "Never edit" in one["reason"])
+    assert rule in run("plan", prompt, "--agent", "codex", "--pin", pinned).out

@@ -135,7 +135,8 @@ def plan(
 
     Rules that are limited to an agent, a context, a fact, a scenario or a step hold where it is given
     (--tool, --context, --fact, --scenario, --step) or follows from the files, the kind of task and git. What
-    left a rule out is among the reasons. The use of the rules is recorded.
+    left a rule out is among the reasons: with --agent also that it loads the rule's file by itself. The use
+    of the rules is recorded.
 
     What iterations learned is under a heading of its own, if it matches the task: observations, not
     instructions, reviewed ones first. What was put aside and is about the task (`workbench stash`) is under
