@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,18 +25,21 @@ from screens.widgets.dialogs import Ask, Choose, Confirm, DialogChoice
 from screens.widgets.external_editor import Edited, Failed, edit_externally, open_externally
 from screens.widgets.form import FormField
 from workbench.errors import UsageError
-from workbench.records.rules import Rule
+from workbench.records.rules import Rule, is_unenforced
+from workbench.rules.descriptions import check_text
 from workbench.rules.matching.examples import add_examples, remove_examples
 from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from screens.jobs import Job
     from screens.rules.screen import RulesScreen
+    from workbench.rules.enforcement.suggestions import CheckSuggestion
 
 _HOME = "mine"
 _AT_ONCE = 50  # rules that are switched without a question
 _LISTED = 6  # rules that a question names
 _LINE = 62  # characters of a rule in a question
+_UNENFORCED = "no hook enforces it"
 
 
 class RuleChanges(RecordChanges[Rule]):
@@ -77,7 +81,8 @@ class RuleChanges(RecordChanges[Rule]):
     def saved_text(self, seen: Rule, after: Rule) -> str:
         """Return what is said of an edit; new words made another version."""
         version = f": version {after.version}" if after.id != seen.id else ""
-        return f"saved {after.id[: self.short]}{version}"
+        is_news = is_unenforced(after) and (after.rule != seen.rule or not is_unenforced(seen))
+        return f"saved {after.id[: self.short]}{version}{f': {_UNENFORCED}' if is_news else ''}"
 
     def edit_ended(self, seen: Rule) -> None:
         """Forget the draft of a rule."""
@@ -143,7 +148,11 @@ class RuleChanges(RecordChanges[Rule]):
 
             def then(saved: Saved[Rule]) -> None:
                 form.close_saved()
-                self.report(f"added {saved.records[0].id[: self.short]}", [command], saved)
+                rule = saved.records[0]
+                note = f": {_UNENFORCED}" if is_unenforced(rule) else ""
+                self.report(f"added {rule.id[: self.short]}{note}", [command], saved)
+                if note:
+                    self._offer_check(rule)
 
             def work(job: Job) -> Saved[Rule]:
                 return service.add(fields, home, job)
@@ -151,6 +160,29 @@ class RuleChanges(RecordChanges[Rule]):
             self.step("Adding", work, then, command=command, refused=form.show_refusal)
 
         self._open("New rule", (first, where, *others), save, new=True)
+
+    def _offer_check(self, rule: Rule) -> None:
+        """Offer the check that the words of a new absolute rule ask for, if they ask for one."""
+
+        def propose(job: Job) -> tuple[CheckSuggestion, ...]:
+            from workbench.rules.enforcement.suggestions import suggest_checks  # many expressions
+
+            return suggest_checks([rule])
+
+        def offer(found: tuple[CheckSuggestion, ...]) -> None:
+            if not found:
+                return
+            check = found[0].check
+
+            def answered(yes: bool | None) -> None:
+                if yes:
+                    self.save(rule, {"check": check})
+
+            title = "Check calls of tools against this rule?"
+            body = f"{check_text(replace(rule, check=check))}\n\nWithout a check {_UNENFORCED}."
+            self._screen.app.push_screen(Confirm(title, body, yes="Check", no="Not now"), answered)
+
+        self._screen.ask("Check", propose, offer)
 
     def edit_text(self, rule: Rule) -> None:
         """Edit a rule's text in the person's editor, beginning with what could not be saved before."""

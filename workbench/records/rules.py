@@ -150,6 +150,11 @@ class ContextRules:
         return self.absolute + tuple(rule for rule, _ in self.default)
 
 
+def is_unenforced(rule: Rule) -> bool:
+    """Whether a rule in force is absolute and has no check: agents read it, and no hook enforces it."""
+    return rule.enabled and rule.check is None and rule.authority is Authority.ABSOLUTE
+
+
 PATH_SCOPE = "path:"
 
 

@@ -14,7 +14,7 @@ from screens.jobs import Job
 from screens.rules.matches import MatchesView
 from screens.rules.panes import PANES, RulePanes
 from screens.rules.rule_changes import RuleChanges
-from screens.rules.rule_form import BulkEditForm
+from screens.rules.rule_form import OWNER, BulkEditForm, form_fields
 from screens.rules.rule_service import RuleWriter
 from screens.sitting import read_place, write_place
 from screens.widgets.code import CodeView
@@ -24,7 +24,7 @@ from screens.widgets.table import VirtualTable
 from tests.screens.golden import SIZES, screen_text
 from tests.screens.rules.conftest import Opened
 from workbench.lists.rules import RULES as RULES_LIST
-from workbench.records.rules import Authority
+from workbench.records.rules import Authority, Rule
 from workbench.rules.descriptions import place
 
 RULES = 21  # of the sample project
@@ -282,6 +282,26 @@ async def test_a_rule_is_added_and_the_cursor_goes_to_it(opened: Opened) -> None
         await desk.press("f2")
         assert "already there" in screen_text(desk.app)
         assert len(desk.rules) == RULES + 2
+
+
+async def test_the_check_that_a_new_absolute_rule_asks_for_is_offered(opened: Opened) -> None:
+    """No hook enforces words alone: that is said, and one key away from the check, if they name one."""
+    async with opened() as desk:
+        for text, check in (("Never run git push --force.", True), ("Never be rude.", False)):
+            await desk.press("c")
+            form = desk.dialog(RecordForm)
+            form.query_one("#field-0", SafeArea).load_text(text)
+            names = [one.name for one in form_fields(Rule(id="", name="", rule=""))]
+            names.insert(1, OWNER)
+            form.query_one(f"#field-{names.index('authority')}").value = "absolute"
+            await desk.press("f2")
+            assert ('"command": "git push --force"' in screen_text(desk.app)) is check
+            if check:
+                assert "no hook enforces it" in screen_text(desk.app)
+                await desk.press("y")
+                assert "--check" in desk.commands[-1]
+            rule = next(one for one in desk.rules if one.rule == text)
+            assert (rule.check is not None) is check
 
 
 async def test_many_marked_rules_are_switched_after_a_question(

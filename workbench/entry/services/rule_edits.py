@@ -28,7 +28,9 @@ def add_rule(
     """
     with curate_rules(host, "rules-edit") as curator:
         found = _check_fields(host, fields)
-        return curator.add(whole_rule(curator.store, Line("", found, home, file)), reason=reason)
+        rule = curator.add(whole_rule(curator.store, Line("", found, home, file)), reason=reason)
+    _report_unenforced(rule)
+    return rule
 
 
 def edit_rule(
@@ -44,7 +46,18 @@ def edit_rule(
     `seen` is the rule as it was when that was decided. Raises: as `add_rule`; RecordChanged.
     """
     with curate_rules(host, "rules-edit") as curator:
-        return curator.edit(identifier, reason=reason, seen=seen, **_check_fields(host, fields))
+        rule = curator.edit(identifier, reason=reason, seen=seen, **_check_fields(host, fields))
+    if not {"rule", "authority", "check"}.isdisjoint(fields):
+        _report_unenforced(rule)
+    return rule
+
+
+def _report_unenforced(rule: Rule) -> None:
+    from workbench.rules.enforcement.suggestions import unenforced_sentence
+
+    sentence = unenforced_sentence([rule])
+    if sentence:
+        report(sentence)
 
 
 def _check_fields(host: ProjectHost, fields: Mapping[str, Any]) -> dict[str, Any]:

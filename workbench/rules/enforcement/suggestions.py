@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from workbench.errors import UsageError
-from workbench.records.rules import Authority, Check, Decision, Rule
+from workbench.records.rules import Authority, Check, Decision, Rule, is_unenforced
 from workbench.rules.enforcement.checks import problems
 from workbench.rules.enforcement.commands import parse_command
 
@@ -38,6 +38,11 @@ _RUN = re.compile(
 _RUN_PLAIN = re.compile(
     rf"\b{_NEVER} {_ADVERB}(?P<command>force[- ]push|(?:use |run )?sudo)\b(?P<rest>[^.!;\n]*)", re.IGNORECASE
 )
+_RUN_BARE = re.compile(
+    rf"\b(?i:{_NEVER} {_ADVERB}(?:run|use|execute|call|invoke|do|issue|type)) "
+    r"(?P<command>[a-z][a-z0-9.-]*(?: [a-z][a-z-]*){0,2}(?: --?[A-Za-z][\w-]*)+)(?P<rest>[^.!;\n]*)"
+)
+"""A command without code marks: its options show where it ends."""
 _FORCE_TO = re.compile(
     rf"\b{_NEVER} {_ADVERB}force[- ]push(?:es)? (?:to|on|onto) (?:the )?{_SPANS}(?P<rest>[^.!;\n]*)",
     re.IGNORECASE,
@@ -141,9 +146,7 @@ class CheckSuggestion:
 
 def suggest_checks(rules: Iterable[Rule]) -> tuple[CheckSuggestion, ...]:
     """Return checks for enabled absolute rules that have none, by priority, then id."""
-    wanted = [
-        rule for rule in rules if rule.enabled and rule.check is None and rule.authority is Authority.ABSOLUTE
-    ]
+    wanted = [rule for rule in rules if is_unenforced(rule)]
     wanted.sort(key=lambda rule: (-rule.priority, rule.id))
     found = ((rule, suggest_check(rule.rule)) for rule in wanted)
     return tuple(
@@ -163,6 +166,23 @@ def could_be_checked(rules: Iterable[Rule]) -> tuple[Rule, ...]:
         and rule.authority is Authority.DEFAULT
         and suggest_check(rule.rule)
     )
+
+
+def unenforced_sentence(rules: Sequence[Rule]) -> str:
+    """Return that no hook enforces absolute rules of some, and the next step; "" where there are none."""
+    found = [rule for rule in rules if is_unenforced(rule)]
+    if not found:
+        return ""
+    if len(found) > 1:
+        return (
+            f"no hook enforces {len(found):,} of them: absolute rules without a check. "
+            "`workbench rules check --suggest` proposes one where their words name it"
+        )
+    proposed = suggest_checks(found)
+    lead = f"no hook enforces {found[0].id[:13]}: it is absolute and has no check."
+    if not proposed:
+        return f"{lead} Its words name no command, path or token to propose one from; --check gives it one"
+    return f"{lead} This accepts what its words ask for: {proposed[0].accept}"
 
 
 def suggest_check(text: str) -> tuple[Check, str] | None:
@@ -225,6 +245,14 @@ def _run_plain(sentence: str) -> Check | None:
     return Check(
         command="sudo" if "sudo" in found["command"].lower() else "git push --force", decision=decision
     )
+
+
+def _run_bare(sentence: str) -> Check | None:
+    found = _RUN_BARE.search(sentence)
+    decision = _decision(found["rest"]) if found else None
+    if found is None or decision is None or not _is_command(found["command"]):
+        return None
+    return Check(command=found["command"], decision=decision)
 
 
 def _is_command(span: str) -> bool:
@@ -307,6 +335,7 @@ def _force_push(sentence: str) -> Check | None:
 _READERS: tuple[Callable[[str], Check | None], ...] = (
     _run,
     _run_plain,
+    _run_bare,
     _force_push,
     _change,
     _passive,

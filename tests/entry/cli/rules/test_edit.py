@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +109,27 @@ def test_bad_values_are_refused(empty: Any, run: Run, arguments: Any, message: s
     assert message in done.err
     assert hint in done.err
     assert texts(run) == []
+
+
+def test_an_absolute_rule_without_a_check_says_so(empty: Any, run: Run, monkeypatch: Any) -> None:
+    """With the command that accepts the check its words ask for, wherever a rule becomes absolute."""
+    done = run("rules", "add", "Never run git push --force.", "--authority", "absolute", "--json")
+    assert "no hook enforces rule-" in done.err
+    [accept] = re.findall(r"workbench (rules edit .*)", done.err)
+    call = ("rules", "check", "--tool", "Bash", "--input", '{"command": "git push --force"}')
+    assert run(*call).out.startswith("allow")
+    accepted = run(*shlex.split(accept))
+    assert (accepted.code, "no hook" in accepted.err) == (exits.OK, False)
+    assert run(*call).out.startswith("deny")
+    assert "--check gives it one" in run("rules", "add", "Never be rude.", "--authority", "absolute").err
+    plain = run("rules", "add", "Never run `rm -rf /`.", "--json")
+    assert "no hook" not in plain.err
+    edited = run("rules", "edit", plain.json()["rules"][0]["id"], "--authority", "absolute")
+    assert "This accepts what its words ask for" in edited.err
+    lines = (
+        b'{"rule": "Never do a.", "authority": "absolute"}\n{"rule": "Never do b.", "authority": "absolute"}'
+    )
+    assert "no hook enforces 2 of them" in run("rules", "add", "--json-lines", "-", given=lines).err
 
 
 def test_an_odd_tag_is_pointed_out_and_kept(empty: Any, run: Run) -> None:

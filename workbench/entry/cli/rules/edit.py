@@ -19,8 +19,9 @@ from workbench.entry.cli.session import RuleSession, report_files, rule_session
 from workbench.entry.os.editor import edit_text, has_editor
 from workbench.entry.services.rule_edits import whole_rule
 from workbench.errors import ParseError, UsageError
-from workbench.records.rules import Rule
+from workbench.records.rules import Rule, is_unenforced
 from workbench.rules.curation.differences import changed_fields
+from workbench.rules.enforcement.suggestions import unenforced_sentence
 from workbench.rules.fields import Line, check_fields, read_lines
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
@@ -108,6 +109,7 @@ def add(
     for note in notes:
         here.out.warn(note)
     _show(work, added)
+    _note_unenforced(here, added)
 
 
 @command
@@ -156,6 +158,8 @@ def edit(
         for note in notes:
             here.out.warn(note)
     _show_change(work, before, after)
+    if not is_unenforced(before) or before.rule != after.rule:
+        _note_unenforced(here, [after])
 
 
 @command
@@ -204,8 +208,16 @@ def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
         return
     for rule in changed:
         here.out.paint(rule_line(here.out, rule))
+    _note_unenforced(here, changed)
     if len(ids) < len(rules):
         here.out.say(f"{len(rules) - len(ids)} of {plural(len(rules), 'rule')} are {word}d already")
+
+
+def _note_unenforced(here: Invocation, rules: Sequence[Rule]) -> None:
+    """Say which absolute rules are words alone, and how the check that one asks for is accepted."""
+    sentence = unenforced_sentence(rules)
+    if sentence:
+        here.out.say(visible_line(sentence))
 
 
 def _several(work: RuleSession, identifiers: Sequence[str]) -> list[Rule]:
