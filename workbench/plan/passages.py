@@ -24,13 +24,12 @@ from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, PlanRequest, TaskText
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.versions import is_held_back
-from workbench.rules.descriptions import instruction
+from workbench.rules.descriptions import FileNames, instruction
 from workbench.rules.matching.context import AT_HAND, RuleContext, agent_name, make_context
 from workbench.rules.matching.filters import find_claims, find_disabled, match_columns_of
 from workbench.rules.matching.match import MatchReport, RuleQuery
 from workbench.rules.matching.search import match_message
 from workbench.rules.matching.selection import DroppedRule, PlanRuleLimits, RuleSelection, select_rules
-from workbench.rules.precedence.own_files import FileNames, loaded_files
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
@@ -82,6 +81,8 @@ def choose_rules(
 
 def _loaded_by_agent(rules: Sequence[Rule], agent: str, names: FileNames) -> list[DroppedRule]:
     """Return the rules that an agent loads by itself as dropped ones, with their files."""
+    from workbench.rules.precedence.own_files import loaded_files  # only where an agent is named
+
     files = loaded_files(rules, agent, names)
     known = {rule.id: rule for rule in rules}
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import Any, Final
 
@@ -53,6 +54,29 @@ def place(rule: Rule) -> tuple[Any, ...]:
     if rule.provenance is None:
         return (1, rule.source, 0, rule.id)
     return (0, rule.provenance.file, rule.provenance.line, rule.id)
+
+
+class FileNames:
+    """Under which names files of rules are known: their own, those of links and copies, the target's."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+        self._known: dict[tuple[str, ...], frozenset[str]] = {}
+
+    def of(self, rule: Rule) -> frozenset[str]:
+        """Return the names of a rule's file; none for a rule of no file."""
+        where = rule.provenance
+        names = () if where is None else (where.file, *where.names)
+        found = self._known.get(names)
+        if found is None:
+            found = self._known[names] = frozenset((*names, *map(self.resolve, names)))
+        return found
+
+    def resolve(self, name: str) -> str:
+        """Return the name of the file that a name leads to; an absolute path outside of the project."""
+        place = os.path.realpath(os.path.join(self.root, os.path.expanduser(name)))
+        inside = os.path.relpath(place, self.root)
+        return place if inside.startswith("..") else inside.replace(os.sep, "/")
 
 
 def details(rule: Rule) -> list[tuple[str, str]]:

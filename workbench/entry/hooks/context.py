@@ -140,10 +140,11 @@ def absolute_rules(project: OpenedProject, config: Config, call: HookCall) -> li
     """
     from workbench.entry.services.rule_checks import current_rules
     from workbench.records.rules import Authority
+    from workbench.rules.descriptions import FileNames
     from workbench.rules.matching.context import make_context
     from workbench.rules.matching.filters import reject
     from workbench.rules.matching.match import RuleQuery
-    from workbench.rules.precedence.own_files import FileNames, loaded_files
+    from workbench.rules.precedence.own_files import loaded_files
 
     rules, _ = current_rules(project.root, config)
     query = RuleQuery("", project.project_id, make_context(tool=call.agent), project.clock.now())
@@ -260,8 +261,9 @@ def _received_by_session(
 
 def _loaded_instructions(project: OpenedProject, held: SessionContext, call: HookCall) -> frozenset[str]:
     """Return the files that the agent loads itself, the ids of their rules, and files of rules it has."""
+    from workbench.rules.descriptions import FileNames
     from workbench.rules.keptbook import stored_rulebook
-    from workbench.rules.precedence.own_files import FileNames, loaded_files, own_files
+    from workbench.rules.precedence.own_files import loaded_files, own_files
 
     book = stored_rulebook(project.rule_store())
     rules = () if book is None else book.rules

@@ -5,11 +5,11 @@ A rule is of a file under each of its names: links to it and copies of it hold t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from workbench.records.rules import Activation, Rule
+from workbench.rules.descriptions import FileNames
 
 _FILES: Final[Mapping[str, tuple[str, ...]]] = {
     "claude": ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "~/.claude/CLAUDE.md"),
@@ -28,29 +28,6 @@ _FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
 def own_files(agent: str, reported: Collection[str] = ()) -> frozenset[str]:
     """Return the files that an agent loads at its start: those it reported, else those its documents name."""
     return frozenset(reported or _FILES.get(agent, ()))
-
-
-class FileNames:
-    """Under which names files of rules are known: their own, those of links and copies, the target's."""
-
-    def __init__(self, root: str) -> None:
-        self.root = os.path.realpath(root)
-        self._known: dict[tuple[str, ...], frozenset[str]] = {}
-
-    def of(self, rule: Rule) -> frozenset[str]:
-        """Return the names of a rule's file; none for a rule of no file."""
-        where = rule.provenance
-        names = () if where is None else (where.file, *where.names)
-        found = self._known.get(names)
-        if found is None:
-            found = self._known[names] = frozenset((*names, *map(self.resolve, names)))
-        return found
-
-    def resolve(self, name: str) -> str:
-        """Return the name of the file that a name leads to; an absolute path outside of the project."""
-        place = os.path.realpath(os.path.join(self.root, os.path.expanduser(name)))
-        inside = os.path.relpath(place, self.root)
-        return place if inside.startswith("..") else inside.replace(os.sep, "/")
 
 
 def loaded_files(

@@ -150,10 +150,10 @@ def test_the_setting_names_the_agent(
 def test_plans_and_matches_record_the_use_of_their_rules(project: Any, run: Any, entries: Uses) -> None:
     """Each is one line with the session and the agent, and every reader of rules shows it."""
     assert entries("rule-usage") == []
-    plan = run("plan", TASK, "--session", "s1", "--tool", "claude-code", "--json").json()
+    plan = run("plan", TASK, "--session", "s1", "--tool", "gemini-cli", "--json").json()
     ids = [one["id"] for one in plan["rules"]]
     assert ids
-    assert entries("rule-usage") == [{"rule_ids": ids, "session_id": "s1", "tool": "claude"}]
+    assert entries("rule-usage") == [{"rule_ids": ids, "session_id": "s1", "tool": "gemini"}]
     matched = run("rules", "match", "never log the jwt token", "--json").json()["matches"]
     assert entries("rule-usage")[1:] == [
         {"rule_ids": [one["id"] for one in matched], "session_id": "", "tool": ""}
@@ -162,7 +162,7 @@ def test_plans_and_matches_record_the_use_of_their_rules(project: Any, run: Any,
     listed = next(one for one in run("rules", "list", "--json").json()["rules"] if one["id"] == ids[0])
     assert shown["usage_count"] == listed["usage_count"] == 1 + (ids[0] in {one["id"] for one in matched})
     (used,) = run("rules", "usage", ids[0], "--json").json()["rules"]
-    assert (used["by_tool"]["claude"], used["by_session"]["s1"]) == (1, 1)
+    assert (used["by_tool"]["gemini"], used["by_session"]["s1"]) == (1, 1)
     assert run("rank", TASK).code == run("rules", "list").code == exits.OK
     assert len(entries("rule-usage")) == 2
 
