@@ -19,7 +19,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-from tests.empty_tables import copied
+from tests.empty_tables import copied, unlent
 from tests.postgres_server import DatabaseServer, NoServer
 from tests.redis_server import PROGRAM, REASON, RedisServer
 
@@ -212,9 +212,10 @@ class Connections:
 
 
 @pytest.fixture
-def connections(monkeypatch: pytest.MonkeyPatch) -> Connections:
-    """Note the connections to DuckDB that this process makes."""
-    return Connections(monkeypatch)
+def connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connections]:
+    """Note the connections to DuckDB that this process makes, each project its own."""
+    with unlent():
+        yield Connections(monkeypatch)
 
 
 class FakeOllama:

@@ -2,7 +2,8 @@
 
 Making them takes 40 ms of CPU, which a test of a command or of a screen did for each project. Queries over
 the few rows of a test take one thread: a second one waits. `tests/store`, which is about tables and
-migrations, does both as the program does (`uncopied`), and so do the processes that tests start.
+migrations, does both as the program does (`uncopied`), and so do the processes that tests start. A connection
+that a project is done with serves the next one, which spares it 10 ms of CPU.
 """
 
 from __future__ import annotations
@@ -23,12 +24,27 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _ATTACH: Final = KeptConnection.attach
+_CONNECT: Final = KeptConnection._connect
+_DISCARD_UNUSED: Final = KeptConnection._discard_unused
 
 
 @contextmanager
 def copied(directory: Path) -> Iterator[None]:
     """Begin new tables as a copy of empty ones, which are kept in a directory, in the block."""
     empty = directory / "empty.duckdb"
+    unused: list[DuckDBPyConnection] = []
+
+    def connect(kept: KeptConnection) -> DuckDBPyConnection:
+        if unused and (kept._connection is None or kept._process != os.getpid()):
+            kept._process, kept._connection = os.getpid(), unused.pop()
+        return _CONNECT(kept)
+
+    def discard_unused(kept: KeptConnection) -> None:
+        if kept._used.acquire(blocking=False):
+            if kept._connection is not None and kept._process == os.getpid():
+                unused.append(kept._connection)
+            kept._connection = None
+            kept._used.release()
 
     @contextmanager
     def attach(
@@ -39,14 +55,31 @@ def copied(directory: Path) -> Iterator[None]:
         with _ATTACH(kept, path, how=how) as connection:
             yield connection
 
-    with patch.object(KeptConnection, "attach", attach), patch.dict(duck.SETTINGS, threads=1):
+    lent = {"_connect": connect, "_discard_unused": discard_unused}
+    with (
+        patch.multiple(KeptConnection, attach=attach, **lent),
+        patch.dict(duck.SETTINGS, threads=1),
+    ):
+        yield
+    for connection in unused:
+        connection.close()
+
+
+@contextmanager
+def unlent() -> Iterator[None]:
+    """Have each project connect and close as the program does in the block."""
+    with patch.multiple(KeptConnection, _connect=_CONNECT, _discard_unused=_DISCARD_UNUSED):
         yield
 
 
 @contextmanager
 def uncopied() -> Iterator[None]:
     """Undo `copied` in the block."""
-    with patch.object(KeptConnection, "attach", _ATTACH), patch.dict(duck.SETTINGS, threads=duck.THREADS):
+    with (
+        unlent(),
+        patch.object(KeptConnection, "attach", _ATTACH),
+        patch.dict(duck.SETTINGS, threads=duck.THREADS),
+    ):
         yield
 
 
