@@ -36,7 +36,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check coverage format bench bench-scale dist docs stubs pictures lock clean fuzz chaos team-server sittings sbom audit
+.PHONY: help run test deep check coverage format bench bench-scale dist docs stubs pictures lock clean fuzz chaos team-server sittings sbom audit
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -98,6 +98,11 @@ test: $(VENV)/.dev ## lint, types, import contracts, tests (without a network, w
 	$(PYTHON_) -m tests.offline --else-with \
 		$(PYTHON_) -m pytest $(PARALLEL) -p tests.cpu_report --cpu-report $(CPU_REPORT) $(PYTEST_ARGS); tested=$$?; \
 	wait $$checking; checked=$$?; cat $(CHECKED); exit $$((tested || checked))
+
+# Searches end after a few cases in `make test`; here they try all, and sit in a terminal.
+deep: $(VENV)/.dev ## search in full where `make test` takes a sample: crashes, damage, drawn inputs (ten minutes)
+	@DEEP=1 $(PYTHON_) -m tests.offline --else-with $(PYTHON_) -m pytest $(PARALLEL) -m searches $(PYTEST_ARGS)
+	@$(PYTHON_) -m pytest -q -n 0 tests/sittings.py
 
 check: $(VENV)/.dev ## lint, types and import contracts only
 	@$(PYTHON_) -m ruff format --check .

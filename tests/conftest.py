@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from filelock import FileLock
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.deep import searches, times
 from tests.empty_tables import copied, unlent
 from tests.postgres_server import DatabaseServer, NoServer
 from tests.redis_server import PROGRAM, REASON, RedisServer
@@ -31,7 +32,7 @@ settings.register_profile(
     "house",
     deadline=None,
     derandomize=True,
-    max_examples=12,
+    max_examples=times(5, 12),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("deep", parent=settings.get_profile("house"), derandomize=False, max_examples=2000)
@@ -65,6 +66,14 @@ def pytest_configure() -> None:
         if room.f_bavail * room.f_frsize > _ROOM and not room.f_flag & os.ST_NOEXEC:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)  # what tests write is synced in no time
     gc.disable()  # until all is collected: nothing of it is garbage
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what draws examples as a search."""
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(searches)
 
 
 def pytest_collection_finish() -> None:

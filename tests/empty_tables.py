@@ -55,9 +55,8 @@ def copied(directory: Path) -> Iterator[None]:
         with _ATTACH(kept, path, how=how) as connection:
             yield connection
 
-    lent = {"_connect": connect, "_discard_unused": discard_unused}
     with (
-        patch.multiple(KeptConnection, attach=attach, **lent),
+        patch.multiple(KeptConnection, attach=attach, _connect=connect, _discard_unused=discard_unused),
         patch.dict(duck.SETTINGS, threads=1),
     ):
         yield

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.deep import times
 from workbench.comparison import similarity
 from workbench.comparison.candidates import DuplicateIndex, find_duplicates, terms_of
 from workbench.comparison.verdicts import TextVerdict
@@ -116,7 +117,7 @@ def test_denials_do_not_hide_a_text() -> None:
     assert terms_of("Never commit secrets") == terms_of("Commit secrets")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=times(13, 40), deadline=None)
 @given(st.lists(st.text(max_size=30), max_size=8), st.text(max_size=30))
 def test_any_texts_can_be_kept_and_asked_for(texts: list[str], asked: str) -> None:
     """Nothing is raised, and an equal text is always found."""

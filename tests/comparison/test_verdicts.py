@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.deep import times
 from workbench.comparison.verdicts import TextVerdict, judge
 
 CONFLICTS = [
@@ -129,7 +130,7 @@ WORDS = st.sampled_from(
 SENTENCES = st.lists(WORDS, max_size=14).map(" ".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(50, 150), deadline=None)
 @given(SENTENCES | st.text(max_size=80), SENTENCES | st.text(max_size=80), st.none() | st.floats(-1, 1))
 def test_any_two_texts_have_one_judgement(left: str, right: str, similarity: float | None) -> None:
     """Nothing is raised, the score is a share, and the order makes no difference."""
@@ -140,7 +141,7 @@ def test_any_two_texts_have_one_judgement(left: str, right: str, similarity: flo
     assert all(0 <= item.score <= 1 for item in found.evidence)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=times(26, 80), deadline=None)
 @given(SENTENCES | st.text(max_size=80))
 def test_every_text_repeats_itself(text: str) -> None:
     """Identical texts are duplicates with full score, whatever they deny."""

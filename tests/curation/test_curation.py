@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.adapters import ManualClock, MemoryJournal
 from tests.curation.test_toy_record import Toy, toy_service
+from tests.deep import times
 from tests.stash.conftest import stash_over
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.folding import read_ledger
@@ -220,7 +221,7 @@ def play(case: Case, bench: Bench, steps: Steps) -> Iterator[str]:
 
 @pytest.mark.parametrize("journals", ["memory"], indirect=True)
 @given(STEPS)
-@settings(max_examples=40)
+@settings(max_examples=times(13, 40))
 def test_undo_and_redo_restore_exactly(case: Case, steps: Steps) -> None:
     """Whatever the steps were, each undo leads to the state before its step, each redo to the one after.
 

@@ -27,6 +27,7 @@ from tests.curation.test_curation import (
     play,
     rule_store,
 )
+from tests.deep import times
 from workbench.curation import folding, lazy
 from workbench.curation.folding import LedgerReader
 from workbench.curation.ledger import Ledger
@@ -145,7 +146,7 @@ CUTS = st.lists(st.integers(0, 3), max_size=16)
 
 @pytest.mark.parametrize("name", CASES)
 @given(STEPS, CUTS)
-@settings(max_examples=12)
+@settings(max_examples=times(4, 12))
 def test_saved_anywhere_and_gone_on_with_it_is_the_whole(
     name: str, tmp_path_factory: pytest.TempPathFactory, steps: Steps, cuts: Sequence[int]
 ) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.adapters import ManualClock, MemoryJournal
 from tests.curation.test_curation import CASES, Case, Service
+from tests.deep import times
 from workbench.curation import folding
 from workbench.curation.concurrency import ConcurrentEdit, concurrent_edits
 from workbench.curation.conflicts import ConflictDecision
@@ -178,7 +179,7 @@ def act(team: Team, machine: Machine, action: str, number: int, text: str, *, al
 
 @pytest.mark.parametrize("name", CASES)
 @given(STEPS, SYNCS, st.tuples(st.integers(1, 6), st.integers(1, 3)), st.integers(0, 6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=times(8, 25), deadline=None)
 def test_machines_with_the_same_entries_have_the_same_state(
     name: str,
     steps: list[tuple[int, str, int, str]],
@@ -500,7 +501,7 @@ def test_a_machine_without_the_first_version_sees_the_same_conflict() -> None:
     st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.integers(-3, 3)), min_size=2, max_size=10),
     st.integers(0, 4),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=times(8, 25), deadline=None)
 def test_every_edit_holds_or_is_in_a_conflict_until_who_saw_it_changes_it(
     name: str, steps: list[tuple[int, bool, int]], before: int
 ) -> None:

@@ -16,6 +16,7 @@ from store.git_objects import read_tree
 from store.git_patches import log_patches
 from store.git_repository import find_repository
 from tests.conftest import Work, make_repository
+from tests.deep import times
 from tests.foreign.objects import ENCODINGS, MESSAGES, MODES, NAMES, PEOPLE, Objects
 from workbench.entry.cli import exits, main
 
@@ -66,7 +67,7 @@ def end(work: Work, objects: Objects) -> None:
     work.git("reset", "-q")
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=times(4, 12), deadline=None)
 @given(commits=st.lists(COMMIT, min_size=1, max_size=4))
 def test_every_commit_of_a_generated_history_is_read(sound: Work, commits: list[dict[str, Any]]) -> None:
     """None is lost, each has a time of the calendar, and all ways of reading the history agree on it."""

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.deep import searches, times
 from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import LEXICAL_MODEL, load_model, rank_files
 from workbench.plan.view import view_project
@@ -73,7 +74,7 @@ def gain(judge: Judge, seed: int, trust: Trust | None = None) -> float:
     return float(np.mean(gains))
 
 
-SEEDS = range(6)
+SEEDS = range(times(3, 6))
 
 
 def difference(judge: Judge, trust: Trust | None = None) -> float:
@@ -86,17 +87,20 @@ def test_history_alone_finds_files_here() -> None:
     assert 0.5 < np.mean([gain(NOBODY, seed) for seed in SEEDS]) < 0.97
 
 
+@searches
 def test_true_feedback_helps() -> None:
     """Who tells what went wrong gets a better ranking."""
     assert difference(TRUTH) > 0.02
 
 
+@searches
 @pytest.mark.parametrize(("judge", "epsilon"), [(COIN, 0.005), (OPPOSITE, 0.015)])
 def test_noise_and_malice_cost_little(judge: Judge, epsilon: float) -> None:
     """A coin costs at most 0.005 nDCG@10, and whoever says the opposite of everything at most 0.015."""
     assert difference(judge) > -epsilon
 
 
+@searches
 def test_without_bounds_malice_costs_more() -> None:
     """Bounds and samples keep malice from harm as well: a trust without any loses more."""
     gullible = replace(Trust(), success=4.0, failed=0.0, min_samples=1)

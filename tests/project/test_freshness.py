@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store.git_repository import find_repository, head_state, lister, listing_inputs
+from tests.deep import times
 from workbench.errors import ParseError, ProjectError
 from workbench.project.directories import walk_lister
 from workbench.project.freshness import FreshnessLimits, FreshnessReport, check
@@ -401,7 +402,7 @@ EDITS = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=times(13, 40))
 @given(st.lists(EDITS, min_size=1, max_size=3))
 def test_no_history_of_edits_leaves_stale_data(
     tmp_path_factory: pytest.TempPathFactory, rounds: list[Any]

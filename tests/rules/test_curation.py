@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.adapters import ManualClock, MemoryJournal
+from tests.deep import times
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.records import new_marks
 from workbench.curation.store import record
@@ -399,5 +400,5 @@ class Curating(RuleBasedStateMachine):
             assert self.curator.store.ledger().live == self.now
 
 
-Curating.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
+Curating.TestCase.settings = settings(max_examples=times(13, 40), stateful_step_count=20)
 TestCurating = Curating.TestCase

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tests.deep import times
 from workbench.errors import ParseError
 from workbench.records.rules import Rule
 from workbench.rules.files import edits as edits_module
@@ -360,7 +361,7 @@ def expected_texts(before: Sequence[str], at: int, edit: Edit, result: EditResul
     return texts
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=times(26, 80), suppress_health_check=[HealthCheck.filter_too_much])
 @given(DOCUMENTS, st.integers(0, 13), NEW, st.sampled_from(["replace", "delete", "insert"]))
 def test_importing_an_edited_file_gives_the_expected_rules(data: bytes, at: int, new: str, kind: str) -> None:
     """import(edit(file)) is edit(import(file)), and undo gives the file back; or the edit is refused."""

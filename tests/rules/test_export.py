@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.deep import times
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Activation, Authority, Provenance, Rule
 from workbench.rules.files.export import ExportedFile, export_files
@@ -142,7 +143,7 @@ FILES = st.sampled_from(
 )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=times(4, 10), deadline=None)
 @pytest.mark.parametrize("target", sorted(TARGETS))
 @given(rules(), FILES)
 def test_exported_rules_read_back_and_a_second_export_changes_nothing(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.deep import times
 from workbench.curation.records import StepDraft, new_marks
 from workbench.curation.steps import draft_edit, draft_removal, draft_undo
 from workbench.curation.store import record
@@ -219,7 +220,7 @@ WORDS = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=times(5, 15))
 @given(st.lists(WORDS, min_size=1, max_size=5))
 def test_the_store_always_says_what_the_file_says(desk: Desk, contents: list[list[str]]) -> None:
     """Whatever was in the file before, without edits here its texts are the rules in force, each once."""

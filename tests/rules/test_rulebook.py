@@ -15,6 +15,7 @@ from hypothesis import given, settings
 
 from store.journal import FileJournal
 from tests.adapters import ManualClock, MemoryJournal
+from tests.deep import times
 from tests.rules.strategies import books
 from workbench.errors import StoreError
 from workbench.records.rules import Rule
@@ -147,7 +148,7 @@ def test_a_damaged_book_is_made_anew(store: RuleStore, damage: bytes, sealed: bo
 
 
 @given(books())
-@settings(max_examples=15)
+@settings(max_examples=times(5, 15))
 def test_rules_are_read_back_as_they_were_kept(
     tmp_path_factory: pytest.TempPathFactory, rules: tuple[Rule, ...]
 ) -> None:

@@ -16,6 +16,7 @@ from store.journal import FileJournal
 from store.team.claims import TeamClaims
 from store.team.peers import PeerJournal
 from tests.adapters import ManualClock
+from tests.deep import times
 from tests.rules.test_fetching import assert_same_answers
 from workbench.curation import CURATION, folding
 from workbench.errors import UsageError
@@ -148,7 +149,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(STEPS)
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(4, 10), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_was_changed_by_whom(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, str]]
 ) -> None:
@@ -178,7 +179,7 @@ def test_whatever_was_changed_by_whom(
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 9), st.integers(0, 4)), max_size=12))
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(4, 10), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_team_sends_however_late(
     tmp_path_factory: pytest.TempPathFactory, received: list[tuple[int, int, int]]
 ) -> None:

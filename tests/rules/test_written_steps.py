@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from store.files import replace_file
 from tests.adapters import ManualClock, MemoryJournal
+from tests.deep import times
 from workbench.curation.conflicts import ConflictDecision
 from workbench.curation.steps import BuiltUpon
 from workbench.curation.store import record
@@ -569,5 +570,5 @@ class Writing(RuleBasedStateMachine):
         assert len(self.desk.sync()) == len(rules) + 2
 
 
-Writing.TestCase.settings = settings(max_examples=8, stateful_step_count=15, deadline=None)
+Writing.TestCase.settings = settings(max_examples=times(4, 8), stateful_step_count=15, deadline=None)
 TestWriting = Writing.TestCase

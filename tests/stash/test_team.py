@@ -29,6 +29,7 @@ from store.team.replicas import (
     replica_root,
 )
 from tests.adapters import ManualClock, MemoryJournal
+from tests.deep import times
 from tests.stash.conftest import read_referring, read_texts
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled
 from workbench.errors import UsageError
@@ -269,7 +270,7 @@ def act(machine: Machine, action: str, number: int, step: int) -> None:
 
 
 @given(STEPS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=times(5, 15), deadline=None)
 def test_machines_with_the_same_entries_have_the_same_stash(
     steps: list[tuple[int, str, int, int, set[int]]],
 ) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from store import embedding_cache
 from store.embedding_cache import CachedEmbedder, EmbeddingCache, as_stored
+from tests.deep import times
 from workbench.errors import ModelError, StoreError
 from workbench.text.vectors import text_key
 
@@ -254,7 +255,7 @@ def test_many_processes_append(
     np.testing.assert_array_equal(vectors[:, 0], np.arange(80))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=times(8, 25), deadline=None)
 @given(batches=st.lists(st.lists(st.text(max_size=3), max_size=6), max_size=6))
 def test_cache_never_changes_an_answer(
     batches: list[list[str]], tmp_path_factory: pytest.TempPathFactory

@@ -17,6 +17,7 @@ from store.journal import FileJournal, Quarantined, segments, verify
 from store.journal_files import Rotation, stream_path
 from store.journal_lines import MAX_LINE
 from tests.adapters import ManualClock
+from tests.deep import times
 from workbench.errors import JournalError
 from workbench.ports import Entry, Journal
 
@@ -32,7 +33,9 @@ VALUES = st.recursive(
 )
 BODIES = st.lists(st.dictionaries(TEXTS, VALUES, max_size=4), min_size=1, max_size=5)
 
-LIGHT = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LIGHT = settings(
+    max_examples=times(8, 25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def bodies(journal: FileJournal, stream: str) -> list[Any]:

@@ -15,6 +15,7 @@ from store.journal_copies import ASIDE, accept, append_lines, copy_path, damaged
 from store.journal_files import lock_path, stream_path, write_lines
 from store.location import Location, locate
 from tests.adapters import ManualClock
+from tests.deep import times
 
 STREAM = "rules"
 
@@ -177,7 +178,9 @@ def test_an_entry_whose_id_was_altered_is_there_once(tmp_path: Path) -> None:
     assert numbers(tmp_path) == [0, 1, 2, 3]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=times(13, 40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_whatever_is_done_to_a_journal_nothing_acknowledged_stays_lost(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

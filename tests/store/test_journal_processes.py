@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from store.journal import FileJournal, verify
+from tests.deep import searches, times
 
 Start = Callable[..., subprocess.Popen[str]]
 Outputs = Callable[[list[subprocess.Popen[str]]], list[str]]
@@ -26,26 +27,29 @@ for batch in range(batches):
 """
 
 
-def test_eight_writers_lose_nothing(
+@searches
+def test_writers_at_once_lose_nothing(
     journal: FileJournal, tmp_path: Path, start: Start, outputs: Outputs
 ) -> None:
-    """Batches of eight processes stay whole and in each writer's order, none missing, none garbled."""
-    writers = [start(WRITER, tmp_path, f"w{n}", 20, 5) for n in range(8)]
+    """Batches of many processes stay whole and in each writer's order, none missing, none garbled."""
+    count = times(3, 8)
+    writers = [start(WRITER, tmp_path, f"w{n}", 20, 5) for n in range(count)]
     outputs(writers)
 
     entries = [entry for _, entry in journal.read("rules")]
-    for n in range(8):
+    for n in range(count):
         assert list(range(100)) == [entry.body["n"] for entry in entries if entry.by == f"w{n}"]
-    writers_of_batches = [{entry.by for entry in entries[at : at + 5]} for at in range(0, 800, 5)]
+    writers_of_batches = [{entry.by for entry in entries[at : at + 5]} for at in range(0, 100 * count, 5)]
     assert all(len(names) == 1 for names in writers_of_batches)
-    assert len({entry.id for entry in entries}) == 800
+    assert len({entry.id for entry in entries}) == 100 * count
     assert verify(tmp_path) == []
 
 
+@searches
 def test_killed_writers_lose_nothing_acknowledged(journal: FileJournal, tmp_path: Path, start: Start) -> None:
     """Whatever a writer reported before kill -9 is there, and the next writer goes on without repair."""
     acknowledged = {}
-    for n in range(6):
+    for n in range(times(2, 6)):
         writer = start(WRITER, tmp_path, f"w{n}", 10_000, 3)
         assert writer.stdin is not None
         assert writer.stdout is not None

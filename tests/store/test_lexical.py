@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store.lexical import K1, B, build_index, load_index
+from tests.deep import times
 from workbench.errors import StoreError
 from workbench.text.terms import iter_terms
 
@@ -61,7 +62,7 @@ def test_scores_are_bm25(query: str) -> None:
 words = st.sampled_from(["token", "jwt", "getUserName", "user_name", "page", "the", "x1", "über"])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=times(10, 30), deadline=None)
 @given(
     texts=st.lists(st.lists(words, max_size=8).map(" ".join), min_size=1, max_size=8),
     query=st.lists(words, max_size=5).map(" ".join),

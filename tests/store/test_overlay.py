@@ -16,6 +16,7 @@ from store.clock import SystemClock
 from store.journal import FileJournal
 from store.location import Location, locate
 from store.runs import list_runs, put_run
+from tests.deep import times
 from workbench.errors import StoreError
 
 Opened = Callable[[], Location]
@@ -129,7 +130,7 @@ def test_kept_replays_go_along(project: Project) -> None:
     assert [found.id for found in list_runs(project.opened().root)] == ["b" * 16, "a" * 16]
 
 
-@settings(max_examples=12)
+@settings(max_examples=times(4, 12))
 @given(steps=st.lists(st.sampled_from(["add", "toggle", "elsewhere", "late"]), max_size=12))
 def test_nothing_is_lost_or_doubled(steps: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whoever adds to which side, and whenever it changes: in the end the project has each entry once.

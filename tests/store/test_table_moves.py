@@ -18,6 +18,7 @@ from store.rewriting import Again, ChangeBytes, StreamRewrite
 from store.table_moves import rewrite_streams
 from store.tables import Tables
 from tests.adapters import ManualClock
+from tests.deep import sample, searches
 from workbench.ports import Entry
 from workbench.sessions.episode_ledger import EpisodeLedger, fold, follow_moves, recall
 from workbench.sessions.retention import past_task
@@ -207,7 +208,8 @@ def test_tables_that_are_behind_are_brought_up_first(journal: FileJournal) -> No
     assert found == tables.digest()
 
 
-@pytest.mark.parametrize("point", ["remove", "_move", "open_projector", "fingerprint", "sync_dir"])
+@searches
+@pytest.mark.parametrize("point", sample(["remove", "_move", "open_projector", "fingerprint", "sync_dir"], 2))
 def test_a_killed_rewriting_leaves_tables_of_what_is_there(
     journal: FileJournal, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:

@@ -33,6 +33,7 @@ from store.table_digests import digests
 from store.tables import Tables
 from tests.adapters import ManualClock
 from tests.conftest import Connections
+from tests.deep import searches, times
 from tests.processes import running
 from tests.store.engines import connect_tables, of_the_file, open_tables, transaction
 from workbench.errors import StoreBusy, StoreError
@@ -250,7 +251,7 @@ FORGOTTEN = ("episode.forgotten", {"session_ids": ["git:1"]})
 IMPORTED = ("episode.imported", episode(1))
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(1, 4), deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(st.tuples(STEPS, st.booleans()), min_size=1, max_size=12))
 @example(steps=[(ENDED, True), (EDIT, False)])
 @example(steps=[(ENDED, True), (STARTED, False)])
@@ -912,26 +913,30 @@ print(total)
 """
 
 
+@searches
 @of_the_file
 def test_many_processes_share_the_tables(
     journal: FileJournal, tables: Tables, tmp_path: Path, start: Start, outputs: Outputs
 ) -> None:
     """Processes that append and catch up at once apply every entry exactly once."""
-    printed = outputs([start(READER, tmp_path, 3, f"p{n}") for n in range(4)])
+    processes = times(2, 4)
+    printed = outputs([start(READER, tmp_path, 3, f"p{n}") for n in range(processes)])
 
-    assert sum(int(text.split()[-1]) for text in printed) == 12
-    assert tables.query("SELECT count(*) FROM episodes") == [(12,)]
+    entries = 3 * processes
+    assert sum(int(text.split()[-1]) for text in printed) == entries
+    assert tables.query("SELECT count(*) FROM episodes") == [(entries,)]
     before = tables.digest()
     tables.rebuild()
     assert tables.digest() == before
 
 
+@searches
 @of_the_file
 def test_kill_at_any_time_needs_no_repair(
     journal: FileJournal, tables: Tables, tmp_path: Path, start: Start
 ) -> None:
     """After kill -9 in the middle of appending and projecting, tables catch up and equal a rebuild."""
-    for n in range(3):
+    for n in range(times(1, 3)):
         process = start(READER, tmp_path, 10_000, f"k{n}")
         assert process.stdout is not None
         for _ in range(2 + n):

@@ -21,6 +21,7 @@ from store.vectors import (
     load_index,
     make_sketches,
 )
+from tests.deep import times
 from tests.extras import needs_graph
 from workbench.errors import ModelError, StoreError
 from workbench.text.vectors import best, cosines
@@ -295,7 +296,7 @@ def test_other_dimensions_are_refused(method: str) -> None:
         CosineIndex(unit(1)[0])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=times(16, 50), deadline=None)
 @given(
     scores=st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), max_size=30),
     k=st.integers(-1, 35),

@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import one_of
 
 from tests.conftest import Work
+from tests.deep import searches, times
 from tests.entry.http.conftest import TOKEN, service_of
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", times(1, 2)))
 """Requests for each operation."""
 
 OPTIONS = settings(
@@ -54,6 +55,7 @@ def described(shop: Work) -> Iterator[Any]:
             service.projects.close()
 
 
+@searches
 def test_what_is_sent_is_answered_as_described(described: Any) -> None:
     """Whatever fits the document, or just does not, gets a described status, form and content type."""
     from schemathesis import GenerationMode

@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("mcp", reason="the package mcp is not installed here")
 
 from tests.conftest import Work
+from tests.deep import times
 from tests.processes import LONG
 from workbench.entry.mcp.project import ServedProject
 from workbench.entry.mcp.server import serve_messages
@@ -23,7 +24,7 @@ from workbench.entry.mcp.stdio import HANDSHAKES, Handshake
 from workbench.entry.mcp.tools import listed_tools
 from workbench.entry.mcp.wire import Wire, encode
 
-CALLS = 40 * int(os.environ.get("FUZZ_EXAMPLES", "2"))
+CALLS = times(20, 40) * int(os.environ.get("FUZZ_EXAMPLES", "2"))
 SEED = int(os.environ.get("FUZZ_SEED", "18"))
 WORDS = (
     *(

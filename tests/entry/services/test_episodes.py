@@ -12,6 +12,7 @@ from typing import Any
 
 from store.clock import SystemClock
 from store.journal import FileJournal
+from tests.deep import searches, times
 from tests.processes import LONG, running
 from workbench.config import Config
 from workbench.entry.services.episodes import episode_service
@@ -56,10 +57,12 @@ def kinds(root: Path) -> Counter[str]:
     return Counter(entry.kind for _, entry in journal.read("sessions"))
 
 
-def test_eight_processes_tell_one_session(work: Any) -> None:
+@searches
+def test_processes_tell_one_session(work: Any) -> None:
     """What all of them tell is written once, what each tells of its own is all there."""
+    count = times(3, 8)
     with ExitStack() as stack:
-        processes = [stack.enter_context(start(TELL, work.root, number)) for number in range(8)]
+        processes = [stack.enter_context(start(TELL, work.root, number)) for number in range(count)]
         for process in processes:
             assert process.stdin is not None
             process.stdin.write("go\n")
@@ -68,9 +71,9 @@ def test_eight_processes_tell_one_session(work: Any) -> None:
             _, errors = process.communicate(timeout=LONG)
             assert (process.returncode, errors) == (0, "")
     trace = episode_service(work.root, Config(), "cli").trace("s")
-    assert len(trace.episode.reads) == 40
+    assert len(trace.episode.reads) == 5 * count
     assert [change.path for change in trace.episode.changes] == ["shared.py"]
-    assert kinds(work.root) == {"episode.started": 1, "episode.event": 41, "feedback.given": 1}
+    assert kinds(work.root) == {"episode.started": 1, "episode.event": 5 * count + 1, "feedback.given": 1}
 
 
 def test_a_killed_process_loses_nothing_it_told(work: Any) -> None:

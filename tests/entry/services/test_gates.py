@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.deep import searches, times
 from workbench.config import Config
 from workbench.entry.project import open_project
 from workbench.entry.services import gates as gate_evidence
@@ -82,12 +83,14 @@ def test_a_bare_mirror_gives_no_evidence(project: Path, tmp_path: Path, work: An
     assert "bare" in found.reason
 
 
+@searches
 def test_agents_at_once_lose_and_break_nothing() -> None:
     """Several processes in one project see what they wrote, and every entry is there."""
-    agents, broken = stress(agents=4, rounds=2)
+    count = times(2, 4)
+    agents, broken = stress(agents=count, rounds=2)
     assert broken == []
     assert [(agent.number, agent.looks, agent.stale) for agent in agents] == [
-        (number, 2, ()) for number in range(4)
+        (number, 2, ()) for number in range(count)
     ]
 
 

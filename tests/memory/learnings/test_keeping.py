@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from store import generations
 from store.journal import FileJournal
 from tests.adapters import ManualClock
+from tests.deep import times
 from tests.memory.learnings.conftest import rule_store
 from workbench.curation import folding
 from workbench.curation.store import record
@@ -124,7 +125,7 @@ VERBS = ("add", "own", "agent", "edit", "hit", "against", "accept", "reject", "u
 
 
 @given(st.lists(st.tuples(st.sampled_from(VERBS), st.integers(0, 9), st.booleans()), max_size=14))
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(4, 10), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_was_changed_by_whom(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, bool]]
 ) -> None:

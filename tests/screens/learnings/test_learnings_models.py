@@ -45,6 +45,7 @@ from screens.learnings.learning_view import (
 )
 from screens.learnings.origins import LearningOrigin, origins
 from screens.widgets.form import parse_value, raw_of
+from tests.deep import times
 from tests.screens.learnings.conftest import HOSTILE, auto
 from tests.screens.test_commands import check_command_line
 from workbench.curation.records import RecordChange
@@ -93,7 +94,7 @@ def test_rows_have_a_cell_for_each_column() -> None:
     assert len({glyph for glyph, _ in STATES.values()}) == len(STATES)
 
 
-@settings(max_examples=12)
+@settings(max_examples=times(4, 12))
 @given(st.text())
 def test_any_text_is_told_on_its_lines(text: str) -> None:
     """Whatever a learning says, its row is one line and its pane has no control characters."""

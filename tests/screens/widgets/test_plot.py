@@ -20,12 +20,13 @@ from screens.widgets.plot import (
     styles,
     thin_points,
 )
+from tests.deep import times
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
 
 POINTS = st.lists(st.tuples(st.floats(), st.floats()), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=times(20, 60), deadline=None)
 @given(points=POINTS, kind=st.sampled_from(["line", "bar", "scatter"]), times=st.booleans())
 def test_any_numbers_can_be_plotted(points: list[tuple[float, float]], kind: str, times: bool) -> None:
     """Numbers of any size, and none, give a plot of the right size or nothing."""

@@ -21,6 +21,7 @@ from store.lists import patterns
 from store.lists.rules import rule_list
 from store.lists.sql_list import SqlList
 from tests.adapters import ManualClock
+from tests.deep import times
 from tests.store.engines import open_tables
 from workbench.errors import UsageError
 from workbench.lists.filters import parse
@@ -301,7 +302,7 @@ def expected(found: list[Rule], query: ListQuery) -> list[str]:
 
 
 @given(text=QUERIES, sort=SORTS, limit=st.integers(5, 30))
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(4, 10), deadline=None, suppress_health_check=list(HealthCheck))
 def test_lists_answer_as_python_does(
     shelf: Shelf, text: str, sort: tuple[str, bool] | None, limit: int
 ) -> None:
@@ -322,7 +323,7 @@ def test_lists_answer_as_python_does(
 
 
 @given(text=QUERIES, sort=SORTS)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(5, 15), deadline=None, suppress_health_check=list(HealthCheck))
 def test_english_is_listed_by_the_same_points(
     english: Shelf, text: str, sort: tuple[str, bool] | None
 ) -> None:
