@@ -53,12 +53,13 @@ _TONES: Final = {BETTER: "$text-success", WORSE: "$text-error", SAME: "$text-mut
 
 def comparison_head(found: RunComparison) -> list[str]:
     """Return which runs were compared, what was left out, and the settings that differ, a line each."""
-    lines = [f"{found.after[:8]} against {found.before[:8]}: {plural(found.common, 'task')} in both"]
+    common = plural(found.common, "task")
+    lines = [f"before {found.before[:8]} · after {found.after[:8]}: {common} in both"]
     others = [
         f"{count:,} {what}"
         for count, what in (
-            (found.only_before, "only in the first"),
-            (found.only_after, "only in the second"),
+            (found.only_before, f"only in {found.before[:8]}"),
+            (found.only_after, f"only in {found.after[:8]}"),
             (found.answers, "with other right answers"),
         )
         if count
@@ -69,6 +70,14 @@ def comparison_head(found: RunComparison) -> list[str]:
         f"different settings: {name}: {_brief(old)} → {_brief(new)}"
         for name, (old, new) in found.settings.items()
     ]
+
+
+def measure_title(measure: str) -> str:
+    """Return what a measure is called among the systems of a run; changes are of means, also of tokens."""
+    from workbench.replay.run_report import COLUMNS
+
+    titles = {name: title for title, name, *_ in COLUMNS}
+    return "tokens (mean)" if measure == "context_tokens" else titles.get(measure, measure)
 
 
 def largest_changes(found: RunComparison) -> tuple[TaskMeasureChange, ...]:
@@ -85,7 +94,7 @@ def change_cells(one: MeasureChange) -> tuple[Content, ...]:
     return (
         Content.styled(mark, tone),
         safe(one.system),
-        safe(one.measure),
+        safe(measure_title(one.measure)),
         safe(f"{one.before:,.{digits}f}"),
         safe(f"{one.after:,.{digits}f}", "bold"),
         safe(f"{gap.value:+,.{digits}f}", tone),
@@ -164,7 +173,7 @@ class ComparePanel(Vertical):
             ListRows(places, key=lambda at: keys[at], cells=lambda at: change_cells(found.changes[at])),
             wanted,
         )
-        title = f"Tasks that changed: {found.system}, {found.measure} ({len(found.tasks):,})"
+        title = f"Tasks that changed: {found.system}, {measure_title(found.measure)} ({len(found.tasks):,})"
         self.query_one("#changed-head", Static).update(safe(title))
         drawn = partial(task_cells, less_is_better=found.measure in LESS_IS_BETTER)
         self.query_one("#changed", VirtualTable).set_rows(

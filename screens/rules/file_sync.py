@@ -177,10 +177,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             )
             yield WordDiff(left_title="the store", right_title="the file")
             yield Static(classes="dialog-error")
-            yield Static(
-                safe("changed on both sides: L ours · R theirs · m merge   ctrl+s writes · escape leaves"),
-                classes="dialog-hint",
-            )
+            yield Static(safe(hint_of("")), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Look at the files."""
@@ -213,7 +210,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         """Say which side is kept."""
         here, engine = self.here, self._section.engine
         if here is None or here.side != "both":
-            self.say("only one side changed this: ctrl+s syncs it")
+            self.say("only one side changed this: what ctrl+s does is below")
             return
         command = ["rules", "drift", "--resolve", here.identifier, "--take", side]
         self._step("Settling", lambda job: take_side(engine, here, side, job), command, f"kept {side}")
@@ -258,7 +255,8 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
                 return
             body = "\n".join([*taken, preview_text(outcome.written)])
             title = f"Write {plural(files, 'file')}?" if files else "Take the files' changes in?"
-            self.app.push_screen(Confirm(title, body, yes="Write"), self._sync_confirmed)
+            yes = "Write" if files else "Take in"
+            self.app.push_screen(Confirm(title, body, yes=yes), self._sync_confirmed)
 
         self._section.ask(
             "Comparing", lambda job: sync_files(engine, True, job), then, group="drift", failed=self.fail
@@ -277,7 +275,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             self._changed = True
             refused = _refusals(outcome)
             files = sum(item.changed for item in outcome.written)
-            outcome_text = f"{plural(files, 'file')} written" if files else "no file was written"
+            outcome_text = f"{plural(files, 'file')} written" if files else "taken in; no file was written"
             section.bench.report(
                 "\n".join([outcome_text, *refused]), severity="warning" if refused else "information"
             )
@@ -313,6 +311,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
     def show_here(self) -> None:
         """Show both sides of the difference."""
         here = self.here
+        self.query_one(".dialog-hint", Static).update(safe(hint_of("" if here is None else here.side)))
         ours, theirs = ("", "") if here is None else (here.ours, here.theirs)
         self.query_one(WordDiff).show(
             "(removed)" if ours is None else ours,
@@ -325,6 +324,15 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         """Say why a job did not end."""
         self.table.busy = ""
         super().fail(failure)
+
+
+def hint_of(side: str) -> str:
+    """Return what the keys do for a difference by where it changed, "" for none."""
+    return {
+        "both": "changed on both sides: L the rule · R the file · m merge · escape leaves",
+        "store": "changed in the store: ctrl+s writes the file · escape leaves",
+        "file": "changed in the file: ctrl+s takes it in, or edit it back · escape leaves",
+    }.get(side, "escape leaves")
 
 
 def _refusals(outcome: SyncOutcome) -> list[str]:

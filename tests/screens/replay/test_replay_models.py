@@ -327,7 +327,16 @@ def test_a_comparison_lists_the_largest_changes_first() -> None:
         glyph = task_cells(one, less_is_better=False)[0].plain
         assert glyph == ("▲" if one.after > one.before else "▼")
     assert {change_cells(one)[0].plain for one in found.changes} <= {"▲", "▼", "="}
-    assert comparison_head(found)[0].startswith("r2 against r1: 12 tasks in both")
+    assert comparison_head(found) == ["before r1 · after r2: 12 tasks in both"]
+    left_out = comparison_head(replace(found, only_before=5, only_after=2))
+    assert left_out[0].endswith("; left out 5 only in r1, 2 only in r2")
+
+
+def test_a_comparison_calls_measures_as_a_run_does() -> None:
+    """What is a median there and a mean here says so."""
+    titles = {change_cells(one)[2].plain for one in comparison().changes}
+    assert {"nDCG@10", "P@10", "tokens (mean)"} <= titles
+    assert not any("_" in title for title in titles)
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "x" * 1_000_000, ""])
