@@ -7,7 +7,7 @@ from the registry; commands that change something are refused where the terminal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, Unpack, cast
 
 from textual.app import ComposeResult
 from textual.events import DescendantFocus, Resize, ScreenResume
@@ -17,20 +17,26 @@ from screens.chrome import MIN_HEIGHT, MIN_WIDTH, CommandFooter, StatusLine, Too
 from screens.commands import BY_SECTION
 from screens.jobs import Ahead, Job, JobOptions
 from screens.themes import style_of
+from workbench.errors import UsageError
 
 if TYPE_CHECKING:
     from screens.app import WorkbenchApp
     from screens.engine import AppEngine
+    from screens.undo import Undo
     from screens.widgets.filter import FilterBar
     from screens.widgets.table import VirtualTable
 
 Result = TypeVar("Result")
+_UNDO: Final = frozenset({"app.undo"})
 
 
 class SectionScreen(Screen[None]):
     """A section of the app. Subclasses set `section` and `BINDINGS` and override `compose_body`."""
 
     section: ClassVar[str] = ""
+    curates: ClassVar[bool] = False
+    """Whether `undo_with` has steps to walk, so that the footer names the key."""
+    UNDO_ELSEWHERE: ClassVar[str] = "u undoes steps of Rules, Conflicts, Learnings, Stash and Sessions there."
     CSS = ""
     DEFAULT_CSS = style_of("SectionScreen")
     ESCAPE_TO_MINIMIZE = True
@@ -61,7 +67,7 @@ class SectionScreen(Screen[None]):
         yield TopBar(self.section, self.bench.badges)
         yield from self.compose_body()
         yield StatusLine()
-        yield CommandFooter()
+        yield CommandFooter(without=frozenset() if self.curates else _UNDO)
         yield TooSmall()
 
     def compose_body(self) -> ComposeResult:
@@ -91,9 +97,13 @@ class SectionScreen(Screen[None]):
     def go_to(self, key: str) -> None:
         """Have the cursor on a thing with a key, now or once it is listed."""
 
-    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+    def undo_with(self) -> tuple[Undo, Callable[[Job], str], str]:
         """Return (undo, redo, command group) of what is curated here; both run in a job, return a title."""
-        return self.bench.undo_rule, self.bench.redo_rule, "rules"
+
+        def refuse(job: Job, step: str = "") -> str:
+            raise UsageError("nothing can be undone here", hint=self.UNDO_ELSEWHERE)
+
+        return refuse, refuse, self.section
 
     def step_commands(self, verb: str) -> Iterable[Sequence[str]]:
         """Return the command lines that did the last undo or redo (`verb`), asked for once it is done."""

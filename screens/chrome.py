@@ -152,9 +152,16 @@ class FooterEntry:
 
 
 class CommandFooter(Widget):
-    """One line of keys; nothing in it is ever clipped, what does not fit is in the help."""
+    """One line of keys; nothing in it is ever clipped, what does not fit is in the help.
+
+    It does not name the commands `without`, which do nothing where it is.
+    """
 
     DEFAULT_CSS = style_of("CommandFooter")
+
+    def __init__(self, without: frozenset[str] = frozenset()) -> None:
+        super().__init__()
+        self._without = without
 
     def on_mount(self) -> None:
         """Follow the bindings, which change with the focus."""
@@ -191,7 +198,9 @@ class CommandFooter(Widget):
                 key = self.app.get_key_display(binding)
                 found[identifier] = FooterEntry(key, binding.description, binding.action, rank)
                 continue
-            if command is None or not command.rank or not active.enabled or command.id in found:
+            if command is None or not command.rank or not active.enabled:
+                continue
+            if command.id in self._without or command.id in found:
                 continue
             keys = command.keys if binding.key in command.keys else (binding.key,)  # else: a setting's
             if free := [key for key in keys if not self._is_written(key)]:

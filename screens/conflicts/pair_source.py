@@ -8,12 +8,14 @@ steps back and forth.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from screens.conflicts.pair import PairChoice, PairSide, PairType, decision_of
+from screens.curation.walking import last_step_words, walk_back
 from screens.engine import AppEngine
 from screens.jobs import Job
 from workbench.curation.concurrency import writer
@@ -161,11 +163,25 @@ class PairSource(ABC, Generic[R]):
             sides = [self.record_of(side) for side in _records(done)]
             return SettledPairs(done, skipped, self.outdated_files(curated, sides))
 
-    def walk(self, engine: AppEngine, job: Job, *, back: bool) -> WalkedPairs:
-        """Undo, or redo, the last step; pairs that it opened again are in the tables afterwards."""
-        with self.hold_service(engine, job, "undo" if back else "redo") as curated:
+    def undo(self, engine: AppEngine, job: Job, step: str, *, began: str) -> WalkedPairs:
+        """Undo the last step or `step`; pairs that it opened again are in the tables afterwards.
+
+        Raises: as `walk_back`.
+        """
+        return self._walk(engine, job, "undo", partial(walk_back, step=step, began=began, settles=True))
+
+    def redo(self, engine: AppEngine, job: Job) -> WalkedPairs:
+        """Redo the last undone step."""
+        return self._walk(
+            engine, job, "redo", lambda curated: last_step_words(curated, curated.redo().summary)
+        )
+
+    def _walk(
+        self, engine: AppEngine, job: Job, verb: str, walk: Callable[[CurationService[Any, R]], str]
+    ) -> WalkedPairs:
+        with self.hold_service(engine, job, verb) as curated:
             before = {row.id for row in self.edits(curated)}
-            title = (curated.undo() if back else curated.redo()).summary
+            title = walk(curated)
             ledger = curated.store.team_reader.ledger()
             steps: LazyDict[CurationStep[R]] = ledger.steps
             step = steps[next(reversed(steps))]

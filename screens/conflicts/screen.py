@@ -27,7 +27,9 @@ from screens.conflicts.queue import QueuedPair
 from screens.conflicts.queue_screen import QueueScreen
 from screens.curation.excerpt import Excerpt, excerpt_view, read_excerpt
 from screens.curation.steps import StepQueue
+from screens.curation.walking import UNDOES
 from screens.jobs import Failure, Job
+from screens.undo import Undo
 from screens.widgets.window_rows import WindowRows, place_of
 from workbench.errors import UsageError
 from workbench.lists.filters import Facet, Filter
@@ -60,6 +62,7 @@ class ConflictsScreen(QueueScreen):
     """Settles what repeats or contradicts each other."""
 
     section: ClassVar[str] = "conflicts"
+    curates = True
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("conflicts")]
 
     def __init__(self) -> None:
@@ -218,9 +221,9 @@ class ConflictsScreen(QueueScreen):
         self.queue.finish(done)
         self._give_back(step, "It could not be settled with the others.", {pair.id for pair in done})
         text = self._outcome_text(step, outcome)
-        self.say(text)
+        self.say(f"{text} · {UNDOES}")
         if len(step.choices) > 1:
-            self.bench.report(text)
+            self.bench.report(f"{text} · {UNDOES}")
         self.bench.log_action(_command(step, outcome.done), text)
         self._walked = step.of
 
@@ -259,16 +262,26 @@ class ConflictsScreen(QueueScreen):
 
     # Undo, and where things come from.
 
-    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+    def undo_with(self) -> tuple[Undo, Callable[[Job], str], str]:
         """Walk the steps of rules, learnings and settled segments, whichever is the newest one."""
-        return partial(self._walk, True), partial(self._walk, False), COMMANDS[self._walked]
+        return self._undo, self._redo, COMMANDS[self._walked]
 
-    def _walk(self, back: bool, job: Job) -> str:
-        at = {of: source.walkable(self.engine, job, back=back) for of, source in self.sources.items()}
-        self._walked = max(self.sources, key=lambda of: at[of])
-        walked = self.sources[self._walked].walk(self.engine, job, back=back)
+    def _undo(self, job: Job, step: str = "") -> str:
+        if not step:  # one that was agreed to is of the source that was asked
+            self._find_newest(job, back=True)
+        walked = self.sources[self._walked].undo(self.engine, job, step, began=self.bench.began)
         self.app.call_from_thread(self._take_walk, walked)
         return walked.title
+
+    def _redo(self, job: Job) -> str:
+        self._find_newest(job, back=False)
+        walked = self.sources[self._walked].redo(self.engine, job)
+        self.app.call_from_thread(self._take_walk, walked)
+        return walked.title
+
+    def _find_newest(self, job: Job, *, back: bool) -> None:
+        at = {of: source.walkable(self.engine, job, back=back) for of, source in self.sources.items()}
+        self._walked = max(self.sources, key=lambda of: at[of])
 
     def _take_walk(self, walked: WalkedPairs) -> None:
         """What was settled again was settled here; of what waits again the last is shown."""

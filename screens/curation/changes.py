@@ -17,6 +17,7 @@ from screens.curation.dialog import Dialog
 from screens.curation.overtaken import OvertakenRecord, field_merges
 from screens.curation.record_form import RecordFields, RecordForm
 from screens.curation.steps import StepQueue
+from screens.curation.walking import UNDOES
 from screens.jobs import Failure, Job
 from screens.widgets.dialogs import Confirm
 from screens.widgets.form import FormField
@@ -227,7 +228,10 @@ class RecordChanges(ABC, Generic[RecordT]):
     ) -> None:
         """Say what was done and which files are out of date; have the cursor on the record."""
         outdated = () if saved is None else saved.outdated
-        lines = [text, *(f"{file} is out of date: D shows what is to be written" for file in outdated)]
+        lines = [
+            f"{text} · {UNDOES}",
+            *(f"{file} is out of date: D shows what is to be written" for file in outdated),
+        ]
         self._section.bench.report("\n".join(lines))
         for command in commands:
             self._section.bench.log_action(command, text)

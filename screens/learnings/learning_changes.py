@@ -11,6 +11,7 @@ from screens.conflicts.pair_source import SettledPairs
 from screens.conflicts.record_pairs import LearningPairs, learning_side
 from screens.curation.changes import Overtaken, RecordChanges, Refused, ResultT, Saved
 from screens.curation.record_form import RecordFields, RecordForm
+from screens.curation.walking import UNDOES
 from screens.learnings.learning_form import (
     LEARNING_FIELDS,
     SHORT,
@@ -87,7 +88,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
         """Say over the screen what was done; the cursor stays with what is next. An edit is a review."""
         if saved is not None:
             self.decided |= {one.id for one in saved.records}
-        self._screen.bench.report(text)
+        self._screen.bench.report(f"{text} · {UNDOES}")
         self._note(text, commands)
 
     def _note(self, text: str, commands: Sequence[Sequence[str]]) -> None:
@@ -128,7 +129,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
         command = ["memory", "prune"]
 
         def then(found: tuple[FeatureLearning, ...]) -> None:
-            self.report(f"pruned {plural(len(found), 'learning')}; u takes it back", [command])
+            self.report(f"pruned {plural(len(found), 'learning')}", [command])
 
         self.step("Pruning", self.service.prune, then, command=command)
 
@@ -186,7 +187,9 @@ class LearningChanges(RecordChanges[FeatureLearning]):
 
             def then(rule: Rule) -> None:
                 form.close_saved()
-                self.report(f"added {rule.id[:13]}; u among the rules takes it back", [command])
+                text = f"added {rule.id[:13]}; u among the rules takes it back"
+                self._screen.bench.report(text)
+                self._note(text, [command])
 
             def work(job: Job) -> Rule:
                 return service.add_rule(given, job)

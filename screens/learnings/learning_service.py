@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from screens.curation.changes import Overtaken, Saved
 from screens.curation.steps import wait_for
+from screens.curation.walking import last_step_words, walk_back
 from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.learnings.learning_form import MINE, OWNER
@@ -218,17 +219,17 @@ class LearningWriter:
         with self.engine.learnings(job.progress) as curated:
             return curated.prune()
 
-    def undo(self, idle: Event, job: Job) -> str:
-        """Undo the last step, after those on their way; return its title."""
+    def undo(self, idle: Event, began: str, job: Job, step: str = "") -> str:
+        """Undo the last step, or one, after those on their way; return it in words. Raises: as walk_back."""
         wait_for(idle, job)
         with self.engine.learnings(job.progress) as curated:
-            return curated.undo().title
+            return walk_back(curated, step, began=began)
 
     def redo(self, idle: Event, job: Job) -> str:
-        """Redo the last undone step, after those on their way; return its title."""
+        """Redo the last undone step, after those on their way; return it in words."""
         wait_for(idle, job)
         with self.engine.learnings(job.progress) as curated:
-            return curated.redo().title
+            return last_step_words(curated, curated.redo().summary)
 
     def preview(self, feature: str, task: str, budget: int, job: Job) -> MemoryPrompt:
         """Return the learnings of a prompt; nothing is noted as given."""

@@ -35,6 +35,7 @@ _ALWAYS: Final = frozenset(
 )
 
 if TYPE_CHECKING:
+    from screens.undo import Undo
     from workbench.entry.services.memory import RememberedIterations
 
 
@@ -42,6 +43,7 @@ class LearningsScreen(LearningListScreen):
     """Decides about learnings."""
 
     section: ClassVar[str] = "learnings"
+    curates = True
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("learnings")]
 
     # Deciding.
@@ -133,10 +135,10 @@ class LearningsScreen(LearningListScreen):
         if self.row is not None:
             self.ask("Reading", partial(story, self.engine, self.row), read, leads=True)
 
-    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+    def undo_with(self) -> tuple[Undo, Callable[[Job], str], str]:
         """Walk the steps of curating learnings."""
         service, idle = self.changes.service, self.changes.steps.idle
-        return partial(service.undo, idle), partial(service.redo, idle), "memory"
+        return partial(service.undo, idle, self.bench.began), partial(service.redo, idle), "memory"
 
     # Looking.
 

@@ -17,7 +17,6 @@ from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
 from screens.widgets.table_rows import ListRows
-from workbench.errors import UsageError
 
 _MARGIN, _WIDEST = 12, 88  # cells of the screen beside a dialog's text, and of the text
 TASKS_KEPT: Final = 50
@@ -27,6 +26,9 @@ _PULSE = 0.25  # seconds between two looks at how far the first index is
 class PlanActions(PlanExports):
     """The commands of the plan. The screen below it composes, asks and shows."""
 
+    UNDO_ELSEWHERE = (
+        "i and x again clear a pin or an exclusion, R clears all; u undoes curation on other screens."
+    )
     indexing: Job | None
     compares: bool = False
 
@@ -91,10 +93,6 @@ class PlanActions(PlanExports):
         if command_id == "plan.clear" and not (self.asked.pinned or self.asked.excluded):
             return None
         return True
-
-    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
-        """Refuse: what is decided here is in view and taken back by its own keys."""
-        return _nothing_to_undo, _nothing_to_undo, "plan"
 
     # The first index.
 
@@ -302,10 +300,3 @@ _NEED_A_PLAN = frozenset(
     plan.compare
     """.split()
 )
-
-
-def _nothing_to_undo(job: Job) -> str:
-    raise UsageError(
-        "nothing can be undone here",
-        hint="i and x again clear a pin or an exclusion, R clears all; u undoes curation on other screens.",
-    )

@@ -29,6 +29,7 @@ from workbench.records.rules import Rule, is_unenforced
 from workbench.rules.descriptions import check_text
 from workbench.rules.matching.examples import add_examples, remove_examples
 from workbench.text.counts import plural
+from workbench.text.sanitize import shorten
 
 if TYPE_CHECKING:
     from screens.jobs import Job
@@ -270,7 +271,8 @@ class RuleChanges(RecordChanges[Rule]):
 
     def _toggle(self, rules: Sequence[Rule]) -> None:
         on, service = not any(rule.enabled for rule in rules), self.service
-        changes = {rule.id: {"enabled": on} for rule in rules if rule.enabled is not on}
+        switched = [rule for rule in rules if rule.enabled is not on]
+        changes = {rule.id: {"enabled": on} for rule in switched}
         if not changes:
             return
         word = "enable" if on else "disable"
@@ -279,7 +281,7 @@ class RuleChanges(RecordChanges[Rule]):
         self.step(
             "Saving",
             lambda job: service.save_each(changes, f"{word} {named}", job),
-            lambda saved: self.report(f"{word}d {named}", [command], saved),
+            lambda saved: self.report(f"{word}d {_rule_names(switched)}", [command], saved),
             command=command,
         )
 
@@ -296,7 +298,7 @@ class RuleChanges(RecordChanges[Rule]):
         def answered(yes: bool | None) -> None:
             if not yes:
                 return
-            text = f"removed {count if len(ids) > 1 else ids[0][: self.short]}"
+            text = f"removed {_rule_names(rules)}"
             command = ["rules", "remove", *ids]
             self.step(
                 "Removing",
@@ -329,6 +331,11 @@ class RuleChanges(RecordChanges[Rule]):
             self.step("Saving", work, then, command=["rules", "edit"], refused=form.show_refusal)
 
         self._screen.app.push_screen(BulkEditForm(rules, save, extra_tags=self._tags))
+
+
+def _rule_names(rules: Sequence[Rule]) -> str:
+    """Return what a note calls rules: one by its words."""
+    return f"“{shorten(rules[0].rule, 40)}”" if len(rules) == 1 else plural(len(rules), "rule")
 
 
 def _line(rule: Rule) -> str:

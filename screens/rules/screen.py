@@ -18,6 +18,7 @@ from screens.rules.panes import RulePanes
 from screens.rules.rule_changes import RuleChanges
 from screens.rules.rule_list_screen import RuleListScreen
 from screens.rules.rule_service import read_place, read_rule_uses, read_story
+from screens.undo import Undo
 from workbench.text.counts import plural
 
 
@@ -25,11 +26,16 @@ class RulesScreen(RuleListScreen):
     """Shows and changes rules; `changes` is what changes them."""
 
     section: ClassVar[str] = "rules"
+    curates = True
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rules")]
 
     def __init__(self) -> None:
         super().__init__()
         self.changes = RuleChanges(self)
+
+    def undo_with(self) -> tuple[Undo, Callable[[Job], str], str]:
+        """Walk the steps of curating rules."""
+        return self.bench.undo_rule, self.bench.redo_rule, "rules"
 
     # The rule under the cursor.
 

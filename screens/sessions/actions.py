@@ -25,6 +25,7 @@ from workbench.lists.sessions import SESSIONS
 from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
+    from screens.undo import Undo
     from workbench.entry.project import FileHistory
     from workbench.entry.services.transcripts import FoundTranscripts
     from workbench.records.episodes import SessionRow
@@ -256,9 +257,9 @@ class SessionActions(SectionScreen):
         self.table.set_marks(())
         self.mark_stale()
 
-    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+    def undo_with(self) -> tuple[Undo, Callable[[Job], str], str]:
         """Undo and redo the last feedback: both record it, or what was known before it."""
-        return partial(self._walk, True), partial(self._walk, False), "feedback"
+        return lambda job, step: self._walk(True, job), partial(self._walk, False), "feedback"
 
     def _walk(self, back: bool, job: Job) -> str:
         step = self.judged.last(back=back)

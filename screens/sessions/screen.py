@@ -71,6 +71,7 @@ class SessionsScreen(StoryScreen):
     """Shows what was done here, one task at a time, follows what goes on, and takes feedback."""
 
     section: ClassVar[str] = "sessions"
+    curates = True
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("sessions")]
     DEFAULT_CSS = style_of("SessionsScreen")
 

@@ -21,6 +21,7 @@ from screens.jobs import Failure, Job
 from screens.stash.giving_up import AgreedPruning, CleanUp, PruningView
 from screens.stash.segment_view import COLUMNS, columns, scored_cells, segment_cells, story_content
 from screens.stash.segment_work import SegmentStory, StashWriter
+from screens.undo import Undo
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
@@ -49,6 +50,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
     """Lists and searches segments, shows one, and decides about them."""
 
     section: ClassVar[str] = "stash"
+    curates = True
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("stash")]
     list_type: ClassVar = SEGMENTS
     list_id: ClassVar = "segments"
@@ -281,10 +283,10 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
 
         self.with_current(read)
 
-    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+    def undo_with(self) -> tuple[Undo, Callable[[Job], str], str]:
         """Walk the steps of the stash."""
         return (
-            partial(self.writer.undo, self._steps.idle),
+            partial(self.writer.undo, self._steps.idle, self.bench.began),
             partial(self.writer.redo, self._steps.idle),
             "stash",
         )

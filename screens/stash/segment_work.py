@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from screens.curation.search_screen import SearchAnswer
 from screens.curation.steps import wait_for
+from screens.curation.walking import last_step_words, walk_back
 from screens.engine import AppEngine
 from screens.jobs import Job
 from workbench.curation.concurrency import sign_changes
@@ -148,17 +149,17 @@ class StashWriter:
         with self.engine.stash(job.progress) as stash:
             return stash_proposal(stash, pruning).summary
 
-    def undo(self, idle: Event, job: Job) -> str:
-        """Undo the last step, after those on their way; return its title."""
+    def undo(self, idle: Event, began: str, job: Job, step: str = "") -> str:
+        """Undo the last step, or one, after those on their way; return it in words. Raises: as walk_back."""
         wait_for(idle, job)
         with self.engine.stash(job.progress) as stash:
-            return stash.undo().title
+            return walk_back(stash, step, began=began)
 
     def redo(self, idle: Event, job: Job) -> str:
-        """Redo the last undone step, after those on their way; return its title."""
+        """Redo the last undone step, after those on their way; return it in words."""
         wait_for(idle, job)
         with self.engine.stash(job.progress) as stash:
-            return stash.redo().title
+            return last_step_words(stash, stash.redo().summary)
 
     def _references(self, row: SegmentRow, job: Job) -> Iterator[Reference]:
         """Yield the tree of what a segment refers to, then of what refers to it, depth first."""

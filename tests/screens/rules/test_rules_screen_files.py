@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,15 @@ from textual.widgets import Input, Static
 from screens.curation.record_form import RecordForm
 from screens.rules.file_export import ExportRules
 from screens.rules.file_import import ImportFiles, split_paths
-from screens.rules.file_sync import SyncFiles
+from screens.rules.file_sync import SyncFiles, hint_of
 from screens.widgets.dialogs import Confirm
 from screens.widgets.fields import SafeArea
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable
 from store.files import replace_file
 from tests.screens.golden import screen_text
-from tests.screens.rules.conftest import Opened
+from tests.screens.rules.conftest import Opened, Other
 from workbench.errors import StoreError
-from workbench.rules.curation.curator import Curator
-
-Other = Callable[[], Curator]
 
 
 async def test_files_are_imported_by_name_after_a_look(opened: Opened, roastery: Path) -> None:
@@ -50,6 +46,14 @@ async def test_files_are_imported_by_name_after_a_look(opened: Opened, roastery:
         assert desk.commands[-1] == "workbench rules import notes/team.md"
         await desk.press("u")
         assert len(desk.rules) == 21
+
+
+def test_the_keys_of_a_difference_are_those_that_do_something() -> None:
+    """Sides are chosen where both changed; what a file alone changed is taken in, and nothing is written."""
+    hints = {side: hint_of(side) for side in ("both", "store", "file", "")}
+    assert [side for side, hint in hints.items() if "L the rule" in hint] == ["both"]
+    assert [side for side, hint in hints.items() if "writes" in hint] == ["store"]
+    assert all(len(hint) <= 72 for hint in hints.values())
 
 
 def test_paths_are_split_as_in_a_shell() -> None:
@@ -102,6 +106,7 @@ async def test_what_only_the_store_changed_is_written_into_the_file(
             "~",
             "Run `make test` before a commit.",
         )
+        assert "changed in the store: ctrl+s writes the file" in screen_text(desk.app)
         await desk.press("L")
         assert "only one side" in screen_text(desk.app)
         await desk.press("f2")
@@ -115,6 +120,8 @@ async def test_what_only_the_store_changed_is_written_into_the_file(
         await desk.press("escape")
         assert desk.commands[-1] == "workbench rules drift --merge"
         await desk.press("u")
+        assert "It was not done in the app, but by cli." in screen_text(desk.app)
+        await desk.press("y")
         assert "also in CLAUDE.md" in desk.told[-1]
         assert file.read_text() == before
         await desk.press("u")
