@@ -61,8 +61,8 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(PYTHON_)
 	@touch $(VENV)/.run $@
 
 run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sample project
-	@echo "Making the embedding model ready (seconds, once for all projects):" >&2
-	@$(WORKBENCH) model prepare
+	@echo "Indexing this repository; the embedding model is made ready first (seconds, once on a machine):" >&2
+	@$(WORKBENCH) index
 	@echo "Planning in this repository, from its files, its history and its rule files:" >&2
 	@echo "  workbench plan \"$(TASK)\" --budget $(BUDGET)" >&2
 	@$(WORKBENCH) plan "$(TASK)" --budget $(BUDGET)
@@ -71,6 +71,8 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 	@$(PYTHON_) -m sample_data.build $(SAMPLE) >/dev/null
 	@echo "Turning the sessions into past tasks that plans learn from:" >&2
 	$(call sample,import sessions ../sessions)
+	@echo "Embedding them, so that plans compare tasks by meaning:" >&2
+	$(call sample,index)
 	@echo "Looking for rules that repeat or contradict each other, in the files of four agents:" >&2
 	$(call sample,rules conflicts list)
 	@echo "Learning from what went wrong in the sessions, and from what the users said of how things are done:" >&2

@@ -43,6 +43,7 @@ _FOREIGN = ("WORKBENCH_", "GIT_", "XDG_")
 _TERMINALS = ("NO_COLOR", "FORCE_COLOR", "SSH_CONNECTION", "SSH_TTY", "TMUX", "STY")
 _SETTINGS = {
     "COLORTERM": "truecolor",
+    "WORKBENCH_INDEX_EMBED": "false",  # building a model takes seconds; tests of it say so
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TEMPLATE_DIR": "",  # repositories without sample hooks

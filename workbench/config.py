@@ -39,12 +39,16 @@ class PlanConfig:
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """What of a project is indexed. `exclude` holds gitignore patterns."""
+    """What of a project is indexed. `exclude` holds gitignore patterns.
+
+    With `embed` the commands `index` and `refresh` embed what plans compare by meaning, if a model is here.
+    """
 
     max_files: Positive = 50_000
     max_file_bytes: Positive = 1_000_000
     history_commits: Count = 2000
     exclude: tuple[str, ...] = ()
+    embed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

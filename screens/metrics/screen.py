@@ -166,11 +166,14 @@ class MetricsScreen(SectionScreen):
 
     def _parts(self, job: Job) -> str:
         from workbench.plan.planner import missing_parts
+        from workbench.plan.semantics import known_past
 
         with self.engine.open_project(job.progress) as opened:
             planner = opened.planner
             embedding = "none: by words alone" if planner.embedder is None else planner.embedder.model
-            without = ", ".join(missing_parts(opened.workspace, planner)) or "nothing"
+            stored = opened.workspace.look().past
+            past = known_past(planner.embedder, stored.heads if stored else ())
+            without = ", ".join(missing_parts(opened.workspace, planner, past)) or "nothing"
             return f"embedding {embedding} · tokens by {planner.counter.name} · missing: {without}"
 
     def _show_parts(self, line: str) -> None:

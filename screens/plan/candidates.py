@@ -20,7 +20,6 @@ from screens.widgets.bars import Portion
 from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
 from workbench.lists.filters import Field, FieldKind
-from workbench.plan.response import missing_here
 from workbench.records.project import CacheStatus
 from workbench.text.counts import plural, tenths
 from workbench.text.sanitize import visible_line
@@ -290,8 +289,7 @@ def plan_status(plan: ShownPlan) -> str:
     """Return what the status line says of a plan: what it holds, its age, its time, what was missing."""
     response = plan.response
     count = f"{plan.selected:,} in, {len(plan.candidates) - plan.selected:,} out"
-    missing = missing_here(response)
-    without = [f"! without {', '.join(missing)}"] if missing else []
+    without = [f"! without {', '.join(response.degraded)}"] if response.degraded else []
     parts = [count, *without, *state_of(response), f"{milliseconds(response):,.0f} ms"]
     if plan.gone:
         names = ", ".join(map(visible_line, plan.gone[:_MOST_NAMES]))

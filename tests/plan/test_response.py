@@ -151,7 +151,7 @@ def test_a_person_reads_why_and_why_not() -> None:
     assert "in 8 of 10 such plans all right files are among the first ten, in 6 of 10" in sure
     assert text.splitlines() == [
         text.splitlines()[0],
-        "  without: history",
+        "  without: embeddings, history",
         "  + CLAUDE.md:3: absolute rule, always applies",
         f"  + {example().decision_trace[1]}",
         "  - docs/auth.md: over budget: needs 500 tokens",
@@ -181,7 +181,7 @@ def test_candidates_left_out_for_one_reason_share_a_line() -> None:
         DroppedCandidate("b.py", "over budget: needs 12 tokens"),
         DroppedCandidate("c\n.py", "unlikely to be needed (0.2%)"),
     )
-    answer = replace(example(), degraded=("embeddings",), dropped_candidates=dropped)
+    answer = replace(example(), degraded=(), dropped_candidates=dropped)
     assert why_text(answer).splitlines()[-2:] == [
         "  - 2 unlikely to be needed: a.py, c\u240a.py",
         "  - b.py: over budget: needs 12 tokens",

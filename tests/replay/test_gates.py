@@ -81,7 +81,7 @@ def test_limits_themselves_pass() -> None:
 
 def test_less_context_is_shown_by_packs_of_less_budget() -> None:
     """A share of the budget passes where it holds as much as exploring names, and fails with less."""
-    leanest = leaner_systems(WANTED)[3]
+    leanest = leaner_systems(WANTED)[-1]
     full = run_with("hybrid", context_tokens_median=2990, packed_recall=0.6)
     assert evaluate(full, SOUND, WANTED)[3].state is GateState.FAILED
     for recall, state in ((0.3, "pass"), (0.29, "fail")):
@@ -94,7 +94,27 @@ def test_less_context_is_shown_by_packs_of_less_budget() -> None:
         base = replace(full.systems[0], packed_recall=0.9)
         gate = evaluate(replace(full, systems=(base, *full.systems[1:], lean)), SOUND, WANTED)[3]
         assert state == gate.state
-    assert [one.share for one in parse_systems(leaner_systems(WANTED))] == [0.1, 0.2, 0.35, 0.65]
+    assert [one.share for one in parse_systems(leaner_systems(WANTED))] == [0.1, 0.12, 0.15, 0.2, 0.35, 0.65]
+
+
+@pytest.mark.parametrize(
+    ("recall", "state"), [(0.488, "pass"), (0.478, "pass"), (0.45, "pass"), (0.3, "fail")]
+)
+def test_a_hair_less_recall_is_no_cliff(recall: float, state: str) -> None:
+    """Where the leanest pack just misses what exploring names, the next one is a little larger, not twice."""
+    full = run_with("hybrid", context_tokens_median=4000, packed_recall=0.85)
+    base = replace(full.systems[0], explored_tokens_median=1000, explored_recall=0.479)
+    leaner = [
+        replace(
+            full.systems[2],
+            system=one.name,
+            context_tokens_median=round(3900 * one.share),
+            packed_recall=recall + 1.3 * (one.share - 0.1),
+        )
+        for one in parse_systems(leaner_systems(WANTED))
+    ]
+    gate = evaluate(replace(full, systems=(base, *full.systems[1:], *leaner)), SOUND, WANTED)[3]
+    assert (recall, state) == (recall, gate.state)
 
 
 def test_what_cannot_be_evaluated_is_no_pass() -> None:

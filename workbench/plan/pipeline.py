@@ -11,7 +11,15 @@ from workbench.plan.compose import Pack, compose
 from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, project_candidates
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.passages import choose_rules, learned_passages, rule_passages, without_rule_files
-from workbench.plan.planner import FIRST_FILES, Planner, Ranking, chance_of_all, missing_parts, rank
+from workbench.plan.planner import (
+    FIRST_FILES,
+    Planner,
+    Ranking,
+    chance_of_all,
+    meaning_notes,
+    missing_parts,
+    rank,
+)
 from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES
 from workbench.plan.response import plan_response
@@ -183,7 +191,7 @@ def plan(
         segments=segments,
         dropped=dropped,
         degraded=(
-            *missing_parts(workspace, planner),
+            *missing_parts(workspace, planner, ranking.past),
             *matched.degraded,
             *(again.degraded if again else ()),
             *stashed.degraded,
@@ -252,8 +260,7 @@ def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str
         notes.append(f"{shared}: its {ranking.own.words:,} words do not count")
     if ranking.synced.cache is CacheStatus.PARTIAL:
         notes.append(f"re-indexed before planning: {ranking.synced.reason}")
-    if ranking.vector.failure:
-        notes.append(f"the task was not compared by meaning: {ranking.vector.failure}")
+    notes.extend(meaning_notes(planner, ranking))
     notes.extend(filter(None, (ranking.note,)))
     if planner.matcher.failed:
         notes.append(planner.matcher.note)

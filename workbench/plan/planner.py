@@ -165,10 +165,18 @@ def overridable_ids(workspace: Workspace) -> frozenset[str]:
     return frozenset((*rules.ids, *learned, *put_aside))
 
 
-def missing_parts(workspace: Workspace, planner: Planner) -> tuple[str, ...]:
-    """Return what a plan has to do without here."""
-    missing = (EMBEDDINGS,) if planner.embedder is None else ()
+def missing_parts(workspace: Workspace, planner: Planner, past: KnownPast) -> tuple[str, ...]:
+    """Return what a plan has to do without here: embeddings also where past tasks have no vectors yet."""
+    missing = (EMBEDDINGS,) if planner.embedder is None or past.missing else ()
     return (*workspace.adapters.degraded, *missing)
+
+
+def meaning_notes(planner: Planner, ranking: Ranking) -> tuple[str, ...]:
+    """Return why past tasks are not compared with this one by meaning, and what changes that."""
+    if ranking.vector.failure:
+        return (f"the task was not compared by meaning: {ranking.vector.failure}",)
+    reason = ranking.past.missing or (planner.embedder_note if planner.embedder is None else "")
+    return (f"past tasks are not compared by meaning: {reason}",) if reason else ()
 
 
 def is_unprepared(planner: Planner, ranking: Ranking) -> bool:

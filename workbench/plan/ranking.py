@@ -192,7 +192,7 @@ def specify_features(
 
     Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens.
     `f_test_proximity` is of tests of likely files, and to one half of how lately a file's tests were changed.
-    `f_semantic_score` compares past tasks by meaning, or without embeddings the content by its terms.
+    `f_semantic_score` compares past tasks by meaning; without embeddings it is 0, and the answer degraded.
     """
     columns = {name: column for column, name in enumerate(candidates.names)}
 
@@ -203,10 +203,9 @@ def specify_features(
                 found = np.maximum(found, candidates.values[:, column] / float(candidates.best[column]))
         return np.round(found, 4)
 
-    by_meaning = "affinity_semantic" if "affinity_semantic" in columns else "coverage_body"
     table = {
         "f_structural_relevance": share("layer_match"),
-        "f_semantic_score": share(by_meaning),
+        "f_semantic_score": share("affinity_semantic"),
         "f_affinity_score": share("affinity", "affinity_head"),
         "f_recency_score": share("recency_12"),
         "f_risk_score": share("risk", "fix_share"),

@@ -43,7 +43,7 @@ SHOWN_NAMES = 8
 SHOWN_RULES = 6
 _RULE = re.compile(r"rule-[0-9a-f]{20}")
 EMBEDDINGS = "embeddings"
-"""A missing part that `status` and `doctor` report with what to do, and not each plan again."""
+"""What compares texts by meaning: there is no model, or past tasks have no vectors yet."""
 RERANKING = "reranking"
 """The second stage of `ml_mode` full [img §7.4]."""
 INTENT = "intent"
@@ -128,8 +128,8 @@ def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
         f"{report.efficiency_score:.0%} of the best possible value; "
         f"{_intent_text(response.intent)}; index {response.freshness}"
     ]
-    if missing := missing_here(response):
-        lines.append(f"  without: {', '.join(missing)}")
+    if response.degraded:
+        lines.append(f"  without: {', '.join(response.degraded)}")
     if response.low_confidence:
         lines.append("  no file is likely enough to rely on: say more, or name what the task is about")
     if response.confidence is not None:
@@ -151,11 +151,6 @@ def confidence_text(found: PlanConfidence) -> str:
     """Return in words how often all right files are where such a plan has them."""
     text = confidence_words(found.first_ten, "among the first ten")
     return text if found.pack is None else f"{text}, {confidence_words(found.pack, 'in the pack')}"
-
-
-def missing_here(response: PlanResponse) -> list[str]:
-    """Return what a plan had to do without, besides what `status` reports."""
-    return [part for part in response.degraded if part != EMBEDDINGS]
 
 
 def _intent_text(intent: PlanIntent) -> str:

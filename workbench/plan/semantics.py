@@ -110,5 +110,5 @@ def known_past(embedder: TextVectors | None, heads: Sequence[str]) -> KnownPast:
         return KnownPast(None)
     index, known = embedder.known_vectors(TASKS, head_texts(heads))
     if int(known.sum()) < ENOUGH * len(heads):
-        return KnownPast(None, "run `workbench model prepare` to embed them")
+        return KnownPast(None, "run `workbench index` to embed them")
     return KnownPast(index)

@@ -18,7 +18,7 @@ from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 _SHOWN = 3
-_SHARES = (0.1, 0.2, 0.35, 0.65)
+_SHARES = (0.1, 0.12, 0.15, 0.2, 0.35, 0.65)  # small steps: the next one above enough recall is judged
 
 
 class GateState(StrEnum):
@@ -219,6 +219,8 @@ def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted:
     used, score = min(able or packed, key=lambda one: (one[0], one[1].system))
     change = used / base - 1
     reason = f"{used:,.0f} tokens of {visible_line(score.system)} against {base:,.0f} of the exploration"
+    if not able:
+        reason += f"; no pack shows as many of the right files ({recall:.3f}): `workbench index` may help"
     if len(packed) == 1:
         reason += "; `workbench --replay --gate` also packs into less budget"
     return Gate(

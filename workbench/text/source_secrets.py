@@ -1,8 +1,8 @@
 """Which secrets of source text are credentials: whoever edits code needs it as it is, tests and all.
 
 Prose that is kept loses whatever looks like a secret (`redact`). In source text placeholders, passwords of
-tests, examples of manuals and keys that are published with a page stay. Formats of issuers, private keys, what
-a generator made, and outside of tests and documents passwords that a person thought up are masked.
+tests, examples of manuals and keys that are published with a page stay. Formats of issuers, private keys,
+what a generator made, and outside of tests and documents passwords that a person thought up are masked.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _ROUNDS: Final = 16  # what hides behind a secret is found in the next round
 _BEFORE: Final = 120  # bytes of a line in front of a value that may name it
 _NEAR: Final = 500  # bytes around a key in which its settings are
 _BY_PLACE: Final = frozenset(
-    "password secret token url-login url-parameter authorization cookie command-line netrc curl-login curl-header "
-    "password-hash".split()
+    "password secret token url-login url-parameter authorization cookie command-line netrc curl-login "
+    "curl-header password-hash".split()
 )
 """Kinds that are found by what is around them: the value has to look like a credential itself."""
 

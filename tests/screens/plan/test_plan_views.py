@@ -195,8 +195,8 @@ def test_the_status_is_honest(plan: ShownPlan) -> None:
     assert f" · {' · '.join(candidates.state_of(plan.response))} · " in told
     assert "! without" not in told or told.index("! without") < told.index("fresh")
     assert f"{candidates.milliseconds(plan.response):,.0f} ms" in told
-    assert "embeddings" not in told
-    assert "! without history" in candidates.plan_status(
+    assert "! without embeddings ·" in told
+    assert "! without embeddings, history ·" in candidates.plan_status(
         replace(plan, response=structs.replace(plan.response, degraded=("embeddings", "history")))
     )
 

@@ -247,7 +247,8 @@ def _text(made: Plan, *, subagent: bool) -> str:
         text += NO_FILE
     if not subagent:
         return HEAD + text
-    reasons = "".join(f"- {line}\n" for line in made.response.decision_trace[:_REASONS])
+    shown = len(made.response.rules) + len(made.response.selection)  # what follows is for people
+    reasons = "".join(f"- {line}\n" for line in made.response.decision_trace[: min(shown, _REASONS)])
     return f"{HEAD}{text}\nWhy:\n{reasons}\n"
 
 

@@ -9,23 +9,24 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.entry.project import OpenedProject, ProjectTeam
+from workbench.entry.project import OpenedProject, ProjectTeam, embedding_settings, prepare_embedder
 from workbench.entry.services.transcripts import project_places
 from workbench.errors import GitError, StoreError, TeamError
 from workbench.plan.matching import LEARNINGS, RULES
-from workbench.plan.semantics import TASKS, head_texts
+from workbench.plan.semantics import TASKS, head_texts, known_past
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.scan import ScanLimits, scan
-from workbench.records.answers.project import IndexReport
+from workbench.records.answers.project import DoctorFinding, IndexReport, State
 from workbench.rules.matching.relevance import rule_texts
 from workbench.rules.rulestate import find_sources
 from workbench.sessions.importers.places import agent_directory_session, project_transcripts
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.entry.project import CatchUp, VectorStore
@@ -167,6 +168,44 @@ def prepare_vectors(project: OpenedProject, vectors: VectorStore, progress: Prog
         vectors.complete(kind, texts, progress=partial(progress, f"embedding {kind}"))
         vectors.keep(kind, texts)
     return fresh
+
+
+def embed_texts(project: OpenedProject, progress: Progress) -> tuple[str, ...]:
+    """Embed what plans compare by meaning, where the settings want it and a model is here; return notes.
+
+    A packaged model that no project used yet is built first, which takes seconds, once on a machine.
+    Raises: ModelError, StoreError; StoreBusy while another process does the same.
+    """
+    if not project.config.index.embed:
+        return ()
+    vectors, missing = project.text_vectors
+    if vectors is None and not missing:
+        return ()
+    with project.lock("prepare", 0):
+        if vectors is None:
+            progress("preparing the embedding model", 0, 1)
+            embedder, _ = prepare_embedder(project.config)
+            if embedder is None:
+                return (missing,)
+            vectors = project.vectors_by(embedder, embedding_settings(project.config).model)
+        embedded = {
+            kind: count for kind, count in prepare_vectors(project, vectors, progress).items() if count
+        }
+    names = {TASKS: ("past task",), RULES: ("text of rules", "texts of rules"), LEARNINGS: ("learning",)}
+    return tuple(f"embedded: {plural(count, *names[kind])}" for kind, count in embedded.items())
+
+
+def meaning_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
+    """Yield whether plans compare past tasks by meaning; that there is a model is asked apart."""
+    stored, (embedder, _) = project.workspace.look().past, project.text_vectors
+    if embedder is None or stored is None or not stored.heads:
+        return
+    count = plural(len(stored.heads), "past task")
+    if known_past(embedder, stored.heads).missing:
+        text = f"{count} not compared by meaning: they are not embedded yet"
+        yield DoctorFinding("meaning", State.NOTE, text, "Run `workbench index`.")
+    else:
+        yield DoctorFinding("meaning", State.OK, f"{count} compared by meaning")
 
 
 def keep_vectors(project: OpenedProject, *, renew: bool = False) -> list[str]:

@@ -17,7 +17,7 @@ from workbench.errors import StoreError, UsageError
 from workbench.plan.passages import match_task
 from workbench.plan.pipeline import Plan, plan_confidence, rank_request, without_models
 from workbench.plan.pipeline import plan as make_plan
-from workbench.plan.planner import Planner, Ranking, missing_parts
+from workbench.plan.planner import Planner, Ranking, meaning_notes, missing_parts
 from workbench.plan.planner import rank as rank_files
 from workbench.plan.ranking import own_chances
 from workbench.plan.response import EMBEDDINGS, rank_response
@@ -141,7 +141,7 @@ def rank_for(
     *,
     progress: Progress | None = None,
 ) -> tuple[Ranking, tuple[str, ...]]:
-    """Rank the project's files for a task and measure it; return notes of the second stage, too.
+    """Rank the project's files for a task and measure it; return notes of what it did without, too.
 
     Raises: StaleProject under `strict`; StoreError.
     """
@@ -151,12 +151,13 @@ def rank_for(
     made, look = rank_request(workspace, planner, request, progress=progress)
     measurement.note_sync(made.synced)
     measurement.candidates = len(made.files)
-    measurement.degraded = missing_parts(workspace, planner)
+    measurement.degraded = missing_parts(workspace, planner, made.past)
+    why = meaning_notes(planner, made)
     if look is None:
-        return made, ()
+        return made, why
     measurement.degraded += look.degraded
     measurement.stages.update(look.stages)
-    return made, look.notes
+    return made, (*why, *look.notes)
 
 
 def ranked_files(made: Ranking, confident: float, top: int | None = None) -> RankResponse:

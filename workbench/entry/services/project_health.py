@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject, resolve
+from workbench.entry.services.index import meaning_findings
 from workbench.entry.services.retention import retention_findings
 from workbench.errors import WorkbenchError
 from workbench.records.answers.project import DoctorFinding, State
@@ -381,6 +382,7 @@ _QUESTIONS: Mapping[str, Callable[[OpenedProject], Iterator[DoctorFinding]]] = {
     "memory": _memory,
     "stash": _stash,
     "indexes": _indexes,
+    "meaning": meaning_findings,
     "sessions": _sessions,
     "retention": retention_findings,
     "team": _team,

@@ -29,7 +29,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
     stored = workspace.look()
     report, planner, tables = stored.report, project.planner, project.table_file()
     scanned: Mapping[str, Any] = workspace.scan_report
-    unembedded = known_past(planner.embedder, stored.past.heads if stored.past else ()).missing
+    past = known_past(planner.embedder, stored.past.heads if stored.past else ())
     segments, segment_models = _stash(project)
     not_on_server = _why_not_on_server(project)
     return ProjectStatus(
@@ -60,12 +60,12 @@ def project_status(project: OpenedProject) -> ProjectStatus:
         ranking_model=used_ranking(project),
         embedding_model=None if planner.embedder is None else planner.embedder.model,
         tokenizer=planner.counter.name,
-        degraded=(*missing_parts(workspace, planner), *(["tables"] if not_on_server else [])),
+        degraded=(*missing_parts(workspace, planner, past), *(["tables"] if not_on_server else [])),
         notes=(
             *workspace.adapters.notes,
             *([SHALLOW] if repository is not None and repository.shallow else []),
             *([planner.embedder_note] if planner.embedder_note else []),
-            *([f"past tasks are not compared by meaning: {unembedded}"] if unembedded else []),
+            *([f"past tasks are not compared by meaning: {past.missing}"] if past.missing else []),
             *([f"lists are read from a file: {not_on_server}"] if not_on_server else []),
             *scanned.get("notes", ()),
             *stored.notes,

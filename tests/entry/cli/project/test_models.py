@@ -201,3 +201,65 @@ def test_a_damaged_vector_index_costs_no_answer_and_is_built_again(
     assert run("doctor").code == exits.ERROR
     run("rebuild")
     assert run("doctor").code == exits.OK
+
+
+def test_a_plan_without_vectors_of_past_tasks_says_so_until_the_index_has_them(
+    project: Any, run: Any, two_models: dict[str, Numbers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ready model is not enough: answers, text, status, doctor say what is missing; `index` embeds it."""
+    meaning = {"state": "note", "step": "Run `workbench index`."}
+    for round_ in range(2):  # the plan that indexes, and the next one
+        before = run("plan", "--format", "json", "fix the token").json()
+        assert (round_, before["degraded"]) == (round_, ["embeddings"])
+        assert {one["features"]["f_semantic_score"] for one in before["selection"]} == {0.0}
+        assert any("past tasks are not compared by meaning" in line for line in before["decision_trace"])
+    text = run("plan", "fix the token", "--why").out
+    assert "\n  without: embeddings\n" in text
+    assert "past tasks are not compared by meaning: run `workbench index`" in text
+    assert "not compared by meaning" in run("rank", "fix the token").err
+    assert run("status", "--json").json()["degraded"] == ["embeddings"]
+    findings = run("doctor", "--json").json()["findings"]
+    (found,) = [one for one in findings if one["name"] == "meaning"]
+    assert found.items() >= meaning.items()
+    assert "\nfallback_rate_ml_unavailable   1\n" in run("stats").out
+
+    monkeypatch.setenv("WORKBENCH_INDEX_EMBED", "true")
+    done = run("index")
+
+    assert "embedded: 3 past tasks" in done.err
+    assert "embedded" not in run("refresh").err
+    after = run("plan", "--format", "json", "fix the token").json()
+    assert after["degraded"] == []
+    assert max(one["features"]["f_semantic_score"] for one in after["selection"]) > 0
+    assert "without" not in run("plan", "fix the token", "--why").out
+    assert run("status", "--json").json()["degraded"] == []
+    off = run("plan", "--format", "json", "--ml-mode", "off", "fix the token").json()
+    assert off["degraded"] == ["embeddings"]
+
+
+def test_the_index_makes_the_model_ready_where_its_weights_are_here(
+    project: Any, run: Any, two_models: dict[str, Numbers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fresh machine, a fresh clone: after `index` alone a plan is complete. Without a model it says why."""
+    ready = store.embedding.ready_embedder
+    built: list[str] = []
+
+    def unprepared(settings: Any) -> tuple[Any, str]:
+        return ready(settings) if built else (None, "not prepared yet: run `workbench model prepare`")
+
+    def build(settings: Any) -> tuple[Numbers | None, EmbedderReport]:
+        built.append(settings.model)
+        return two_models[""], EmbedderReport("packaged", "usual@1", "", ())
+
+    monkeypatch.setattr(store.embedding, "ready_embedder", unprepared)
+    monkeypatch.setattr(store.embedding, "resolve_embedder", build)
+    assert "not prepared yet" in run("plan", "fix the token", "--why").out
+    run("index")
+    assert built == []
+    monkeypatch.setenv("WORKBENCH_INDEX_EMBED", "true")
+
+    assert "embedded: 3 past tasks" in run("index").err
+    assert run("plan", "--format", "json", "fix the token").json()["degraded"] == []
+    built.clear()
+    monkeypatch.setattr(store.embedding, "resolve_embedder", lambda settings: (None, None))
+    assert "not prepared yet" in run("index").err

@@ -12,6 +12,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.session import Session, session
 from workbench.entry.project import OpenedProject, give_consent
 from workbench.entry.services.index import (
+    embed_texts,
     follow_index,
     index_report,
     keep_vectors,
@@ -33,9 +34,10 @@ _SHOWN = 10
 def index(full: bool) -> None:
     """Index the project: its files, its history and its rules.
 
-    A plan does this automatically; this command does nothing else. Past tasks, rules and learnings are
-    embedded by `workbench model prepare`; vector indexes of what is embedded already are brought up to date
-    here, and damaged ones rebuilt. `workbench status` lists all indexes.
+    A plan does this automatically, but for one thing: past tasks, rules and learnings are embedded here and
+    by `refresh`, so that plans compare them by meaning (index.embed = false leaves it to `workbench model
+    prepare`). A plan that indexes answers at once, by words alone, and says so. Damaged vector indexes are
+    rebuilt. `workbench status` lists all indexes.
 
     Outside of a repository this is how all of a directory is indexed that is your home or holds more than
     5,000 files; other commands ask first, or refuse where nobody can be asked.
@@ -45,7 +47,7 @@ def index(full: bool) -> None:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
         work.measurement.note_sync(synced)
-        synced = replace(synced, notes=(*synced.notes, *project_tables(work.opened), *_vectors(work.opened)))
+        synced = replace(synced, notes=(*synced.notes, *project_tables(work.opened), *_embed(work)))
     _report(work, synced, time.perf_counter() - started)
 
 
@@ -54,7 +56,17 @@ def refresh() -> None:
     """Update the index with the files that changed, and list them."""
     with session("refresh") as work:
         synced, seconds = refresh_index(work.opened, work.measurement, work.progress)
+        synced = replace(synced, notes=(*synced.notes, *_embed(work)))
     _report(work, synced, seconds)
+
+
+def _embed(work: Session) -> tuple[str, ...]:
+    """Embed what is new, and bring vector indexes up to date; return what was done and found amiss."""
+    try:
+        notes = embed_texts(work.opened, work.progress)
+    except (ModelError, StoreError) as error:
+        notes = (f"texts are not embedded: {error.message}",)
+    return (*notes, *_vectors(work.opened))
 
 
 def _vectors(opened: OpenedProject, *, renew: bool = False) -> tuple[str, ...]:
