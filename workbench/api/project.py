@@ -23,6 +23,7 @@ from workbench.records.requests import PlanOptions
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from workbench.records.answers.expansion import ExpandResponse
     from workbench.records.answers.plan import PlanResponse, RankResponse
     from workbench.records.answers.project import DoctorReport, ProjectStatus
     from workbench.records.replay import ReplayRun
@@ -145,6 +146,32 @@ class Project:
                 progress=host.progress,
             )
             return found.response
+
+    def expand(
+        self,
+        *handles: str,
+        budget: int | None = None,
+        aspect: str = "",
+        session: str = "",
+        again: bool = False,
+    ) -> ExpandResponse:
+        """Show what handles stand for, in at most `budget` tokens (default: 1,500).
+
+        A handle is a name (`Terminal.Loop`), a file, or a file and what is wanted of it: `path:120-180`,
+        `path:name`, `path:rest`. `aspect` is show, outline, rest, callers, uses, subclasses or links, for
+        handles that name none (`Terminal.Loop:callers`). What `session` was given is not given `again`. The
+        index is synced with the files first.
+
+        Raises: UsageError where no handle means anything, with the nearest names; StoreError.
+        """
+        from workbench.entry.services.expansion import expand_for, expand_request
+
+        host = self._host
+        with host.operation("show") as work:
+            request = expand_request(
+                work.project, handles, budget=budget, aspect=aspect, session=session, again=again, by=host.by
+            )
+            return expand_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
 
     def rank(
         self,

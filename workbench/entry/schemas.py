@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from workbench.records.answers.base import Answer
+from workbench.records.answers.expansion import ExpandResponse
 from workbench.records.answers.explanation import ExplainResponse
 from workbench.records.answers.models import ModelStatus
 from workbench.records.answers.plan import PlanResponse, RankResponse
@@ -44,6 +45,7 @@ ANSWERS: Final[tuple[type[Answer], ...]] = (
     Delta,
     DoctorReport,
     EffectiveResponse,
+    ExpandResponse,
     ExplainResponse,
     ExploreResponse,
     ImportResponse,

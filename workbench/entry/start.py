@@ -14,7 +14,7 @@ YOUNG_OBJECTS: Final = 70_000
 """How many are made before cycles are looked for, 700 in Python: commands live for moments."""
 
 _OF_A_PLAN: Final = 300_000  # one is over before it has made so many
-_SHORT: Final = frozenset({"plan", "rank", "hook", "stats", "gain"})
+_SHORT: Final = frozenset({"plan", "rank", "show", "hook", "stats", "gain"})
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
 
@@ -24,7 +24,7 @@ def main() -> None:
     words = sys.argv[1:]
     if words and words[0] in _SHORT:  # starting its threads takes numpy 0.05 s, and they help nobody here
         os.environ.setdefault(_BLAS_THREADS, "1")
-    gc.set_threshold(_OF_A_PLAN if words[:1] in (["plan"], ["rank"]) else YOUNG_OBJECTS)
+    gc.set_threshold(_OF_A_PLAN if words[:1] in (["plan"], ["rank"], ["show"]) else YOUNG_OBJECTS)
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words) and not sys.stdin.isatty():
         from workbench.entry.hooks.run import main as answer_hook
 

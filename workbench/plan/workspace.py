@@ -18,7 +18,7 @@ from workbench.plan.view import RankingView, view_project
 from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex
 from workbench.project.snapshot import Snapshot
-from workbench.project.upkeep import PROJECT, HeldIndex, IndexKeeper, IndexLimits
+from workbench.project.upkeep import PROJECT, HeldIndex, IndexKeeper, IndexLimits, IndexSync
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Completeness
 from workbench.records.project import CacheStatus, Freshness
@@ -85,6 +85,7 @@ class Workspace(RuleWorkspace):
         self._view: RankingView | None = None
         self._last_view: RankingView | None = None  # of before the last change: paths are mostly the same
         self._touched: tuple[str, ...] = ()
+        self._touched_at: tuple[ProjectIndex, str | None] | None = None  # what `_touched` and the view are of
         self._synced_head: str | None = None
         self._candidates: tuple[Snapshot, tuple[str, ...]] | None = None
 
@@ -163,7 +164,7 @@ class Workspace(RuleWorkspace):
         stages: dict[str, float] = {}
         head = self._synced_head = self._head(notes)
         started = time.perf_counter()
-        keeper, index_before = self._indexed, self._indexed.held
+        keeper = self._indexed
         keeper.notes = notes
         found = keeper.sync(
             head, self._index_limits(), strict=strict, rebuild=rebuild, settle=settle, progress=progress
@@ -186,10 +187,11 @@ class Workspace(RuleWorkspace):
         stages["rules"] = _since(started)
         if not self.index.positions:
             notes.append("the project has no files to plan from")
-        hit = found.cache is CacheStatus.HIT
-        same = hit and index_before is not None and index_before.index is self.index
+        at = self._touched_at
+        same = at is not None and at[0] is self.index and at[1] == head
         if not same or before is None or before.history is not past.past.history:
             self._touched = self._find_uncommitted(head, notes)
+            self._touched_at = (self.index, head)
             self._view = None
         return Synced(
             found.freshness,
@@ -205,6 +207,12 @@ class Workspace(RuleWorkspace):
             bool(past.imported or past.forgotten)
             or (book.renewed and (known is None or known.signature != book.signature)),
         )
+
+    def sync_index(self, progress: Progress | None = None) -> IndexSync:
+        """Sync the files alone, for what asks neither history nor rules. Raises: StoreError."""
+        notes: list[str] = []
+        self._indexed.notes = notes
+        return self._indexed.sync(self._head(notes), self._index_limits(), progress=progress)
 
     def directories(self) -> frozenset[str]:
         """Return the project's directories that hold listed files, without the root."""

@@ -89,6 +89,14 @@ class ProjectIndex:
         """Number of living files that hold a term in a field."""
         return sum(len(rows) for _, _, rows, _ in self._lists(name, term))
 
+    def holders(self, name: str, terms: Sequence[str]) -> list[int]:
+        """Return the positions of living files that hold all terms in a field, ascending; none without."""
+        found: set[int] | None = None
+        for term in terms:
+            rows = {int(row) for _, _, rows, _ in self._lists(name, term) for row in rows}
+            found = rows if found is None else found & rows
+        return sorted(row for row in found or () if self.alive[row])
+
     def bm25(self, name: str, terms: Mapping[str, float], *, k1: float = 1.2, b: float = 0.75) -> Float32:
         """Return BM25 scores float32 [n] of weighted query terms in a field; removed files score 0."""
         scores = np.zeros(self.count, dtype=np.float32)

@@ -10,13 +10,22 @@ from workbench.records.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class ShownLines:
+    """Lines of a file that a session was given: `digest` is that of the content they are of."""
+
+    digest: str
+    lines: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Handover:
     """What a session was given at one of its moments, `at` in seconds; `why` says why nothing was.
 
     `files` maps paths to how they were shown, `passages` are ids of rules, learnings and segments, `matched`
     those of the rules that matched, given or not; `tokens` are those of the whole text. What was given to a
     sub-agent is not in the session's own context. `variant` names how rules were matched where that is under
-    test. `seen` is how far the stream of sessions was recorded then, in bytes, -1 if unknown.
+    test. `seen` is how far the stream of sessions was recorded then, in bytes, -1 if unknown. `shown` are the
+    lines of files that are in the text, `lists` identify the lists that are: they are not given again.
     """
 
     session: str
@@ -32,6 +41,8 @@ class Handover:
     seen: int = -1
     at: float = 0.0
     by: str = ""
+    shown: Mapping[str, tuple[ShownLines, ...]] = field(default_factory=dict)
+    lists: tuple[str, ...] = ()
 
 
 class FileTouch(NamedTuple):

@@ -74,6 +74,15 @@ async def test_a_session_over_stdio(mode: str, shop: Work) -> None:
         assert "shop/auth.py" in [one["path"] for one in values(plan)["files"]]
         assert 0 < values(plan)["tokens"] <= 500
         assert said(plan) == values(plan)["text"]
+        shown = values(
+            await client.call_tool("expand", {"handles": ["read", "store.py:links"], "again": True})
+        )
+        assert shown["text"].startswith("shop/store.py:1-2 read\n  def read(key):\n      return key\n")
+        again = values(
+            await client.call_tool("expand", {"handles": ["shop/store.py:1-2"], "token_budget": 40})
+        )
+        assert again["text"] == "shop/store.py:1-2 read: was given to this session already\n"
+        assert again["tokens"] <= 40
         found = values(await client.call_tool("find_files", {"task": TASK, "limit": 1}))
         assert (found["files"][0]["path"], found["next_cursor"]) == ("shop/auth.py", "1")
         aside = values(await client.call_tool("stash_context", {"segments": [SAID, {"text": "x = 1"}]}))
@@ -243,8 +252,8 @@ def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Pa
 def test_the_tools_cost_little() -> None:
     """What every agent reads before it asks anything has a limit."""
     counter = token_counter("o200k_base")
-    assert len(TOOLS) <= 11
-    assert counter.count(json.dumps(listed_tools(), ensure_ascii=False, separators=(",", ":"))) <= 1_950
+    assert len(TOOLS) <= 12
+    assert counter.count(json.dumps(listed_tools(), ensure_ascii=False, separators=(",", ":"))) <= 2_150
     assert len(INSTRUCTIONS.encode()) <= 2_048
     for tool in listed_tools():
         assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
@@ -272,6 +281,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("plan_context", {"task": TASK, "pinned": ["../../etc/passwd"]}, "passwd"),
     ("plan_context", {"task": TASK, "token_budget": 0}, "Expected `int` >= 1"),
     ("find_files", {"tasks": TASK}, "unknown field `tasks`"),
+    ("expand", {"handles": []}, "length >= 1"),
+    ("expand", {"handles": ["refresh_tokn"]}, "no definition or file of this name"),
     ("find_files", {"task": TASK, "cursor": "²"}, "no cursor"),
     ("find_files", {"task": TASK, "limit": 10**30}, "limit"),
     ("rules_for", {}, "a task or a tool"),
@@ -315,9 +326,9 @@ def test_feedback_is_for_the_latest_prompt_of_the_session(served: ServedProject)
 def test_a_project_is_never_indexed_unasked(work: Work) -> None:
     """Without an index a plan is refused with the command that makes one; the stash works all the same."""
     served = ServedProject("", {"CLAUDE_PROJECT_DIR": str(work.root)})
-    for name in ("plan_context", "find_files", "rules_for"):
+    for name in ("plan_context", "expand", "find_files", "rules_for"):
         with pytest.raises(ProjectError, match="is not indexed") as refused:
-            call_tool(served, name, {"task": TASK}, "")
+            call_tool(served, name, {"handles": ["read"]} if name == "expand" else {"task": TASK}, "")
         assert "`workbench index`" in refused.value.hint
     assert call_tool(served, "stash_context", {"segments": [SAID]}, "")
     served.close()

@@ -69,7 +69,20 @@ def session(operation: str, **flags: object) -> Iterator[Session]:
     `flags` are settings a command's options decide (`plan__budget=3000`). Raises: WorkbenchError.
     """
     here = current()
-    opened = open_project(here.project, here.settings(**flags).config)
+    with _session(here, open_project(here.project, here.settings(**flags).config), operation) as found:
+        yield found
+
+
+@contextmanager
+def workspace_session(operation: str) -> Iterator[Session]:
+    """Open the project for what asks its files alone: no model is loaded. Raises: WorkbenchError."""
+    here = current()
+    with _session(here, open_workspace(here.project, here.settings().config), operation) as found:
+        yield found
+
+
+@contextmanager
+def _session(here: Invocation, opened: OpenedProject, operation: str) -> Iterator[Session]:
     with _measure(here, opened, operation) as measurement, here.out.progress("Working") as line:
         yield Session(
             here, opened, measurement, lambda stage, done, total: line(done, total, stage.capitalize())

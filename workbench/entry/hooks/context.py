@@ -200,6 +200,8 @@ def _plan_context(
         return _nothing(call, f"no pack fits {most:,} characters", subagent=subagent)
     if not text:
         return _nothing(call, _why_nothing(config, made, received), subagent=subagent)
+    from workbench.plan.representations import digests_of
+
     handover = plan_handover(
         request,
         made.response,
@@ -208,6 +210,7 @@ def _plan_context(
         matched=[one.rule.id for one in made.matches],
         variant=session_variant(config.rules, call.session),
         subagent=subagent,
+        digests=digests_of(project.workspace.snapshot),
     )
     measurement.tokens = handover.tokens
     return HookContext(text, handover, made, request, made.rules)

@@ -9,6 +9,7 @@ from msgspec import UNSET, structs
 from workbench.entry.http import answers, messages
 from workbench.entry.services.opening import ProjectHost
 from workbench.errors import ProjectError
+from workbench.records.answers.expansion import ExpandResponse
 from workbench.records.answers.explanation import FileExplanation
 from workbench.records.answers.models import ModelStatus, TrainingReport
 from workbench.records.answers.plan import PlanResponse
@@ -70,6 +71,23 @@ def _plan_request(project: OpenedProject, given: messages.PlanContextRequest) ->
         latency_budget_ms=given.latency_budget_ms,
         **known_settings(given),
     )
+
+
+def expand(host: ProjectHost, given: messages.ExpandHandlesRequest) -> ExpandResponse:
+    """Show what names stand for, within a token budget: definitions, outlines, callers, ranges of files."""
+    from workbench.entry.services.expansion import expand_for, expand_request
+
+    with host.operation("show") as work:
+        request = expand_request(
+            work.project,
+            given.handles,
+            budget=given.token_budget,
+            aspect=given.aspect,
+            session=given.session_id,
+            again=given.again,
+            by=host.by,
+        )
+        return expand_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
 
 
 def explore(host: ProjectHost, given: messages.ExploreRequest) -> ExploreResponse:

@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from workbench.records.conflicts import Action
 from workbench.records.episodes import ChangeKind, EventType, Outcome
+from workbench.records.expansion import TOKENS, Aspect
 from workbench.records.plan import Detail, MlMode, QueryType
 from workbench.records.segments import SegmentType
 
@@ -73,6 +74,24 @@ class ExplainRequest(PlanContextRequest, frozen=True, kw_only=True):
     """A file, and the plan in which it is to be explained."""
 
     path: Annotated[str, Meta(min_length=1, max_length=4_096, description="Relative to the project's root.")]
+
+
+class ExpandHandlesRequest(Request, frozen=True, kw_only=True):
+    """What is to be shown by name."""
+
+    handles: Annotated[
+        tuple[str, ...],
+        Meta(
+            min_length=1,
+            max_length=50,
+            description="Names (Terminal.Loop), files, path:name, path:120-180, path:rest; with :callers, "
+            ":uses, :subclasses or :links what is around them.",
+        ),
+    ]
+    token_budget: Annotated[Budget, Meta(description="Of the text as a whole.")] = TOKENS
+    aspect: Annotated[Aspect, Meta(description="Of every handle that names none of its own.")] = Aspect.SHOW
+    session_id: Annotated[str, Meta(description="What it was given before is not given again.")] = ""
+    again: Annotated[bool, Meta(description="Give also what the session was given before.")] = False
 
 
 class ExploreRequest(Request, frozen=True, kw_only=True):

@@ -89,6 +89,7 @@ def _steps(group: str, hold: Callable[..., Any], operation: str) -> tuple[HttpOp
 OPERATIONS: Final = (
     HttpOperation("POST", "/v1/plan-context", calls.plan_context),
     HttpOperation("POST", "/v1/explain", calls.explain),
+    HttpOperation("POST", "/v1/expand", calls.expand),
     HttpOperation("POST", "/v1/explore", calls.explore),
     HttpOperation("POST", "/v1/context", calls.context),
     HttpOperation("POST", "/v1/delta", calls.delta),

@@ -47,6 +47,7 @@ The context workbench knows the files, the history and the rules of an indexed p
 sessions learned and put aside there. It answers as the MCP server `workbench` and on the command line:
 
 - `plan_context`, or `workbench plan "TASK"`: the rules, files and findings for a task, within a token budget
+- `expand`, or `workbench show NAME FILE:12-40 NAME:callers`: what a pack names, in full
 - `find_files`, or `workbench rank "TASK"`: the files that a task likely needs
 - `rules_for`, or `workbench rules match "TASK"`: the rules that hold for a task, or for the call of a tool
 - `recall` and `remember`: findings of earlier work, and new ones for a person's review

@@ -97,6 +97,24 @@ def _plan(served: ServedProject, given: messages.PlanArguments, agent: str) -> m
     )
 
 
+def _expand(served: ServedProject, given: messages.ExpandArguments, agent: str) -> messages.ExpandResult:
+    from workbench.entry.services.expansion import expand_for, expand_request
+
+    host = served.host()
+    with host.operation("show") as work:
+        require_index(work.project)
+        request = expand_request(
+            work.project,
+            given.handles,
+            budget=given.token_budget,
+            session=served.session,
+            again=given.again,
+            by=host.by,
+        )
+        found = expand_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
+    return messages.ExpandResult(found.text, found.tokens)
+
+
 def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> messages.FilesResult:
     from workbench.entry.services.plan import rank_for
     from workbench.entry.services.requests import plan_request
@@ -346,6 +364,7 @@ def _offset(cursor: str) -> int:
 
 _CALLS: Final[Mapping[str, Callable[[ServedProject, Any, str], messages.ToolAnswer]]] = {
     "plan_context": _plan,
+    "expand": _expand,
     "find_files": _find,
     "rules_for": _rules,
     "remember": _remember,

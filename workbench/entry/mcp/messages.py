@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from workbench.records.expansion import TOKENS
 from workbench.records.segments import SegmentType
 
 Words = Annotated[str, Meta(min_length=1)]
@@ -31,6 +32,14 @@ class PlanArguments(ToolArguments, frozen=True):
     pinned: Annotated[tuple[str, ...], Meta(description="Paths or ids that must be in.")] = ()
     excluded: tuple[str, ...] = ()
     session_id: Annotated[str, Meta(description="Record the pack as an episode of this id.")] = ""
+
+
+class ExpandArguments(ToolArguments, frozen=True):
+    """Arguments of expand."""
+
+    handles: Annotated[tuple[str, ...], Meta(min_length=1)]
+    token_budget: Annotated[int, Meta(ge=1)] = TOKENS
+    again: bool = False
 
 
 class FindArguments(ToolArguments, frozen=True):
@@ -142,6 +151,13 @@ class PlanResult(ToolAnswer, frozen=True):
     files: tuple[PlannedFile, ...]
     low_confidence: bool
     notes: tuple[str, ...] = ()
+
+
+class ExpandResult(ToolAnswer, frozen=True):
+    """The answer of expand."""
+
+    text: str
+    tokens: int
 
 
 class FoundFile(ToolAnswer, frozen=True):

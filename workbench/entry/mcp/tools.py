@@ -1,6 +1,6 @@
 """The tools of the server as it lists them: names, what they are for, schemas and what they change.
 
-All of it together has at most 1,950 tokens, because agents read it before they know whether they need it.
+All of it together has at most 2,150 tokens, because agents read it before they know whether they need it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ INSTRUCTIONS: Final = (
     "The workbench knows this project: its files, its history, its rules, what was learned in it, and what "
     "was put aside from earlier conversations.\n"
     "Call plan_context first for a task in this repository: it returns the files, rules and learnings that "
-    "matter, packed into a token budget. Use find_files where paths are enough, and rules_for before a call "
+    "matter, packed into a token budget. Ask expand for what it only names. "
+    "Use find_files where paths are enough, and rules_for before a call "
     "that could break a rule. When your context fills up, stash_context puts parts of it aside; "
     "retrieve_stashed_context finds them by meaning, and merge_stashed_context returns them whole. remember "
     "what cost you time and would again; a person reviews it, and recall finds it. Where the user decides "
@@ -50,6 +51,13 @@ TOOLS: Final = {
         "budget, with reasons. Call it first.",
         messages.PlanArguments,
         messages.PlanResult,
+        reads=True,
+    ),
+    "expand": ToolDeclaration(
+        "Show definitions, outlines or lines by name: Terminal.Loop, src/a.go, src/a.go:12-40, "
+        "src/a.go:rest; with :callers, :uses, :subclasses or :links (of files) what is around them.",
+        messages.ExpandArguments,
+        messages.ExpandResult,
         reads=True,
     ),
     "find_files": ToolDeclaration(

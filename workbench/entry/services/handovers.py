@@ -1,22 +1,22 @@
-"""What sessions were given and have still: so that nothing is given twice, and what became of it is counted.
+"""What sessions were given and have still: nothing is given twice, and what became of it is counted.
 
-A hand-over is what a hook added to a session, or the plan that its agent asked for: files and how they were
-shown, the ids of rules and learnings, and the tokens they took. Beside it is which files of instructions the
-agent itself reports to have loaded. A session whose context was compacted or cleared has nothing of what came
-before.
+A hand-over is what a hook added to a session, the plan that its agent asked for, or what it asked for by
+name: files and how they were shown, which lines of them, the ids of rules and learnings, and the tokens they
+took. Beside it is which files of instructions the agent itself reports to have loaded. A session whose
+context was compacted or cleared has nothing of what came before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from workbench.ports import Entry
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
-from workbench.records.usage import Handover, RuleBreach, UsageRecords
+from workbench.records.usage import Handover, RuleBreach, ShownLines, UsageRecords
 from workbench.sessions.episodes_fold import STREAM as SESSIONS
 
 if TYPE_CHECKING:
@@ -39,16 +39,19 @@ class SessionContext:
 
     Paths of instructions are relative to the project or begin with `~/`, as rules name their files. `lost_at`
     is when the context was last compacted or cleared, as ISO 8601, empty if never. `informed` is whether the
-    session was informed since that nothing is relevant enough.
+    session was informed since that nothing is relevant enough. `shown` are lines of files that it was given,
+    `lists` what identifies the lists.
     """
 
     received: frozenset[str] = frozenset()
     instructions: frozenset[str] = frozenset()
     lost_at: str = ""
     informed: bool = False
+    shown: Mapping[str, tuple[ShownLines, ...]] = field(default_factory=dict)
+    lists: frozenset[str] = frozenset()
 
 
-def plan_handover(
+def plan_handover(  # noqa: PLR0913 - what is recorded of a plan
     request: PlanRequest,
     response: PlanResponse,
     event: str,
@@ -58,11 +61,14 @@ def plan_handover(
     matched: Sequence[str] = (),
     variant: str = "",
     subagent: bool = False,
+    digests: Mapping[str, str] | None = None,
 ) -> Handover:
     """Return what a plan hands to a session at one of its moments; `tokens` of its text unless given.
 
-    `session` is that of the agent, where it is known otherwise than by the request.
+    `session` is that of the agent, where it is known otherwise than by the request. `digests` are those of
+    the contents of files, of which the lines are then recorded, too.
     """
+    known = digests or {}
     return Handover(
         session=session or request.session_id or "",
         agent=request.tool or "",
@@ -73,6 +79,11 @@ def plan_handover(
         tokens=response.budget_report.estimated_used if tokens is None else tokens,
         variant=variant,
         subagent=subagent,
+        shown={
+            one.path: (ShownLines(known[one.path], one.spans),)
+            for one in response.selection
+            if one.spans and known.get(one.path)
+        },
     )
 
 
@@ -97,6 +108,8 @@ def record_handover(project: OpenedProject, given: Handover, by: str = "hook") -
         "why": given.why,
         "subagent": given.subagent,
         "variant": given.variant,
+        **({"shown": _pack_shown(given.shown)} if given.shown else {}),
+        **({"lists": list(given.lists)} if given.lists else {}),
         "seen": project.journal.size(SESSIONS),
     }
     project.journal.append(STREAM, GIVEN, [body], by=by, sync=False)
@@ -160,12 +173,16 @@ def session_context(project: OpenedProject, session: str) -> SessionContext:
         return SessionContext()
     received: set[str] = set()
     instructions: set[str] = set()
+    shown: dict[str, tuple[ShownLines, ...]] = {}
+    lists: set[str] = set()
     lost_at, informed = "", False
     for entry in project.mentioning(STREAM, f'"{session}"'):
         if entry.body.get("session_id") != session:
             continue
         if entry.kind == LOST:
             received.clear()
+            shown.clear()
+            lists.clear()
             lost_at, informed = entry.at, False
         elif entry.kind == LOADED:
             instructions.add(str(entry.body.get("file", "")))
@@ -173,7 +190,12 @@ def session_context(project: OpenedProject, session: str) -> SessionContext:
             given = read_handover(entry)
             received.update(given.passages, shown_files(given))
             informed = informed or bool(given.why and given.tokens)
-    return SessionContext(frozenset(received), frozenset(instructions), lost_at, informed)
+            lists.update(given.lists)
+            for path, pieces in given.shown.items():
+                shown[path] = (*shown.get(path, ()), *pieces)
+    return SessionContext(
+        frozenset(received), frozenset(instructions), lost_at, informed, shown, frozenset(lists)
+    )
 
 
 def last_session_line(project: OpenedProject, session: str) -> str:
@@ -233,7 +255,29 @@ def read_handover(entry: Entry) -> Handover:
         seen=seen if isinstance(seen, int) else -1,
         at=datetime.fromisoformat(entry.at).timestamp(),
         by=entry.by,
+        shown=_read_shown(body.get("shown")),
+        lists=_texts(body.get("lists")),
     )
+
+
+def _pack_shown(shown: Mapping[str, Sequence[ShownLines]]) -> dict[str, list[list[object]]]:
+    return {
+        path: [[one.digest, list(map(list, one.lines))] for one in pieces] for path, pieces in shown.items()
+    }
+
+
+def _read_shown(value: object) -> dict[str, tuple[ShownLines, ...]]:
+    """Return the lines that a hand-over has; what is malformed is left out."""
+    found: dict[str, tuple[ShownLines, ...]] = {}
+    for path, pieces in value.items() if isinstance(value, dict) else ():
+        for piece in pieces if isinstance(pieces, list) else ():
+            try:
+                digest, lines = piece
+                spans = tuple((int(first), int(last)) for first, last in lines)
+            except (TypeError, ValueError):
+                continue
+            found[str(path)] = (*found.get(str(path), ()), ShownLines(str(digest), spans))
+    return found
 
 
 def _texts(value: object) -> tuple[str, ...]:

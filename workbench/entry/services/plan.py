@@ -20,6 +20,7 @@ from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.planner import Planner, Ranking, meaning_notes, missing_parts
 from workbench.plan.planner import rank as rank_files
 from workbench.plan.ranking import own_chances
+from workbench.plan.representations import digests_of
 from workbench.plan.response import EMBEDDINGS, rank_response
 from workbench.plan.workspace import Progress
 from workbench.records.answers.plan import PlanResponse, RankResponse
@@ -129,6 +130,7 @@ def record_plan(
         session=session,
         tokens=tokens,
         matched=[one.rule.id for one in made.matches],
+        digests=digests_of(project.workspace.snapshot),
         variant=session_variant(project.config.rules, request.session_id or ""),
     )
     record_handover(project, given, by=by)

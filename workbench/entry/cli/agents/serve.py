@@ -110,9 +110,10 @@ def answer_requests(
 def mcp(http: bool, port: int) -> None:
     """Serve this project to an agent by the Model Context Protocol, over stdin and stdout.
 
-    Eleven tools: plan_context, find_files, rules_for, remember, recall, list_conflicts, settle_conflict,
-    record_feedback, and the stash: stash_context, retrieve_stashed_context, merge_stashed_context. The
-    project is that of --project, else of CLAUDE_PROJECT_DIR, else the one around here; it is opened by the
+    Twelve tools: plan_context, expand, find_files, rules_for, remember, recall, list_conflicts,
+    settle_conflict, record_feedback, and the stash: stash_context, retrieve_stashed_context,
+    merge_stashed_context. The project is that of --project, else of CLAUDE_PROJECT_DIR, else the one around
+    here; it is opened by the
     first call, and never indexed unasked.
     Nothing but the protocol goes to stdout.
 

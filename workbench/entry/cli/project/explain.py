@@ -11,7 +11,7 @@ import click
 
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.output import shorten
-from workbench.entry.cli.project.plan import name_from_here
+from workbench.entry.cli.project.places import name_from_here
 from workbench.entry.cli.session import session
 from workbench.entry.cli.sessions.traces import shown_time
 from workbench.entry.os.terminal import fold

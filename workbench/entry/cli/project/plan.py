@@ -11,6 +11,7 @@ import click
 
 from workbench.entry.cli.frame import Invocation, command, current, in_project
 from workbench.entry.cli.inputs import words_or_stdin
+from workbench.entry.cli.project.places import name_from_here
 from workbench.entry.cli.rules.options import AGENT, context_fields, context_options
 from workbench.entry.cli.session import Session, episode_service_of, session
 from workbench.entry.os.background import in_background, prepare_in_background
@@ -251,14 +252,6 @@ def rank(
     for note in notes:
         here.note(note)
     work.show_notes()
-
-
-def name_from_here(name: str, root: Path) -> str:
-    """Return the path in the project that a name stands for in the current directory, else the name."""
-    place = Path(name).absolute()
-    if not place.exists() or not place.is_relative_to(root):
-        return name
-    return place.relative_to(root).as_posix()
 
 
 def prepare_if(work: Session, wanted: bool) -> None:
