@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -75,6 +76,32 @@ class Archive:
         except (OSError, msgspec.MsgspecError):
             return ()
         return tuple(sorted(found, key=lambda copy: copy.order))
+
+    def _is_indexed(self) -> bool:
+        """Whether the index can be read, or there is none yet."""
+        try:
+            decode_json(read_state(self.root / _INDEX), list[Copy])
+        except FileNotFoundError:
+            return True
+        except (OSError, msgspec.MsgspecError):
+            return False
+        return True
+
+    def faults(self) -> list[str]:
+        """Return what of the copies is damaged, after reading all of them."""
+        found = [] if self._is_indexed() else [f"{_INDEX} cannot be read: no copy is listed"]
+        aside = len(list(self.root.glob(f"*.{_INDEX}")))
+        found += [f"{aside} damaged lists are set aside, whose copies are kept"] if aside else []
+        for copy in self.copies():
+            try:
+                with self.open(copy) as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+            except (OSError, EOFError, zlib.error) as error:
+                found.append(f"{copy.name} cannot be read: {error}")
+                continue
+            if digest + _SUFFIX != copy.name:
+                found.append(f"{copy.name} has changed since it was written")
+        return found
 
     def open(self, copy: Copy) -> IO[bytes]:
         """Open a copy's content. Raises: OSError."""
@@ -185,10 +212,14 @@ class Archive:
         if not held and not self.root.is_dir():
             return
         rows = sorted(held.values(), key=lambda copy: copy.order)
+        listed = {copy.name for copy in self.copies()}
+        if not self._is_indexed():  # its copies may be all that is left of what they copy
+            os.replace(self.root / _INDEX, self.root / f"{new_id()}.{_INDEX}")
         write_atomic(self.root / _INDEX, msgspec.json.encode(rows))
         named = {copy.name for copy in rows}
+        damaged = any(self.root.glob(f"*.{_INDEX}"))
         for path in self.root.glob(f"*{_SUFFIX}"):
-            if path.name not in named:
+            if path.name not in named and (path.name in listed or not damaged):
                 with suppress(FileNotFoundError):
                     path.unlink()
 

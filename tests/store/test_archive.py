@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from pathlib import Path
 
@@ -24,6 +25,11 @@ def held(archive: Archive) -> dict[str, bytes]:
         with archive.open(copy) as file:
             found[copy.path] = file.read()
     return found
+
+
+def archive_name(content: bytes) -> str:
+    """Return the name of a content's copy."""
+    return f"{hashlib.sha256(content).hexdigest()}.jsonl.gz"
 
 
 def test_copies_are_whole_and_private(tmp_path: Path) -> None:
@@ -90,6 +96,35 @@ def test_a_damaged_index_is_no_copies(tmp_path: Path) -> None:
     assert archive.copies() == ()
     archive.keep([source()])
     assert held(archive) == {"/x/s.jsonl": CONTENT}
+
+
+def test_copies_outlive_a_damaged_index(tmp_path: Path) -> None:
+    """What agents deleted since is in the copies alone: no import removes them, and what is wrong is said."""
+    archive = Archive(tmp_path, 1_000_000)
+    names = set(archive.keep([source(), source(b"gone", "/x/t.jsonl")]).values())
+    assert archive.faults() == []
+    (tmp_path / "archive" / "index.json").write_bytes(b'[{"path')
+    assert "index.json cannot be read" in archive.faults()[0]
+    archive.keep([source()])
+    archive.keep([source(b"new", "/x/u.jsonl")])
+    assert names <= {path.name for path in (tmp_path / "archive").glob("*.gz")}
+    assert held(archive) == {"/x/s.jsonl": CONTENT, "/x/u.jsonl": b"new"}
+    assert archive.faults() == ["1 damaged lists are set aside, whose copies are kept"]
+    assert archive.forget(float("inf"), dry=False)[0] == 2
+    assert held(archive) == {}
+    assert {path.name for path in (tmp_path / "archive").glob("*.gz")} == names - {archive_name(CONTENT)}
+
+
+def test_a_copy_with_a_flipped_byte_is_named(tmp_path: Path) -> None:
+    """Whatever byte it is, all of the copy is compared with its name."""
+    archive = Archive(tmp_path, 1_000_000)
+    (name,) = archive.keep([source()]).values()
+    whole = bytearray((tmp_path / "archive" / name).read_bytes())
+    for place in range(10, len(whole)):
+        whole[place] ^= 0x55
+        (tmp_path / "archive" / name).write_bytes(whole)
+        assert any(name in fault for fault in archive.faults()), place
+        whole[place] ^= 0x55
 
 
 def test_copies_hold_no_secrets(tmp_path: Path) -> None:

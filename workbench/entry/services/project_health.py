@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from workbench.entry.project import OpenedProject, resolve
 from workbench.entry.services.index import meaning_findings
 from workbench.entry.services.retention import retention_findings
+from workbench.entry.services.transcripts import archive_findings
 from workbench.errors import WorkbenchError
 from workbench.records.answers.project import DoctorFinding, State
 from workbench.rules.curation.ledger import RuleLedger
@@ -384,6 +385,7 @@ _QUESTIONS: Mapping[str, Callable[[OpenedProject], Iterator[DoctorFinding]]] = {
     "indexes": _indexes,
     "meaning": meaning_findings,
     "sessions": _sessions,
+    "archive": archive_findings,
     "retention": retention_findings,
     "team": _team,
     "rules": rule_findings,

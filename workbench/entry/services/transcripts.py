@@ -25,7 +25,7 @@ from workbench.entry.project import (
 from workbench.errors import GitError, UsageError
 from workbench.places import may_have_checks
 from workbench.plan.intent import parse_intent
-from workbench.records.answers.project import ImportedSessions
+from workbench.records.answers.project import DoctorFinding, ImportedSessions, State
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Episode
 from workbench.sessions.episodes_fold import COMMITS
@@ -43,10 +43,12 @@ from workbench.sessions.importers.places import (
     transcript,
 )
 from workbench.text.counts import plural, shown_bytes
+from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import Archive
 
+_SHOWN = 5
 _OVER = 86_400.0  # seconds after which nobody expects a session to go on
 
 
@@ -176,6 +178,20 @@ def _import_held(
     wanted = ImportRequest(roots=(place,), dry_run=dry_run)
     done = import_sessions(scratch, sessions, [given], wanted, finished=True, progress=progress)
     return done.report
+
+
+def archive_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
+    """Yield which copies of transcripts are damaged, after reading all of them."""
+    archive = project.archive()
+    faults = archive.faults()
+    for fault in faults[:_SHOWN]:
+        step = "Import sessions again: what agents still have is copied again."
+        yield DoctorFinding("archive", State.NOTE, visible_line(fault), step)
+    if len(faults) > _SHOWN:
+        yield DoctorFinding("archive", State.NOTE, f"and {len(faults) - _SHOWN:,} more", "See `--json`.")
+    if not faults and (copies := archive.copies()):
+        count = plural(len(copies), "transcript")
+        yield DoctorFinding("archive", State.OK, f"{count} as they were copied")
 
 
 def count_imports(project: OpenedProject) -> ImportedSessions:
