@@ -45,7 +45,7 @@ def _aspects(function: click.decorators.FC) -> click.decorators.FC:
 def show(
     handles: Sequence[str], budget: int | None, aspect: str | None, session_id: str, again: bool
 ) -> None:
-    """Show what handles stand for: a definition, a file's outline, its lines, its callers.
+    """Show what names stand for: definitions, outlines, callers, ranges of files.
 
     A HANDLE is a name (parseKeymap, Terminal.Loop), a file (src/options.go, or options.go), or a file and
     what is wanted of it: :120-180 for lines, :Terminal.Loop for a definition or a heading, :rest for what the
