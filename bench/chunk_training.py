@@ -1,9 +1,11 @@
-"""Learn which chunks of a file a task will change, and write the model file.
+"""Learn which places of the first files a task will change, and write the model file.
 
     python -m bench.chunk_training --repos DIR
 
-The chunks of one changed file compete: a softmax over their linear scores is fitted to the share of the
-file's changed lines that each holds. Only training repositories are read; the model file names them.
+First a softmax over linear scores is fitted to the share of a changed file's lines that each of its chunks
+holds; then trees are grown on the likeliest chunks of all first files, for the chance that the task changes
+them. Only training repositories are read; the model file names them. Commits are read with their messages
+and, where we wrote one, in a user's words.
 """
 
 from __future__ import annotations
@@ -11,62 +13,56 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench import split
-from bench.pack_tasks import PackTask
-from bench.packs import tasks_of
+from bench.grow import PARAMETERS, export
+from bench.pack_tasks import PackTask, tasks_of
+from workbench.plan.places import COLUMN, FEATURES, LIKELIEST, LINEAR, ChunkModel, add_shares
 from workbench.plan.ranking import CHUNK_MODEL, LEXICAL_MODEL, load_model
-from workbench.plan.representations import Shares
-from workbench.plan.snippets import FEATURES
 
 Float64 = NDArray[np.float64]
 
-TOUCHES = [name for name in FEATURES if name.startswith("touched")]
 BY_HAND = {"frame": 4.0}  # commit messages hold no stack traces, so there is nothing to learn it from
-STUDY_TOKENS = 400
+TREES = 300
+L2 = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkGroup:
-    """The chunks of one changed file: features float64 [c, f], share of the change [c], tokens [c]."""
+    """The chunks of one changed file: linear features float64 [c, f], share of the change [c]."""
 
     features: Float64
     share: Float64
-    tokens: NDArray[np.int64]
     repository: str
 
 
 def groups_of(repository: str, tasks: Sequence[PackTask]) -> list[ChunkGroup]:
     """Return a group for each changed file with more than one chunk."""
+    columns = [COLUMN[name] for name in LINEAR]
     groups = []
     for task in tasks:
-        for path, lines in task.truth.items():
-            file = task.files[path]
-            held = [
-                len([line for line in lines if chunk.start <= line <= chunk.end])
-                for chunk in file.text.chunks
-            ]
-            if len(held) > 1 and any(held):
-                features = np.asarray([[row.get(name, 0.0) for name in FEATURES] for row in file.rows])
-                share = np.asarray(held, dtype=np.float64) / sum(held)
-                groups.append(ChunkGroup(features, share, np.asarray(file.tokens), repository))
+        for number, (start, end) in enumerate(zip(task.starts, task.starts[1:], strict=False)):
+            held = task.changed_lines(number)
+            if end - start > 1 and held.any():
+                rows = task.rows[start:end, columns].astype(np.float64)
+                groups.append(ChunkGroup(rows, held / held.sum(), repository))
     return groups
 
 
-def fit_chunks(
-    groups: Sequence[ChunkGroup], *, l2: float = 3.0, without: Sequence[str] = ()
-) -> dict[str, float]:
+def fit_shares(groups: Sequence[ChunkGroup]) -> dict[str, float]:
     """Return weights by feature; every repository weighs the same however many changed files it has."""
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-    names = [name for name in FEATURES if name not in BY_HAND and name not in without]
-    columns = [[*FEATURES].index(name) for name in names]
+    names = [name for name in LINEAR if name not in BY_HAND]
+    columns = [LINEAR.index(name) for name in names]
     stacked = np.concatenate([group.features[:, columns] for group in groups])
     scale = stacked.std(axis=0) + 1e-9
     stacked = stacked / scale
@@ -74,99 +70,81 @@ def fit_chunks(
     sizes = [len(group.share) for group in groups]
     starts = np.cumsum([0, *sizes])[:-1]
     owner = np.repeat(np.arange(len(groups)), sizes)
-    counts = {group.repository: 0 for group in groups}
-    for group in groups:
-        counts[group.repository] += 1
-    weight = np.asarray([len(groups) / len(counts) / counts[group.repository] for group in groups])[owner]
+    weight = _even([group.repository for group in groups])[owner]
 
     def loss(weights: Float64) -> tuple[float, Float64]:
         scores = stacked @ weights
         top = np.maximum.reduceat(scores, starts)[owner]
         powers = np.exp(scores - top)
         sums = np.add.reduceat(powers, starts)[owner]
-        value = float((weight * target * (np.log(sums) + top - scores)).sum() + l2 * weights @ weights)
-        return value, stacked.T @ (weight * (powers / sums - target)) + 2 * l2 * weights
+        value = float((weight * target * (np.log(sums) + top - scores)).sum() + L2 * weights @ weights)
+        return value, stacked.T @ (weight * (powers / sums - target)) + 2 * L2 * weights
 
     found = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x / scale
     return {name: round(float(value), 4) for name, value in zip(names, found, strict=True)} | BY_HAND
 
 
-def chunk_quality(groups: Sequence[ChunkGroup], weights: dict[str, float]) -> tuple[float, float]:
-    """Return mean cross-entropy, and mean share of the change shown with `STUDY_TOKENS` tokens a file."""
-    vector = np.asarray([weights.get(name, 0.0) for name in FEATURES])
-    losses, shown = [], []
-    for group in groups:
-        scores = group.features @ vector
-        chances = np.exp(scores - scores.max())
-        chances /= chances.sum()
-        losses.append(float(-(group.share * np.log(chances + 1e-12)).sum()))
-        left, held = STUDY_TOKENS, 0.0
-        for index in np.argsort(-chances / (group.tokens + 5), kind="stable").tolist():
-            if group.tokens[index] + 5 <= left:
-                left -= int(group.tokens[index]) + 5
-                held += float(group.share[index])
-        shown.append(held)
-    return float(np.mean(losses)), float(np.mean(shown))
+def _even(repositories: Sequence[str]) -> Float64:
+    counts = {name: repositories.count(name) for name in {*repositories}}
+    return np.asarray([len(repositories) / len(counts) / counts[name] for name in repositories])
 
 
-def ablation(train: Sequence[ChunkGroup], test: Sequence[ChunkGroup]) -> str:
-    """Return a Markdown table of what leaving each feature out costs on the test repositories."""
-    everything = chunk_quality(test, fit_chunks(train))
-    lines = [
-        f"| without | cross-entropy | share shown at {STUDY_TOKENS} tokens a file |",
-        "|---|---|---|",
-        f"| nothing | {everything[0]:.3f} | {everything[1]:.3f} |",
-    ]
-    for label, left_out in (("all touches", TOUCHES), *((name, [name]) for name in FEATURES)):
-        loss, shown = chunk_quality(test, fit_chunks(train, without=left_out))
-        lines.append(f"| {label} | {loss:.3f} | {shown:.3f} |")
-    return "\n".join(lines)
+def grow_places(tasks: Mapping[str, Sequence[PackTask]], weights: Mapping[str, float]) -> dict[str, Any]:
+    """Return the document of trees for a chunk's log-odds, grown on the likeliest chunks of each task."""
+    lightgbm: Any = import_module("lightgbm")
+    model = ChunkModel(weights)
+    blocks, changed, owners = [], [], []
+    for repository, found in tasks.items():
+        for task in found:
+            add_shares(model, task.rows, task.starts)
+            likeliest = np.sort(np.argsort(-task.rows[:, COLUMN["first"]], kind="stable")[:LIKELIEST])
+            blocks.append(task.rows[likeliest])
+            changed.append(task.changed[likeliest])
+            owners += [repository] * len(likeliest)
+    names, places, counts = np.unique(np.asarray(owners), return_inverse=True, return_counts=True)
+    even = (len(owners) / len(names) / counts)[places]
+    rows = lightgbm.Dataset(np.concatenate(blocks), np.concatenate(changed).astype(np.int32), weight=even)
+    parameters = PARAMETERS | {"objective": "binary", "min_data_in_leaf": 200}
+    parameters.pop("lambdarank_truncation_level")
+    return export(lightgbm.train(parameters, rows, TREES).dump_model()["tree_info"], [*FEATURES])
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Train on the training repositories, write the model file, print what each feature gives."""
+    """Train on the training repositories and write the model file."""
     parser = argparse.ArgumentParser(prog="python -m bench.chunk_training", description=__doc__)
     parser.add_argument("--repos", type=Path, required=True, help="folder of repositories, named owner+name")
-    parser.add_argument("--tasks", type=int, default=150)
+    parser.add_argument("--tasks", type=int, default=160)
     parser.add_argument("--cache", type=Path, default=Path(".bench"))
-    parser.add_argument("--ablation", action="store_true", help="also measure the model without each feature")
     options = parser.parse_args(arguments)
     ranking = load_model(LEXICAL_MODEL)
-
-    def groups(names: Sequence[str]) -> list[ChunkGroup]:
-        return [
-            group
-            for name in names
-            for group in groups_of(
-                name,
-                tasks_of(
-                    options.repos,
-                    name,
-                    "ages",
-                    options.tasks,
-                    cache=options.cache,
-                    ranking=ranking,
-                    say=_say,
-                ),
+    tasks: dict[str, list[PackTask]] = {}
+    for name in split.CHUNKS_TRAIN:
+        for kind in ("ages", "reworded"):
+            found = tasks_of(
+                options.repos, name, kind, options.tasks, cache=options.cache, ranking=ranking, say=_say
             )
-        ]
+            tasks.setdefault(name, []).extend(found)
+    weights = fit_shares([group for name, found in tasks.items() for group in groups_of(name, found)])
+    trees = grow_places(tasks, weights)
+    write_model(weights, trees, sorted(name for name, found in tasks.items() if found))
+    return 0
 
-    train = groups(split.CHUNKS_TRAIN)
-    weights = fit_chunks(train)
-    worth = Shares()
+
+def write_model(weights: Mapping[str, float], trees: Mapping[str, Any], trained_on: Sequence[str]) -> Path:
+    """Write the model file and return its path; the nodes of trees are a line an array."""
     document = {
         "model_id": CHUNK_MODEL,
-        "model_kind": "linear",
-        "trained_on": list(split.CHUNKS_TRAIN),
-        "weights": {name: weights[name] for name in FEATURES},
-        "worth": {"path": worth.path, "outline": worth.outline, "depth": worth.depth},
+        "model_kind": "trees",
+        "trained_on": trained_on,
+        "weights": {name: weights[name] for name in LINEAR},
+        "trees": {key: f"@{key}" for key in trees},
     }
+    text = json.dumps(document, indent=1)
+    for key, array in trees.items():
+        text = text.replace(f'"@{key}"', json.dumps(array, separators=(",", ":")), 1)
     target = Path(__file__).parent.parent / "workbench" / "models" / "data" / f"{CHUNK_MODEL}.json"
-    target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(train)} changed files; cross-entropy and share shown: {chunk_quality(train, weights)}")
-    if options.ablation:
-        print(ablation(train, groups(split.TEST)))
-    return 0
+    target.write_text(text + "\n", encoding="utf-8")
+    return target
 
 
 def _say(text: str) -> None:

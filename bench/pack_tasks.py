@@ -1,58 +1,71 @@
-"""Tasks for measuring packs: what was ranked, what the files held, and which lines turned out to change."""
+"""Tasks for measuring packs: what was ranked, what the files held, and which places turned out to change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bench.collect import Row
-from bench.ranking import order_row
+from bench.ranking import Say, order_row, rows_of
 from bench.tasks import age_of
-from bench.timeline import Timeline
+from bench.timeline import Timeline, repositories
 from store.git_diff import diff_hunks
 from store.git_objects import BlobReader, read_tree
 from store.git_patches import log_patches
 from workbench.errors import GitError
+from workbench.plan import cuts
 from workbench.plan.intent import parse_intent
+from workbench.plan.places import PlacedFile, place_features
 from workbench.plan.ranking import RankingModel, log_odds, raise_chances
+from workbench.plan.representations import Content, content_of
 from workbench.plan.signals import prepare_query, task_weights
-from workbench.plan.snippets import FileText, chunk_features, read_file
-from workbench.plan.touches import add_touches, find_touches, task_numbers
+from workbench.plan.touches import chunk_touches, find_touches, task_numbers
 from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
 from workbench.project.symbols import extract_symbols
-from workbench.records.project import Symbol
-from workbench.records.worktree import CommitPatch
+from workbench.records.plan import Intent
+from workbench.records.worktree import CommitPatch, Hunk
 from workbench.replay.packs import changed_lines
 from workbench.sessions.edits import collect_edits
-from workbench.text.tokens import TokenCounter
+from workbench.text.tokens import TokenCounter, token_counter
 
 READ = 20
-NAMED = 80
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    """A file of the tree the task started from; `rows` are the features of its chunks for the task."""
-
-    text: FileText
-    symbols: tuple[Symbol, ...]
-    tokens: tuple[int, ...]
-    rows: Sequence[Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
-    """One task. age: per cent of the history that it had; ranked: (path, chance of being needed), best first;
-    files: what was read of them, and the changed ones.
+    """One task. age: per cent of the history that it had; ranked: (path, chance of being needed), best first.
 
-    truth: {changed path: old-side lines that were changed or removed, or lie beside an insertion}.
+    files: the first ones as places are looked for in them; rows: float32 [c, f] of all their chunks, those of
+    file i from starts[i]; changed: bool [c]. truth: {changed path: old-side lines that were changed or
+    removed, or lie beside an insertion}; hunks: as git has them; contents: of the first and changed files.
     """
 
+    id: str
+    intent: Intent
     age: int
     ranked: tuple[tuple[str, float], ...]
-    files: Mapping[str, ReadFile]
+    files: tuple[PlacedFile, ...]
+    rows: NDArray[np.float32]
+    starts: tuple[int, ...]
+    changed: NDArray[np.bool_]
     truth: Mapping[str, frozenset[int]]
+    hunks: Mapping[str, Sequence[Hunk]]
+    contents: Mapping[str, Content]
+    project_files: int
+
+    def changed_lines(self, number: int) -> NDArray[np.int64]:
+        """Return how many of the changed lines of a file each of its chunks holds."""
+        table = self.files[number].cut.table
+        lines = sorted(self.truth.get(self.files[number].path, ()))
+        return np.searchsorted(lines, table[:, cuts.END], "right") - np.searchsorted(
+            lines, table[:, cuts.START], "left"
+        )
 
 
 def pack_tasks(
@@ -60,51 +73,30 @@ def pack_tasks(
 ) -> Iterator[PackTask]:
     """Yield a pack task for each replayed task whose changed lines can be read."""
     patches = {patch.sha: patch for patch in log_patches(timeline.repository, until=timeline.tip or "HEAD")}
-    texts: dict[tuple[str, str], tuple[FileText, tuple[Symbol, ...], tuple[int, ...]]] = {}
+    known: dict[tuple[str, str], Content] = {}
     with BlobReader(timeline.repository, 1 << 20) as reader:
         for row in rows:
             tree = {path: sha for path, sha, _size in read_tree(timeline.repository, row.task.revision)}
             ranked = _ranked(row, model)
-            wanted = [path for path, _relevance in ranked[:read]]
-            wanted += sorted(path for path in row.truth if path not in wanted)
-            found = {}
-            for path in wanted:
+            wanted = [path for path, _chance in ranked[:read]]
+            contents: dict[str, Content] = {}
+            for path in [*wanted, *sorted(row.truth.difference(wanted))]:
                 key = (path, tree.get(path, ""))
-                if key[1] and key not in texts:
+                if key[1] and key not in known:
                     data = reader.read(key[1])
                     if data is None or content_refusal(path, data) is not None:
                         continue
-                    texts[key] = _read(path, data, counter)
-                if key in texts:
-                    found[path] = texts[key]
-            truth = _truth(timeline, row, {path: len(text.lines) for path, (text, _, _) in found.items()})
-            if truth:
-                yield PackTask(
-                    age_of(timeline, row.task), ranked, _featured(timeline, row, found, patches), truth
-                )
-
-
-def _read(
-    path: str, data: bytes, counter: TokenCounter
-) -> tuple[FileText, tuple[Symbol, ...], tuple[int, ...]]:
-    language = language_of(path, data[:200].decode("utf-8", "replace").split("\n", 1)[0])
-    symbols, _imports = extract_symbols(language, data)
-    text = read_file(path, language, role_of(path), data, symbols)
-    tokens = tuple(
-        counter.count("\n".join(text.lines[chunk.start - 1 : chunk.end]) + "\n") for chunk in text.chunks
-    )
-    return text, symbols, tokens
-
-
-def _truth(timeline: Timeline, row: Row, lines: Mapping[str, int]) -> dict[str, frozenset[int]]:
-    try:
-        hunks = diff_hunks(timeline.repository, row.task.revision, row.task.commit)
-    except GitError:  # a blob that the clone lacks
-        return {}
-    truth = {
-        path: changed_lines(hunks.get(path, ()), lines[path]) for path in sorted(row.truth) if path in lines
-    }
-    return {path: changed for path, changed in truth.items() if changed}
+                    language = language_of(path, data[:200].decode("utf-8", "replace").split("\n", 1)[0])
+                    known[key] = content_of(path, data, extract_symbols(language, data)[0], counter)
+                if key in known:
+                    contents[path] = known[key]
+            try:
+                hunks = diff_hunks(timeline.repository, row.task.revision, row.task.commit)
+            except GitError:  # a blob that the clone lacks
+                continue
+            task = _pack_task(timeline, row, ranked, contents, hunks, len(tree), patches)
+            if task.truth:
+                yield task
 
 
 def _ranked(row: Row, model: RankingModel) -> tuple[tuple[str, float], ...]:
@@ -113,23 +105,63 @@ def _ranked(row: Row, model: RankingModel) -> tuple[tuple[str, float], ...]:
     return tuple((row.paths[number], chance) for number, chance in zip(order, chances, strict=True))
 
 
-def _featured(
+def _pack_task(
     timeline: Timeline,
     row: Row,
-    found: Mapping[str, tuple[FileText, tuple[Symbol, ...], tuple[int, ...]]],
+    ranked: tuple[tuple[str, float], ...],
+    contents: Mapping[str, Content],
+    hunks: Mapping[str, Sequence[Hunk]],
+    project_files: int,
     patches: Mapping[str, CommitPatch],
-) -> dict[str, ReadFile]:
-    """Add chunk features, with the touches that were known when the task began."""
+) -> PackTask:
     intent = parse_intent(row.task.text)
     past, history = timeline.history(row.task.revision)
     edits = collect_edits(patches[sha] for sha in past if sha in patches)
     likeness = task_weights(history, prepare_query(intent).terms)[0].tolist()
     tasks = task_numbers(history.times.tolist())
-    touches = {path: find_touches(edits.get(path, ()), tasks, likeness) for path in found}
-    rows = chunk_features(intent, [text for text, _, _ in found.values()])
-    for (path, (text, _, _)), features in zip(found.items(), rows, strict=True):
-        add_touches(text, features, touches[path])
-    return {
-        path: ReadFile(text, symbols, tokens, features)
-        for (path, (text, symbols, tokens)), features in zip(found.items(), rows, strict=True)
+    files = tuple(
+        PlacedFile(
+            path,
+            role_of(path),
+            contents[path].cut,
+            contents[path].data,
+            chance,
+            chunk_touches(contents[path].cut, find_touches(edits.get(path, ()), tasks, likeness)),
+        )
+        for path, chance in ranked[:READ]
+        if path in contents
+    )
+    rows, starts = place_features(intent, files, project_files)
+    truth = {
+        path: changed_lines(hunks.get(path, ()), contents[path].cut.lines)
+        for path in sorted(row.truth)
+        if path in contents
     }
+    task = PackTask(
+        id=row.task.id,
+        intent=intent,
+        age=age_of(timeline, row.task),
+        ranked=ranked,
+        files=files,
+        rows=rows,
+        starts=tuple(starts),
+        changed=np.zeros(len(rows), np.bool_),
+        truth={path: changed for path, changed in truth.items() if changed},
+        hunks={path: tuple(hunks.get(path, ())) for path in truth},
+        contents=contents,
+        project_files=project_files,
+    )
+    for number, (start, end) in enumerate(pairwise(starts)):
+        task.changed[start:end] = task.changed_lines(number) > 0
+    return task
+
+
+def tasks_of(
+    folder: Path, name: str, kind: str, count: int, *, cache: Path, ranking: RankingModel, say: Say
+) -> list[PackTask]:
+    """Return the pack tasks of a repository, of a kind of `bench.ranking`; a missing one has none."""
+    found = repositories(folder, [name])
+    rows = rows_of(folder, name, kind, count, cache=cache, embed=None, say=say)
+    if not found or not rows:
+        return []
+    return list(pack_tasks(Timeline(found[0]), rows, ranking, token_counter()))

@@ -1,154 +1,206 @@
-"""Packs, measured: how much of what a commit changed was in the pack made for its message.
+"""Packs, measured: the places that a commit changed, in the pack made for its task.
 
-Files count as shown when the pack holds lines or the outline of them, lines when the pack shows them: means
-over tasks of the share of that task's truth. Next to them: what the tokens went to: bare names, and
-files that the commit did change. Tasks are from four ages of each history.
+For each ceiling: whether a needed source file is shown, the share of the changed places (old-side hunks and a
+line around them) of source files that is, precision, recall and F1 of files and of lines, where the gold is
+the changed definitions, the tokens used and those until the first right place. The same tasks are given to
+BM25 over the same chunks, to the whole first source file, and to a reader that greps the task's rarest words
+and reads around the hits. Tasks come with the commit's message and in a user's words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as Set
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
 from bench import split
-from bench.pack_tasks import NAMED, READ, PackTask, pack_tasks
-from bench.ranking import Say, rows_of
-from bench.timeline import Timeline, repositories
-from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
-from workbench.plan.file_candidates import LEAST_CHANCE
-from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_chunk_model, load_model
-from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
-from workbench.plan.representations import Shares, file_offers, name_offer, outline_view
-from workbench.plan.snippets import ChunkModel, expected_shares
+from bench.pack_tasks import PackTask, tasks_of
+from bench.ranking import Say
+from bench.timeline import repositories
+from workbench.plan import cuts
+from workbench.plan.compose import FileCandidate, compose
+from workbench.plan.file_candidates import LEADS_FROM, LEAST_CHANCE, following_files
+from workbench.plan.places import COLUMN, ChunkModel, place_chances
+from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model, load_model
+from workbench.plan.render import DEFAULT_STYLE, STYLES, Span
+from workbench.plan.representations import file_offers
+from workbench.project.languages import role_of
 from workbench.records.plan import Representation
+from workbench.records.project import Role
 from workbench.replay.statistics import bootstrap
 from workbench.text.tokens import TokenCounter, token_counter
 
-BUDGETS = (1000, 2000, 4000)
+CEILINGS = (500, 1000, 2000, 4000)
+KINDS = ("messages", "reworded")
+AROUND = 15  # lines that a reader who greps reads on both sides of a hit
+_WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]{2,}")
+
+Shown = list[tuple[str, tuple[Span, ...], int]]
+"""Files in the order of a pack: path, ranges of lines, tokens."""
+System = Callable[[PackTask, int], tuple[Shown, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one pack covered, shares in [0, 1]: `used` of the budget, `named` and `hit` of the tokens used."""
+    """What one pack shows of a change to source files: shares in [0, 1], and tokens."""
 
-    shown: float
-    lines: float
-    named: float
-    names: float
-    hit: float
-    used: float
-    empty: float
-
-
-_COLUMNS = dict(
-    zip(
-        (field.name for field in fields(Outcome)),
-        ("files shown", "lines", "tokens of names", "names", "tokens of changed files", "used", "empty"),
-        strict=True,
-    )
-)
+    source: float
+    places: float
+    line_precision: float
+    line_recall: float
+    line_f1: float
+    file_precision: float
+    file_recall: float
+    file_f1: float
+    tokens: float
+    until_first: float
 
 
-@dataclass(frozen=True, slots=True)
-class Packer:
-    """What packs are made with."""
+def places_of(task: PackTask) -> list[tuple[str, int, int]]:
+    """Return the changed places of source files: path, first and last line."""
+    found = []
+    for path in task.truth:
+        if role_of(path) is not Role.SOURCE:
+            continue
+        for hunk in task.hunks[path]:
+            last = hunk.old_start + max(hunk.old_lines, 2) - 1
+            found.append((path, max(1, hunk.old_start - 1), last + 1))
+    return found
 
-    model: ChunkModel
-    worth: Shares
-    counter: TokenCounter
 
-    def candidates(self, task: PackTask, style: Style) -> list[FileCandidate]:
-        """Return the candidates of a task as plans offer them."""
-        found = []
-        for place, (path, chance) in enumerate(task.ranked[: READ + NAMED]):
-            if chance < LEAST_CHANCE:
+def outcome_of(task: PackTask, shown: Shown, used: int) -> Outcome:
+    """Compare what is shown with what was changed in source files."""
+    places = places_of(task)
+    gold: set[tuple[str, int]] = set()
+    for path in {path for path, _first, _last in places}:
+        table = task.contents[path].cut.table
+        lines = np.asarray(sorted(task.truth[path]))
+        held = np.searchsorted(lines, table[:, cuts.END], "right") > np.searchsorted(
+            lines, table[:, cuts.START], "left"
+        )
+        for start, end in table[held][:, [cuts.START, cuts.END]].tolist():
+            gold.update((path, line) for line in range(start, end + 1))
+    lines_shown = {(path, line) for path, spans, _ in shown for a, b in spans for line in range(a, b + 1)}
+    files, needed = {path for path, spans, _ in shown if spans}, {path for path, _first, _last in places}
+    line, file = _scores(lines_shown, gold), _scores(files, needed)
+    until, spent = float(used), 0
+    for path, spans, tokens in shown:
+        if any(_meets(spans, first, last) for where, first, last in places if where == path):
+            until = spent + tokens / 2
+            break
+        spent += tokens
+    by_path = {path: spans for path, spans, _ in shown}
+    hits = [_meets(by_path.get(path, ()), first, last) for path, first, last in places]
+    return Outcome(float(bool(files & needed)), float(np.mean(hits)), *line, *file, float(used), until)
+
+
+def _meets(spans: Sequence[Span], first: int, last: int) -> bool:
+    return any(start <= last and end >= first for start, end in spans)
+
+
+def _scores(shown: Set[object], gold: Set[object]) -> tuple[float, float, float]:
+    hit = len(shown & gold)
+    precision, recall = hit / max(1, len(shown)), hit / max(1, len(gold))
+    return precision, recall, 2 * precision * recall / (precision + recall) if hit else 0.0
+
+
+def candidates_of(task: PackTask, model: ChunkModel, counter: TokenCounter) -> list[FileCandidate]:
+    """Return the candidates of a task as plans offer them."""
+    files = [one for one in task.files if one.chance >= LEAST_CHANCE]
+    chances = place_chances(model, task.intent, files, task.project_files)
+    following = following_files(task.intent, files)
+    first = next((one.path for one in files if one.path not in following), "")
+    found = []
+    for one, places in zip(files, chances, strict=True):
+        content = task.contents[one.path]
+        offers = file_offers(content, places, STYLES[DEFAULT_STYLE], counter)
+        found.append(
+            FileCandidate(
+                one.path,
+                one.chance,
+                offers[:1] if one.path in following else offers,
+                chance=one.chance,
+                fill=content.fill,
+                leads=one.path == first and one.chance >= LEADS_FROM,
+            )
+        )
+    return found
+
+
+def pack_system(model: ChunkModel, counter: TokenCounter) -> System:
+    """Return packs as plans make them."""
+    known: dict[int, list[FileCandidate]] = {}
+
+    def shown(task: PackTask, ceiling: int) -> tuple[Shown, int]:
+        candidates = known.setdefault(id(task), candidates_of(task, model, counter))
+        pack = compose([], candidates, ceiling, STYLES[DEFAULT_STYLE], counter)
+        views = [(one.path, offer.view, offer.tokens) for one, offer in pack.files]
+        return [
+            (path, view.spans, tokens)
+            for path, view, tokens in views
+            if view.representation is not Representation.PATH
+        ], pack.report.estimated_used
+
+    return shown
+
+
+def bm25_system(task: PackTask, ceiling: int) -> tuple[Shown, int]:
+    """Fill the ceiling with the chunks of the first files that share most with the task, whatever file."""
+    order = np.argsort(-task.rows[:, COLUMN["cover"]], kind="stable").tolist()
+    return _fill(task, order, ceiling)
+
+
+def whole_system(task: PackTask, ceiling: int) -> tuple[Shown, int]:
+    """Show the whole first source file, whatever it costs."""
+    del ceiling
+    for one in task.files:
+        if one.role is Role.SOURCE:
+            tokens = int(one.cut.table[:, cuts.TOKENS].sum())
+            return [(one.path, ((1, one.cut.lines),), tokens)], tokens
+    return [], 0
+
+
+def grep_system(task: PackTask, ceiling: int) -> tuple[Shown, int]:
+    """Grep the first files for the task's rarest words and read around the hits, until the ceiling."""
+    words = {word.lower() for word in _WORD.findall(task.intent.task.raw.encode())}
+    held = {
+        word: [one for one in task.files if word in one.data.lower()] for word in sorted(words, key=len)[::-1]
+    }
+    rare = sorted((word for word, files in held.items() if files), key=lambda word: (len(held[word]), word))
+    found: dict[str, list[Span]] = {}
+    used = 0
+    for word in rare:
+        for one in held[word]:
+            mean = one.cut.table[:, cuts.TOKENS].sum() / max(1, one.cut.lines)
+            at = one.data.lower().find(word)
+            line = one.data.count(b"\n", 0, at) + 1
+            if any(start <= line <= end for start, end in found.get(one.path, ())):
                 continue
-            file = task.files.get(path) if place < READ else None
-            offers: tuple[ViewOffer, ...]
-            if file is None:
-                offers = (name_offer(path, chance, style, self.counter, self.worth),)
-            else:
-                shares = expected_shares(self.model, file.rows)
-                offers = file_offers(
-                    file.text,
-                    chance,
-                    shares,
-                    outline_view(file.text.path, file.symbols),
-                    style,
-                    self.counter,
-                    self.worth,
-                    file.tokens,
-                )
-            found.append(FileCandidate(path, chance, offers))
-        return found
-
-    def outcome(
-        self, task: PackTask, candidates: Sequence[FileCandidate], budget: int, style: str
-    ) -> Outcome:
-        """Make the pack for a task and compare it with what was changed."""
-        return self._outcome(
-            task, compose([], candidates, budget, STYLES[style], self.counter), STYLES[style]
-        )
-
-    def _outcome(self, task: PackTask, pack: Pack, style: Style) -> Outcome:
-        views = {candidate.path: offer.view for candidate, offer in pack.files}
-        names = [path for path, view in views.items() if view.representation is Representation.PATH]
-        shown = [path for path in task.truth if path in views and path not in names]
-        covered = sum(
-            any(start <= line <= end for start, end in views[path].spans)
-            for path in shown
-            for line in task.truth[path]
-        )
-        used = max(1, pack.report.estimated_used)
-        return Outcome(
-            shown=len(shown) / len(task.truth),
-            lines=covered / sum(map(len, task.truth.values())),
-            named=self.counter.count(style.paths(names)) / used if names else 0.0,
-            names=len(names),
-            hit=sum(self.counter.count(style.file(views[path])) for path in shown) / used,
-            used=pack.report.estimated_used / pack.report.token_budget,
-            empty=float(not pack.text),
-        )
+            span = max(1, line - AROUND), min(one.cut.lines, line + AROUND)
+            cost = int(mean * (span[1] - span[0] + 1))
+            if used + cost > ceiling:
+                return [(path, tuple(spans), 0) for path, spans in found.items()], used
+            used += cost
+            found.setdefault(one.path, []).append(span)
+    return [(path, tuple(spans), 0) for path, spans in found.items()], used
 
 
-def tasks_of(
-    folder: Path, name: str, kind: str, count: int, *, cache: Path, ranking: RankingModel, say: Say
-) -> list[PackTask]:
-    """Return the pack tasks of a repository, `commits` or `ages`; empty, with a message, if it is missing."""
-    found = repositories(folder, [name])
-    rows = rows_of(folder, name, kind, count, cache=cache, embed=None, say=say)
-    if not found or not rows:
-        return []
-    return list(pack_tasks(Timeline(found[0]), rows, ranking, token_counter()))
-
-
-def table(groups: Mapping[str, Sequence[Outcome]], first: str, *, mean: bool = True) -> str:
-    """Return a Markdown table: a line for each group, their mean with the interval of the lines."""
-    lines = [f"| {first} | packs | {' | '.join(_COLUMNS.values())} |", "|---" * (len(_COLUMNS) + 2) + "|"]
-    means = {name: _means(found) for name, found in groups.items()}
-    lines += [_line(name, len(groups[name]), row) for name, row in means.items()]
-    if mean and len(groups) > 1:
-        every = [one for found in groups.values() for one in found]
-        low, high = bootstrap([one.lines for one in every])
-        row = Outcome(*np.mean([astuple(one) for one in means.values()], axis=0).tolist())
-        lines.append(_line("**mean**", len(every), row) + f" lines [{low:.3f}, {high:.3f}]")
-    return "\n".join(lines)
-
-
-def _means(found: Iterable[Outcome]) -> Outcome:
-    return Outcome(*np.mean([astuple(one) for one in found], axis=0).tolist())
-
-
-def _line(name: str, count: int, row: Outcome) -> str:
-    cells = [f"{value:.1f}" if name == "names" else f"{value:.3f}" for name, value in _pairs(row)]
-    return f"| {name} | {count} | {' | '.join(cells)} |"
-
-
-def _pairs(row: Outcome) -> Iterator[tuple[str, float]]:
-    return ((field.name, getattr(row, field.name)) for field in fields(row))
+def _fill(task: PackTask, order: Sequence[int], ceiling: int) -> tuple[Shown, int]:
+    owner = np.repeat(np.arange(len(task.files)), [one.cut.count for one in task.files])
+    found: dict[str, list[Span]] = {}
+    used = 0
+    for place in order:
+        one = task.files[owner[place]]
+        start, end = one.cut.table[place - task.starts[owner[place]], [cuts.START, cuts.END]].tolist()
+        tokens = int(one.cut.table[place - task.starts[owner[place]], cuts.TOKENS])
+        if used + tokens <= ceiling:
+            used += tokens
+            found.setdefault(one.path, []).append((start, end))
+    return [(path, tuple(spans), 0) for path, spans in found.items()], used
 
 
 def report(
@@ -158,43 +210,66 @@ def report(
     cache: Path,
     say: Say,
     names: Sequence[str] = split.PACKS_TEST,
-    budgets: Sequence[int] = BUDGETS,
+    ceilings: Sequence[int] = CEILINGS,
+    kinds: Sequence[str] = KINDS,
     write: Callable[[str], None] = print,
 ) -> None:
-    """Print the tables for every budget. Without any of the named repositories, `folder` itself is used."""
+    """Print the tables of each kind of task. Without any of the repositories, `folder` itself is used."""
     if not repositories(folder, names):
-        folder, names = folder.parent, (folder.name,)
-    packer = Packer(*load_chunk_model(), token_counter())
+        folder, names, kinds = folder.parent, (folder.name,), ("ages",)
+    counter = token_counter()
+    systems: dict[str, System] = {
+        "workbench": pack_system(load_chunk_model(), counter),
+        "BM25 over chunks": bm25_system,
+        "grep and read": grep_system,
+        "whole first file": whole_system,
+    }
     ranking = load_model(LEXICAL_MODEL)
-    outcomes: dict[tuple[int, str], dict[str, list[tuple[int, Outcome]]]] = {}
-    for name in names:
-        for task in tasks_of(folder, name, "ages", tasks, cache=cache, ranking=ranking, say=say):
-            for style in STYLES:
-                candidates = packer.candidates(task, STYLES[style])
-                for budget in budgets:
-                    outcome = packer.outcome(task, candidates, budget, style)
-                    outcomes.setdefault((budget, style), {}).setdefault(name, []).append((task.age, outcome))
-    for budget in budgets:
-        found = outcomes.get((budget, DEFAULT_STYLE))
-        if found:
-            write(f"\n### Packs at {budget:,} tokens ({packer.counter.name}, {DEFAULT_STYLE})\n")
-            write(table({name: [one for _age, one in pairs] for name, pairs in found.items()}, "repository"))
-            write("\n" + table(_by_age(found), "% of history", mean=False))
-    made = {
-        style: [o for (_, s), g in outcomes.items() if s == style for f in g.values() for _, o in f]
-        for style in STYLES
-    }
-    if outcomes:
-        write("\n### Packs by style, all budgets\n")
-        write(table(made, "style", mean=False))
+    for kind in kinds:
+        by: dict[str, list[PackTask]] = {}
+        for name in names:
+            found = tasks_of(folder, name, kind, tasks, cache=cache, ranking=ranking, say=say)
+            by[name] = [task for task in found if places_of(task)]
+        every = [task for found in by.values() for task in found]
+        if not every:
+            continue
+        write(f"\n### Packs, tasks: {kind} ({len(every)} that change source, {counter.name})\n")
+        write(table(_by_system(systems, every, ceilings), "system, ceiling"))
+        largest = ceilings[-1]
+        own = systems["workbench"]
+        groups = {
+            name: [outcome_of(one, *own(one, largest)) for one in found]
+            for name, found in by.items()
+            if found
+        }
+        write(f"\nworkbench at {largest:,} by repository\n")
+        write(table(groups, "repository"))
 
 
-def _by_age(found: Mapping[str, Sequence[tuple[int, Outcome]]]) -> dict[str, list[Outcome]]:
-    """Return the mean of each repository by the age of its tasks."""
-    ages = sorted({age for pairs in found.values() for age, _one in pairs})
-    return {
-        str(age): [
-            _means(mine) for pairs in found.values() if (mine := [one for at, one in pairs if at == age])
-        ]
-        for age in ages
-    }
+def _by_system(
+    systems: Mapping[str, System], tasks: Sequence[PackTask], ceilings: Sequence[int]
+) -> dict[str, list[Outcome]]:
+    found = {}
+    for name, system in systems.items():
+        for ceiling in ceilings if system is not whole_system else (0,):
+            label = f"{name}, {ceiling:,}" if ceiling else name
+            found[label] = [outcome_of(task, *system(task, ceiling)) for task in tasks]
+    return found
+
+
+def table(groups: Mapping[str, Sequence[Outcome]], first: str) -> str:
+    """Return a Markdown table of means, a line for each group, the places with their 95 % interval."""
+    names = [field.name.replace("_", " ") for field in fields(Outcome)]
+    lines = [f"| {first} | packs | {' | '.join(names)} |", "|---" + "|--:" * (len(names) + 1) + "|"]
+    lines += [f"| {name} | {len(found)} | {' | '.join(_cells(found))} |" for name, found in groups.items()]
+    return "\n".join(lines)
+
+
+def _cells(found: Sequence[Outcome]) -> Iterator[str]:
+    means = np.mean([astuple(one) for one in found], axis=0).tolist()
+    for field, mean in zip(fields(Outcome), means, strict=True):
+        if field.name == "places":
+            low, high = bootstrap([one.places for one in found])
+            yield f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+        else:
+            yield f"{mean:,.0f}" if field.name in ("tokens", "until_first") else f"{mean:.3f}"

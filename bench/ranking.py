@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.collect import Embed, Row, collect, load_rows, save_rows
+from bench.reworded import message_tasks, reworded_tasks
 from bench.shapes import as_they_are, shape_tasks
 from bench.tasks import AGES, aged_tasks, commit_tasks, life_tasks, prompt_tasks, tasks_at
 from bench.timeline import Timeline, repositories
@@ -30,6 +31,8 @@ KINDS: Mapping[str, Callable[[Timeline, int], list[ReplayTask]]] = {
     "ages": aged_tasks,
     "life": life_tasks,
     "prompts": prompt_tasks,
+    "reworded": reworded_tasks,
+    "messages": message_tasks,
     **{f"age-{age}": partial(tasks_at, age=age) for age in AGES},
 }
 

@@ -185,7 +185,7 @@ def _tokens(view: FileView, counter: TokenCounter, style: str) -> int:
     """Return what a view has in the text; packing reckons with a little more, which the budget shows free."""
     how = STYLES[style]
     if view.representation is Representation.PATH:
-        return counter.count(how.paths([view.path])) - counter.count(how.paths([]))
+        return counter.count(how.paths([view])) - counter.count(how.paths([]))
     return counter.count(how.file(view))
 
 

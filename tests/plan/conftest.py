@@ -64,7 +64,7 @@ def candidates(draw: st.DrawFn) -> list[FileCandidate]:
         offers = []
         for view in draw(st.lists(views(path), max_size=4)):
             tokens = counter.count("\n".join(view.lines)) + draw(st.integers(0, 20))
-            offers.append(ViewOffer(view, tokens, draw(st.floats(0, 1)) * score))
+            offers.append(ViewOffer(view, tokens, draw(st.floats(0, 200)) * score))
         excluded = draw(st.sampled_from(["", "", "", "not readable"]))
         found.append(FileCandidate(path, score, tuple(offers), excluded=excluded))
     return found

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 import workbench
 from tests.plan.conftest import PASSAGES, candidates
-from workbench.plan.compose import MOST_NAMES, NAMES_SHARE, FileCandidate, ViewOffer, compose
+from workbench.plan.compose import MOST_NAMES, NAMES_SHARE, PRICE, FileCandidate, ViewOffer, compose
 from workbench.plan.intent import parse_intent
+from workbench.plan.places import PlacedFile, place_chances
 from workbench.plan.ranking import load_chunk_model
 from workbench.plan.render import MARKDOWN, STYLES, FileView, Passage, render_pack
 from workbench.plan.representations import content_of, file_offers, name_offer
-from workbench.plan.snippets import chunk_features, expected_shares
+from workbench.project.languages import role_of
 from workbench.project.symbols import extract_symbols
 from workbench.records.plan import Representation
 from workbench.text.tokens import BOUND_TOKENIZER, token_counter
@@ -75,31 +76,35 @@ def offered(style: str) -> tuple[FileCandidate, ...]:
     paths += [*sorted((root / "workbench/plan").glob("*.py")), *sorted((root / "tests/plan").glob("*.py"))]
     paths = [path for path in paths if path.is_file()]
     count = token_counter()
-    model, worth = load_chunk_model()
     read = []
     for path in paths[:SHOWN]:
         data = path.read_bytes()
         language = "python" if path.suffix == ".py" else "text"
         read.append(content_of(str(path.relative_to(root)), data, extract_symbols(language, data)[0], count))
-    rows = chunk_features(parse_intent(TASK), [one.text for one in read])
+    placed = [
+        PlacedFile(one.path, role_of(one.path), one.cut, one.data, 0.9 / number, {})
+        for number, one in enumerate(read, 1)
+    ]
+    places = place_chances(load_chunk_model(), parse_intent(TASK), placed, len(paths))
     found = []
-    for number, (one, chunks) in enumerate(zip(read, rows, strict=True), 1):
-        shares = expected_shares(model, chunks)
-        offers = file_offers(
-            one.text, 0.9 / number, shares, one.outline, STYLES[style], count, worth, one.tokens
-        )
-        found.append(FileCandidate(one.text.path, 1.0 / number, offers))
+    for number, (one, chances) in enumerate(zip(read, places, strict=True), 1):
+        offers = file_offers(one, chances, STYLES[style], count)
+        found.append(FileCandidate(one.path, 1.0 / number, offers, chance=0.9 / number, fill=one.fill))
     for number, path in enumerate(paths[SHOWN:], SHOWN + 1):
         name = str(path.relative_to(root))
-        found.append(
-            FileCandidate(name, 1.0 / number, (name_offer(name, 0.5 / number, STYLES[style], count, worth),))
-        )
+        offer = name_offer(name, STYLES[style], count)
+        found.append(FileCandidate(name, 1.0 / number, (offer,), chance=0.5 / number))
     return tuple(found)
 
 
 RULE = Passage(
     "r", "Rules", "Never push to main.", "CLAUDE.md:3", "absolute", utility=0.6, mandatory=True, priority=90
 )
+
+
+def fill_view(one: FileCandidate, offer: ViewOffer) -> FileView:
+    """Return an offer's view with its lines."""
+    return offer.view if one.fill is None else one.fill(offer.view)
 
 
 @given(
@@ -112,7 +117,11 @@ def test_no_pack_is_empty_while_a_piece_fits(budget: int, style: str, most: int,
     pack = compose(rules, files, budget, STYLES[style], counter)
     alone = [render_pack(STYLES[style], [one], []) for one in rules]
     if not pack.text:
-        alone += [render_pack(STYLES[style], [], [offer.view]) for one in files for offer in one.offers]
+        alone += [
+            render_pack(STYLES[style], [], [fill_view(one, offer)])
+            for one in files
+            for offer in one.offers[1:]
+        ]
         assert all(counter.count(text) > budget for text in alone)
         assert pack.report.efficiency_score == 0.0
     elif rules and counter.count(alone[0]) <= budget // 2:
@@ -157,9 +166,14 @@ def candidate(number: int, lines: int) -> FileCandidate:
         path,
         1.0 / number,
         (
-            ViewOffer(FileView(path, Representation.PATH), count(MARKDOWN.paths([path])), 0.1 / number),
-            ViewOffer(whole, count(MARKDOWN.file(whole)), 1.0 / number),
+            ViewOffer(
+                FileView(path, Representation.PATH),
+                count(MARKDOWN.paths([FileView(path, Representation.PATH)])),
+                0,
+            ),
+            ViewOffer(whole, count(MARKDOWN.file(whole)), 0.9 * count(MARKDOWN.file(whole))),
         ),
+        chance=1.0 / number,
     )
 
 
@@ -175,7 +189,7 @@ def test_the_budget_is_used() -> None:
 def test_a_budget_stays_free_rather_than_hold_what_is_unlikely() -> None:
     """Tokens have a price: a long file that is hardly needed is left out although there is room."""
     unlikely = candidate(9, 400)
-    offers = tuple(replace(offer, utility=0.01) for offer in unlikely.offers)
+    offers = tuple(replace(offer, utility=0.01 * offer.tokens) for offer in unlikely.offers)
     files = [candidate(1, 12), replace(unlikely, offers=offers)]
     pack = compose([], files, 20_000, MARKDOWN, token_counter())
     assert [offer.view.representation for _one, offer in pack.files] == [
@@ -187,15 +201,15 @@ def test_a_budget_stays_free_rather_than_hold_what_is_unlikely() -> None:
 @pytest.mark.parametrize("style", sorted(STYLES))
 @pytest.mark.parametrize("budget", [400, 1000, 2000, 4000, 8000])
 def test_few_files_are_only_named(style: str, budget: int) -> None:
-    """However many files could be named, ten are at most, for some percent of the budget, likeliest first."""
+    """However many files could be named, six are at most, for some percent of the budget, likeliest first."""
     files = list(offered(style))
     pack = compose([], files, budget, STYLES[style], token_counter())
     named = [one for one, offer in pack.files if offer.view.representation is Representation.PATH]
-    text = STYLES[style].paths([one.path for one in named])
+    text = STYLES[style].paths([one.offers[0].view for one in named])
     assert 0 < len(named) <= MOST_NAMES
     assert token_counter().count(text) <= NAMES_SHARE * budget + 8
     shown = {one.path for one, _offer in pack.files[: -len(named)]}
-    left_out = [one.path for one in files if one.path not in shown]
+    left_out = [one.path for one in files if one.path not in shown and one.chance >= PRICE]
     assert [one.path for one in named] == left_out[: len(named)]
 
 
@@ -212,7 +226,7 @@ def test_absolute_rules_come_before_files() -> None:
     """A mandatory rule is in even where every file is the better bargain, and stands first."""
     pack = compose([RULE], [candidate(1, 3)], 60, MARKDOWN, token_counter())
     assert pack.passages == (RULE,)
-    assert pack.text.startswith("## Rules\n- (absolute, CLAUDE.md:3) Never push to main.\n")
+    assert pack.text.startswith("## Must hold\n- (absolute, CLAUDE.md:3) Never push to main.\n")
 
 
 def test_files_that_are_only_named_come_last() -> None:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from tests.plan.conftest import PASSAGES, views
 from workbench.config import Config
 from workbench.plan.render import (
+    ALSO,
     DEFAULT_STYLE,
+    HEADINGS,
     MARKDOWN,
     STYLES,
     TEXT,
@@ -28,31 +30,37 @@ from workbench.plan.render import (
 from workbench.records.plan import Representation
 from workbench.text.sanitize import is_safe
 
-CODE = FileView("src/auth.rs", Representation.SNIPPETS, ((12, 13), (55, 55)), ("fn a() {", "}", "fn b();"))
+CODE = FileView(
+    "src/auth.rs",
+    Representation.SNIPPETS,
+    ((12, 13), (55, 55)),
+    ("fn a() {", "}", "fn b();"),
+    ("", "Auth.check"),
+)
 RULE = Passage("r", "Rules", "Never push.\nAsk first.", "CLAUDE.md:12", "absolute")
 OUTLINE = FileView("src/x.rs", Representation.OUTLINE, (), ("3 fn x()",))
-NAMED = FileView("docs/a.md", Representation.PATH)
+NAMED = FileView("docs/a.md", Representation.PATH, (), ("Install 3-20",))
 
 
 def test_markdown() -> None:
     """A pack in markdown: sections as lists, files in fences, ranges in the heading, paths at the end."""
     expected = """\
-## Rules
-- (absolute, CLAUDE.md:12) Never push.
-  Ask first.
 ### src/auth.rs:12-13,55
 ```
 fn a() {
 }
-⋮ 55
+⋮ 55 in Auth.check
 fn b();
 ```
 ### src/x.rs (outline)
 ```
 3 fn x()
 ```
-### Also relevant
-- docs/a.md
+### May be needed, too
+- docs/a.md: Install 3-20
+## Must hold
+- (absolute, CLAUDE.md:12) Never push.
+  Ask first.
 """
     assert render_pack(MARKDOWN, [RULE], [CODE, NAMED, OUTLINE]) == expected
 
@@ -60,16 +68,16 @@ fn b();
 def test_text() -> None:
     """A pack in plain text: nothing of a file stands at the beginning of a line."""
     expected = """\
-Rules:
-  * (absolute, CLAUDE.md:12) Never push.
-    Ask first.
 src/auth.rs:12-13,55
   fn a() {
   }
-  ⋮ 55
+  ⋮ 55 in Auth.check
   fn b();
-Also relevant:
-  docs/a.md
+May be needed, too:
+  docs/a.md: Install 3-20
+Must hold:
+  * (absolute, CLAUDE.md:12) Never push.
+    Ask first.
 """
     assert render_pack(TEXT, [RULE], [CODE, NAMED]) == expected
 
@@ -78,19 +86,19 @@ def test_xml() -> None:
     """A pack in XML: one document, contents verbatim in CDATA."""
     expected = """\
 <context>
+<file path="src/auth.rs" lines="12-13,55"><![CDATA[
+fn a() {
+}
+⋮ 55 in Auth.check
+fn b();
+]]></file>
+<also>
+docs/a.md: Install 3-20
+</also>
 <rules>
 <item from="CLAUDE.md:12" authority="absolute">Never push.
 Ask first.</item>
 </rules>
-<file path="src/auth.rs" lines="12-13,55"><![CDATA[
-fn a() {
-}
-⋮ 55
-fn b();
-]]></file>
-<also>
-docs/a.md
-</also>
 </context>
 """
     assert render_pack(XML, [RULE], [CODE, NAMED]) == expected
@@ -142,9 +150,9 @@ def test_text_keeps_headings_to_itself(passages: list[Passage], shown: list[File
     """In plain text only the headings begin a line; what comes from files and rules is indented."""
     ordered = sorted(passages, key=lambda passage: passage.section)
     headings = (
-        {f"{passage.section}:" for passage in passages}
+        {f"{HEADINGS.get(passage.section, passage.section)}:" for passage in passages}
         | {heading(view) for view in shown}
-        | {"Also relevant:"}
+        | {f"{ALSO}:"}
     )
     for line in render_pack(TEXT, ordered, shown).split("\n"):
         assert not line or line.startswith("  ") or line in headings

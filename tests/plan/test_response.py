@@ -48,9 +48,9 @@ def example(**more: Any) -> PlanResponse:
         "r1", "Rules", "Never log tokens.", "CLAUDE.md:3", "absolute", "always applies", mandatory=True
     )
     files = [
-        FileCandidate("src/auth.rs", 0.8, (ViewOffer(view, 25, 0.5, "refresh"),)),
+        FileCandidate("src/auth.rs", 0.8, (ViewOffer(view, 25, 12.5, "refresh"),)),
         FileCandidate(
-            "docs/auth.md", 0.1, (ViewOffer(FileView("docs/auth.md", Representation.FULL), 500, 0.05),)
+            "docs/auth.md", 0.1, (ViewOffer(FileView("docs/auth.md", Representation.FULL), 500, 90.0),)
         ),
     ]
     pack = compose([rule], files, 100, MARKDOWN, token_counter())
@@ -76,7 +76,7 @@ def test_the_specified_fields_are_there_by_name() -> None:
     assert set(answer["intent"]) == {"predicted", "confidence", "task_fingerprint", "tags", "risk"}
     assert answer["budget_report"]["token_budget"] == 100
     assert answer["context"]["files"] == ["src/auth.rs"]
-    assert answer["context"]["text"].startswith("## Rules\n")
+    assert answer["context"]["text"].startswith("### src/auth.rs:12-13\n")
     assert answer["decision_trace"] == [
         "CLAUDE.md:3: absolute rule, always applies",
         "src/auth.rs:12-13: snippets, 73% likely to be needed: words of the task in its text; shows refresh",
@@ -192,7 +192,7 @@ def test_candidates_left_out_for_one_reason_share_a_line() -> None:
 def test_reasons_of_several_lines_are_told_on_one() -> None:
     """A name in code that spans lines, such as a test's title, is prose there."""
     view = FileView("a.js", Representation.SNIPPETS, ((1, 1),), ("test(`a\n  b`)",))
-    files = [FileCandidate("a.js", 0.8, (ViewOffer(view, 25, 0.5, "a\n  b"),))]
+    files = [FileCandidate("a.js", 0.8, (ViewOffer(view, 25, 12.5, "a\n  b"),))]
     pack = compose([], files, 100, MARKDOWN, token_counter())
     answer = plan_response(pack, INTENT, cache_status=CacheStatus.HIT, freshness=Freshness.FRESH, layers=[])
     assert answer.decision_trace == ("a.js:1: snippets; shows a b",)

@@ -114,7 +114,7 @@ def test_a_segment_about_the_task_is_under_a_heading_of_its_own(
     made = planned(opened)
     text, answer = made.pack.text, made.response
     assert f"## Segments\n{QUOTED}\n\n- (decision, decided today in session s1) {DECIDED}\n" in text
-    assert text.index("## Learnings") < text.index("## Segments") < text.index("### src/session.py")
+    assert text.index("### src/session.py") < text.index("## Learnings") < text.index("## Segments")
     (segment,) = answer.context.segments
     assert (segment.segment_id, segment.similarity, segment.part) == (identifier, 0.7, False)
     assert segment.why == "it names `Session.refresh` (0.70)"

@@ -7,11 +7,11 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.plan.snippets import FileText, read_file
-from workbench.plan.touches import LineTouch, add_touches, find_touches, move_spans, new_lines, task_numbers
-from workbench.records.project import Role
+from workbench.plan.cuts import FileCut, cut_file
+from workbench.plan.touches import LineTouch, chunk_touches, find_touches, move_spans, new_lines, task_numbers
 from workbench.records.worktree import Hunk
 from workbench.sessions.edits import FileEdit
+from workbench.text.tokens import token_counter
 
 TEXTS = st.lists(st.sampled_from("abcdef"), max_size=12)
 
@@ -70,27 +70,24 @@ def test_the_edit_that_created_a_file_is_no_touch() -> None:
     assert find_touches((), {}) == ()
 
 
-def read() -> FileText:
-    """Read a module of twelve functions."""
+def read() -> FileCut:
+    """Cut a module of twelve functions."""
     blocks = (
         f"def helper_{number}(value):\n    first = value\n    return first\n\n\n" for number in range(12)
     )
-    return read_file("src/auth.py", "python", Role.SOURCE, "".join(blocks).encode(), [])
+    return cut_file("python", "".join(blocks), [], token_counter())
 
 
 def test_lines_a_similar_task_changed_count() -> None:
     """The chunk that a similar task changed, and no other, has the features of it."""
-    file = read()
-    rows: list[dict[str, float]] = [{} for _ in file.chunks]
-    touch = LineTouch(((file.chunks[1].start, file.chunks[1].end),), age=0, task=4, likeness=0.9)
-    add_touches(file, rows, [touch])
-    assert rows[1] == {"touched": 1.0, "touched_lately": 1 / 1.4, "touched_alike": 0.9}
-    assert not any(row for index, row in enumerate(rows) if index != 1)
+    found = read()
+    chunk = found.chunk(1)
+    touch = LineTouch(((chunk.start, chunk.end),), age=0, task=4, likeness=0.9)
+    assert chunk_touches(found, [touch, touch]) == {
+        1: {"touched": 2.0, "touched_lately": 1 / 1.4, "touched_alike": 0.9, "touched_often": 1.8}
+    }
 
 
 def test_touches_outside_the_file_are_harmless() -> None:
     """Ranges beyond the end (a working copy shorter than the last commit) touch nothing."""
-    file = read()
-    rows: list[dict[str, float]] = [{} for _ in file.chunks]
-    add_touches(file, rows, [LineTouch(((10_000, 10_010),), age=0, task=0)])
-    assert not any(rows)
+    assert chunk_touches(read(), [LineTouch(((10_000, 10_010),), age=0, task=0)]) == {}

@@ -1,5 +1,8 @@
 """Composes the pack: offers to the knapsack, its choice to text, and the text measured as a whole.
 
+Everything is worth the tokens of it that the task is expected to need, and costs `PRICE` times its tokens:
+what is worth less stays out however much of the budget is left.
+
 The sum of the parts' tokens differs a little from the tokens of the whole, so the knapsack's limit is moved
 until the text itself fits. The text never exceeds the budget, headings included, and holds something as long
 as anything fits by itself, absolute rules first.
@@ -7,7 +10,7 @@ as anything fits by itself, absolute rules first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -22,15 +25,24 @@ from workbench.text.tokens import TokenCounter
 
 _ROUNDS = 6
 _SLACK = 0.02
-TOKEN_PRICE = 2e-5  # a thousand tokens hold a fiftieth of a needed file, or they stay free
-MOST_NAMES = 10  # more than that nobody reads
-NAMES_SHARE = 0.04
+PRICE = 0.06  # a token is in the pack if the task needs it with this chance
+LENGTH = 0.7  # exponent: twice the lines hold less than twice of what the task needs
+USUAL_TOKENS = 150  # of a chunk, where chance and worth agree
+MOST_NAMES = 6  # more than that nobody reads
+NAMES_SHARE = 0.06
+LEAST_HEADED = 150  # tokens; a smaller pack has no first line
 _EPSILON = 1e-9
+_LEAST = 1e-3
+
+
+def worth(chance: float, tokens: int) -> float:
+    """Return how many of some tokens a task needs that needs the place they show with a chance."""
+    return chance * float(tokens**LENGTH) * float(USUAL_TOKENS ** (1.0 - LENGTH))
 
 
 @dataclass(frozen=True, slots=True)
 class ViewOffer:
-    """A way to show a file, its cost and its expected worth; `why` lists what it holds."""
+    """A way to show a file, its cost and its worth in needed tokens; `why` lists what it holds."""
 
     view: FileView
     tokens: int
@@ -40,7 +52,11 @@ class ViewOffer:
 
 @dataclass(frozen=True, slots=True)
 class FileCandidate:
-    """A ranked file and its offers. `excluded` is the reason it may not be in the pack, else empty."""
+    """A ranked file and its offers. `excluded` is the reason it may not be in the pack, else empty.
+
+    `chance` is that of being needed; `fill` gives a view of it its lines, safe to show. A file that `leads`
+    is shown even where none of its places is worth its tokens by itself.
+    """
 
     path: str
     score: float
@@ -48,6 +64,13 @@ class FileCandidate:
     priority: int = 0
     excluded: str = ""
     pinned: bool = False
+    chance: float = 0.0
+    fill: Callable[[FileView], FileView] | None = None
+    leads: bool = False
+
+
+Head = Callable[[Collection[str], int], str]
+"""Returns the first line of a pack from the files it shows and its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +96,8 @@ def compose(
     counter: TokenCounter,
     *,
     mandatory_share: float = MANDATORY_SHARE,
+    head: Head | None = None,
+    price: float = PRICE,
 ) -> Pack:
     """Choose and write the pack for a budget of tokens of the whole text.
 
@@ -80,8 +105,10 @@ def compose(
     score. Deterministic. Raises: ValueError if two passages or two candidates share an id or path.
     """
     budget = max(0, budget)
-    sources = _sources(passages, candidates)
-    items = _items(sources, style, counter)
+    if budget < LEAST_HEADED:
+        head = None
+    sources = _sources(passages, candidates, head)
+    items = _items(sources, style, counter, price)
     best_possible = sum(max((offer.utility for offer in item.offers), default=0.0) for item in items)
     choose = partial(pack, items, mandatory_share=mandatory_share)
     limit = max(0, budget - counter.count(style.opening + style.closing))
@@ -114,15 +141,20 @@ def _single(
 ) -> _Draft:
     """Write the first piece that fits alone, heading included: pinned, then mandatory, then the most useful.
 
-    Returns an empty draft if none does; its bound is what there was to achieve.
+    Returns a draft of the first line and of names if none is worth its tokens, and an empty one if none fits;
+    its bound is what there was to achieve.
     """
     pieces = [
         (item, offer)
         for item in items
         if not item.excluded
         for offer in (*item.offers, *_name_only_offers(sources.candidates.get(item.id)))
-        if offer.tokens <= budget
+        if offer.tokens <= budget and (offer.utility > 0 or item.pinned or item.mandatory)
     ]
+    if not pieces:
+        draft = _write(pack(items, 0), sources, budget, style, counter)
+        if draft.tokens <= budget:
+            return draft
     pieces.sort(key=lambda one: (*_urgency(one[0]), -one[1].utility, one[1].tokens, *item_order(one[0])))
     nothing = pack(items, 0)
     bound = max((offer.utility for _item, offer in pieces), default=0.0)
@@ -132,7 +164,7 @@ def _single(
         draft = _write(alone, sources, 0, style, counter)
         if draft.tokens <= budget:
             return draft
-    return _write(replace(nothing, bound=bound), sources, 0, style, counter)
+    return _write(replace(nothing, bound=bound), replace(sources, head=None), 0, style, counter)
 
 
 def _name_only_offers(candidate: FileCandidate | None) -> Iterator[Offer]:
@@ -152,6 +184,7 @@ class _Sources:
 
     passages: dict[str, Passage]
     candidates: dict[str, FileCandidate]
+    head: Head | None
 
     def __bool__(self) -> bool:
         return bool(self.passages or self.candidates)
@@ -166,26 +199,26 @@ class _Draft:
     files: tuple[tuple[FileCandidate, ViewOffer], ...]
 
 
-def _sources(passages: Sequence[Passage], candidates: Sequence[FileCandidate]) -> _Sources:
+def _sources(passages: Sequence[Passage], candidates: Sequence[FileCandidate], head: Head | None) -> _Sources:
     by_id = {f"passage:{passage.id}": passage for passage in passages}
     by_path = {f"file:{candidate.path}": candidate for candidate in candidates}
     if len(by_id) < len(passages) or len(by_path) < len(candidates):
         raise ValueError("two passages or two candidates have the same name")
-    return _Sources(by_id, by_path)
+    return _Sources(by_id, by_path, head)
 
 
-def _items(sources: _Sources, style: Style, counter: TokenCounter) -> list[Item]:
+def _items(sources: _Sources, style: Style, counter: TokenCounter, price: float) -> list[Item]:
     """Return one knapsack item for each source; a passage has a single offer, its whole text."""
     items = []
     for key, passage in sources.passages.items():
-        tokens = counter.count(style.section("", [passage]))
-        offer = Offer("0", max(1, tokens), max(passage.utility, 0.0))
+        tokens = max(1, counter.count(style.section("", [passage])))
+        offer = Offer("0", tokens, max(worth(passage.utility, tokens) - price * tokens, 0.0))
         items.append(
             Item(key, (offer,), passage.score, passage.priority, passage.mandatory, pinned=passage.pinned)
         )
     for key, candidate in sources.candidates.items():
         offers = tuple(
-            Offer(str(number), max(1, offer.tokens), max(offer.utility - TOKEN_PRICE * offer.tokens, 0.0))
+            Offer(str(number), max(1, offer.tokens), _net(offer, price, candidate))
             for number, offer in enumerate(candidate.offers)
             if candidate.pinned or not _names_only(offer)
         )
@@ -197,10 +230,16 @@ def _items(sources: _Sources, style: Style, counter: TokenCounter) -> list[Item]
                 candidate.priority,
                 excluded=candidate.excluded,
                 pinned=candidate.pinned,
-                may_lead=True,
+                may_lead=candidate.leads,
             )
         )
     return items
+
+
+def _net(offer: ViewOffer, price: float, candidate: FileCandidate) -> float:
+    """Return what an offer is worth beyond its price; of a file that leads a little, whatever the price."""
+    least = _LEAST * offer.utility if candidate.leads or candidate.pinned else 0.0
+    return max(offer.utility - price * offer.tokens, least)
 
 
 def _write(packing: Packing, sources: _Sources, budget: int, style: Style, counter: TokenCounter) -> _Draft:
@@ -217,10 +256,26 @@ def _write(packing: Packing, sources: _Sources, budget: int, style: Style, count
         candidate = sources.candidates.get(choice.item.id)
         if candidate is not None:
             files.append((candidate, candidate.offers[int(choice.offer.name)]))
-    files += _names(sources, {candidate.path for candidate, _offer in files}, budget)
+    shown = {candidate.path for candidate, offer in files if not _names_only(offer)}
+    files += _names(sources, shown.union(candidate.path for candidate, _offer in files), budget)
     files.sort(key=lambda pair: _names_only(pair[1]))
-    text = render_pack(style, passages, [offer.view for _candidate, offer in files])
-    return _Draft(text, counter.count(text), packing, tuple(passages), tuple(files))
+    files = [(candidate, _fill_view(candidate, offer)) for candidate, offer in files]
+    views = [offer.view for _candidate, offer in files]
+    tokens = 0
+    while True:  # the first line says how many tokens there are, its own among them
+        head = sources.head(shown, tokens) if sources.head else ""
+        text = render_pack(style, passages, views, head)
+        counted = counter.count(text)
+        if counted <= tokens or not head:
+            return _Draft(text, counted, packing, tuple(passages), tuple(files))
+        tokens = counted
+
+
+def _fill_view(candidate: FileCandidate, offer: ViewOffer) -> ViewOffer:
+    """Return an offer whose view has its lines."""
+    if offer.view.lines or candidate.fill is None or not offer.view.spans:
+        return offer
+    return replace(offer, view=candidate.fill(offer.view))
 
 
 def _names(
@@ -230,7 +285,7 @@ def _names(
     left = int(budget * NAMES_SHARE)
     named = 0
     for candidate in sorted(sources.candidates.values(), key=lambda one: (-one.score, one.path)):
-        if candidate.path in shown or candidate.excluded or candidate.pinned:
+        if candidate.path in shown or candidate.excluded or candidate.pinned or candidate.chance < PRICE:
             continue
         offer = next(
             (one for one in candidate.offers if one.view.representation is Representation.PATH), None

@@ -1,4 +1,4 @@
-"""What files offer a pack: their name, an outline, snippets or the whole text, weighed by their chance."""
+"""What files offer a pack: their name, the places in them that the task needs, the whole text."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.plan.compose import FileCandidate, ViewOffer
+from workbench.plan.cuts import FileCut
+from workbench.plan.places import PlacedFile, place_chances
 from workbench.plan.planner import Planner, Ranking
 from workbench.plan.render import Style
-from workbench.plan.representations import Content, digests_of, file_offers, name_offer
-from workbench.plan.snippets import FileText, chunk_features, expected_shares
+from workbench.plan.representations import Content, digests_of, file_offers, name_offer, outline_view
+from workbench.plan.signals import ROLE_CUES
+from workbench.plan.touches import ChunkTouches
 from workbench.plan.workspace import Workspace
+from workbench.project.languages import role_of
 from workbench.records.plan import Detail, Intent, RankedFile, Representation
-from workbench.records.project import Skipped
+from workbench.records.project import Role, Skipped
+from workbench.text.terms import stem, words_of
 
 LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
+LEADS_FROM = 0.25  # a likelier first file is shown even where no place of it stands out
+FOLLOWING = frozenset({Role.TEST, Role.DOCS, Role.DATA})
 _UNWANTED = {Detail.COMPACT: Representation.FULL, Detail.VERBOSE: Representation.OUTLINE}
 
 
@@ -46,6 +53,7 @@ def project_candidates(
         pinned=ranking.overrides.pinned,
         least=least,
         touch=touch,
+        project_files=workspace.index.count,
     )
 
 
@@ -74,13 +82,14 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
     *,
     pinned: Collection[str] = (),
     least: float = LEAST_CHANCE,
-    touch: Callable[[FileText, Sequence[dict[str, float]]], None] | None = None,
+    touch: Callable[[str, FileCut], ChunkTouches] | None = None,
+    project_files: int = 0,
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     """Return the candidates a pack is made of, and the files that are not candidates with the reason.
 
     `read` returns a file's content; it is called for the first files and the pinned ones only, which come
     first and count as certainly needed. What is less likely to be needed than `least` is no candidate.
-    `touch` adds to the features of a file's chunks which of them past tasks changed.
+    `touch` returns which chunks of a file past tasks changed.
     """
     shown: list[tuple[RankedFile, Content]] = []
     named: list[RankedFile] = []
@@ -99,29 +108,62 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
             unread.append(content)
         else:
             shown.append((found, content))
-    rows = chunk_features(intent, [content.text for _, content in shown])
-    if touch is not None:
-        for (_, content), chunk_rows in zip(shown, rows, strict=True):
-            touch(content.text, chunk_rows)
-    candidates = [
-        FileCandidate(
-            path=found.path,
-            score=found.score,
-            offers=file_offers(
-                content.text,
-                chances[found.path],
-                expected_shares(planner.chunks, chunk_rows),
-                content.outline,
-                style,
-                planner.counter,
-                planner.worth,
-                content.tokens,
-            ),
-            pinned=found.path in pinned,
+    placed = [
+        PlacedFile(
+            found.path,
+            role_of(found.path),
+            content.cut,
+            content.data,
+            chances[found.path],
+            touch(found.path, content.cut) if touch is not None else {},
         )
-        for (found, content), chunk_rows in zip(shown, rows, strict=True)
+        for found, content in shown
     ]
+    places = place_chances(planner.chunks, intent, placed, project_files)
+    following = following_files(intent, placed, pinned)
+    first = next((one.path for one in placed if one.path not in following), "")
+    candidates = []
+    for (found, content), one, of_chunks in zip(shown, placed, places, strict=True):
+        offers = file_offers(content, of_chunks, style, planner.counter)
+        if found.path in pinned:
+            offers = (*offers, _outline(content, style, planner))
+        elif found.path in following:
+            offers = offers[:1]
+        candidates.append(
+            FileCandidate(
+                path=found.path,
+                score=found.score,
+                offers=offers,
+                pinned=found.path in pinned,
+                chance=one.chance,
+                fill=content.fill,
+                leads=found.path == first and one.chance >= LEADS_FROM,
+            )
+        )
     for found in named:
-        offer = name_offer(found.path, chances[found.path], style, planner.counter, planner.worth)
-        candidates.append(FileCandidate(found.path, found.score, (offer,)))
+        offer = name_offer(found.path, style, planner.counter)
+        candidates.append(FileCandidate(found.path, found.score, (offer,), chance=chances[found.path]))
     return candidates, unread
+
+
+def following_files(
+    intent: Intent, files: Sequence[PlacedFile], pinned: Collection[str] = ()
+) -> frozenset[str]:
+    """Return the files that follow from the work on others, and are named instead of shown.
+
+    Tests, documentation and data follow, unless the task is about such files, names one, or points at no
+    file that is worked on by itself.
+    """
+    words = {stem(word) for word in words_of(intent.task.head.lower())}
+    asked = {role for role, cues in ROLE_CUES.items() if cues & words}
+    if not any(one.role not in FOLLOWING and one.chance >= LEADS_FROM for one in files):
+        return frozenset()
+    named = {*pinned, *intent.entities.paths, *(path for path, _line, _function in intent.entities.frames)}
+    return frozenset(
+        one.path for one in files if one.role in FOLLOWING and one.role not in asked and one.path not in named
+    )
+
+
+def _outline(content: Content, style: Style, planner: Planner) -> ViewOffer:
+    view = outline_view(content.path, content.symbols)
+    return ViewOffer(view, planner.counter.count(style.file(view)), 0.0)

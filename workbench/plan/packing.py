@@ -1,7 +1,7 @@
 """Decides what fits: at most one representation of each candidate, as much utility as the budget holds.
 
 Pinned items come first, each with its smallest offer, then mandatory ones, by priority, within their share of
-the budget, then a look at each of the first few files. The rest, larger offers of these too, is the
+the budget, then a look at each item that leads. The rest, larger offers of these too, is the
 multiple-choice `knapsack`.
 
 More budget never lowers the bound. It may lower the achieved utility a little, as with any greedy packing;
@@ -18,8 +18,6 @@ from workbench.records.plan import Dropped
 
 MANDATORY_SHARE = 0.5
 HEAD_SHARE = 0.5  # of the budget, for the first look at the items that lead
-HEAD_ITEMS = 4
-LEAST_LOOK = 150  # tokens below which a look shows too little: fewer items lead in a small budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +140,14 @@ def _place_mandatory(items: Sequence[Item], cap: int, current: dict[int, Offer])
 
 
 def _place_leading(items: Sequence[Item], budget: int, current: dict[int, Offer]) -> None:
-    """Give each of the first items that may lead its best offer within an equal part of half the budget.
-
-    One whose offers are all larger than its part gets the smallest of them while that half lasts: what leads
-    is not passed over because it comes in large pieces.
-    """
+    """Give each item that leads the smallest of its offers that is worth something, in half of the budget."""
     share = int(budget * HEAD_SHARE)
-    most = max(LEAST_LOOK, share // HEAD_ITEMS)
-    leading = [index for index, item in enumerate(items) if item.may_lead and not item.excluded]
-    for index in leading[: share // most]:
-        useful = [offer for offer in items[index].offers if offer.tokens <= share and offer.utility > 0]
-        looks = [offer for offer in useful if offer.tokens <= most]
-        if useful and index not in current:
-            look = max(
-                looks, key=lambda offer: (offer.utility, -offer.tokens), default=min(useful, key=price_order)
-            )
+    for index, item in enumerate(items):
+        if not item.may_lead or item.excluded or index in current:
+            continue
+        useful = [offer for offer in item.offers if offer.tokens <= share and offer.utility > 0]
+        if useful:
+            look = min(useful, key=price_order)
             current[index] = look
             share -= look.tokens
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from workbench.plan.compose import Pack, compose
+from workbench.plan.compose import PRICE, Head, Pack, compose
 from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, project_candidates
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
-from workbench.plan.passages import choose_rules, learned_passages, rule_passages, without_rule_files
+from workbench.plan.passages import (
+    choose_rules,
+    learned_passages,
+    rule_passages,
+    rule_share,
+    without_rule_files,
+)
 from workbench.plan.planner import (
     FIRST_FILES,
     Planner,
@@ -28,7 +34,7 @@ from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
 from workbench.records.answers.plan import PlanConfidence, PlanResponse
 from workbench.records.dataclass import dataclass
-from workbench.records.plan import Intent, MlMode, PlanRequest, RankedFile, Representation
+from workbench.records.plan import Detail, Intent, MlMode, PlanRequest, QueryType, RankedFile, Representation
 from workbench.records.project import CacheStatus, Layer
 from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch
@@ -40,7 +46,8 @@ if TYPE_CHECKING:
     from workbench.stash.selection import ChosenSegment
 
 _NAMED_RULE = 60  # characters of a rule in the reason why it is left out
-_SPARE_SHARE = 0.1  # of the budget that may stay free without a note
+_PRICES = {Detail.COMPACT: 2.0 * PRICE, Detail.VERBOSE: PRICE / 2.0}
+_HEAD_TASK = 80  # characters of the task in the first line
 
 
 @dataclass(slots=True)
@@ -161,7 +168,16 @@ def plan(
     root = str(workspace.rule_store().root)
     candidates = without_rule_files(candidates, rules, intent, root)
     passages = overrides.passages([*first, *stashed.passages])
-    pack = compose(passages, candidates, request.token_budget, STYLES[style], planner.counter)
+    pack = compose(
+        passages,
+        candidates,
+        request.token_budget,
+        STYLES[style],
+        planner.counter,
+        mandatory_share=rule_share(request.token_budget),
+        head=brief_head(ranking, baseline=baseline),
+        price=_PRICES.get(request.detail, PRICE),
+    )
     stages["pack"] = _ms(clock)
     dropped = [
         *left_out.items(),
@@ -198,7 +214,6 @@ def plan(
         ),
         notes=[
             *_unfit(pack, dropped, overrides),
-            *_spare(pack),
             *_notes(workspace, planner, ranking),
             *(again.notes if again else ()),
             *stashed.notes,
@@ -247,6 +262,24 @@ def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidenc
     return PlanConfidence(within, packed)
 
 
+def brief_head(ranking: Ranking, *, baseline: bool = False) -> Head:
+    """Return what writes the first line of a pack: what it is for, how complete it is, its tokens."""
+    kind = "task" if ranking.intent.predicted is QueryType.UNKNOWN else ranking.intent.predicted.value
+    subject = f"Brief ({kind}): {shorten(ranking.intent.task.head, _HEAD_TASK)}"
+
+    def head(shown: Collection[str], tokens: int) -> str:
+        size = f"{tokens:,} tokens"
+        if not shown:
+            return f"{subject} | no place here is likely enough to show; {size}"
+        chance = (
+            None if baseline else chance_of_all(ranking.model, ranking.files, shown, ranking.overrides.pinned)
+        )
+        complete = "" if chance is None else f"{chance:.0%} chance that no file is missing; "
+        return f"{subject} | {complete}{size}"
+
+    return head
+
+
 def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[Layer]:
     view = workspace.view
     positions = [view.index.positions[path] for path in paths if path in view.index.positions]
@@ -275,14 +308,6 @@ def _unfit(pack: Pack, dropped: Sequence[tuple[str, str]], overrides: Overrides)
     out = [f"{visible_line(one.file)}: {one.reason}" for one in pack.dropped if one.pinned]
     refused = [f"{visible_line(name)}: {reason}" for name, reason in dropped if name in overrides.pinned]
     return out + refused
-
-
-def _spare(pack: Pack) -> list[str]:
-    """Explain why much of the budget stays free although something was left out."""
-    free = pack.report.token_budget - pack.report.estimated_used
-    if free < pack.report.token_budget * _SPARE_SHARE or not pack.dropped:
-        return []
-    return [f"{free:,} tokens stay free: nothing else is likely enough to be worth its tokens"]
 
 
 def _ms(started: float) -> float:

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from workbench.plan.intent import understand_prompt
 from workbench.plan.matching import LEARNINGS, RuleMatcher
 from workbench.plan.overrides import Overrides, resolve_overrides
+from workbench.plan.places import ChunkModel
 from workbench.plan.ranking import SUMMED, RankingModel, log_odds, rank_files
-from workbench.plan.representations import Contents, Shares
+from workbench.plan.representations import Contents
 from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import KnownPast, TaskVector, known_past
-from workbench.plan.snippets import ChunkModel
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, QueryType, RankedFile
@@ -71,7 +71,6 @@ class Planner:
 
     ranking: RankingModel
     chunks: ChunkModel
-    worth: Shares
     counter: TokenCounter
     contents: Contents
     matching: MatchParams

@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from workbench.errors import ModelError
 from workbench.places import data_file
 from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
-from workbench.plan.representations import Shares
+from workbench.plan.places import LINEAR, ChunkModel
 from workbench.plan.semantics import QueryAdapter
 from workbench.plan.signals import prepare_query
-from workbench.plan.snippets import FEATURES, ChunkModel
 from workbench.plan.trees import Trees, parse_trees
 from workbench.plan.view import RankingView
 from workbench.records.conversion import decode_json
@@ -266,7 +265,7 @@ def _probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 DEFAULT_MODEL: Final = "files-v3"
 LEXICAL_MODEL: Final = "files-v3-lexical"  # for where no embedding model is at hand
-CHUNK_MODEL: Final = "chunks-v2"
+CHUNK_MODEL: Final = "chunks-v3"
 _HINT: Final = "reinstall, or name another model"
 
 Model = TypeVar("Model")
@@ -279,8 +278,8 @@ def load_model(model_id: str = DEFAULT_MODEL) -> RankingModel:
 
 
 @lru_cache(maxsize=4)
-def load_chunk_model(model_id: str = CHUNK_MODEL) -> tuple[ChunkModel, Shares]:
-    """Load the weights of chunks, and the worth of path and outline. Raises: ModelError as `load_model`."""
+def load_chunk_model(model_id: str = CHUNK_MODEL) -> ChunkModel:
+    """Load what finds places in files. Raises: ModelError as `load_model`."""
     return parse_chunk_model(_read("chunk model", model_id), source=model_id)
 
 
@@ -293,16 +292,14 @@ def parse_model(text: str, *, source: str) -> RankingModel:
     return model
 
 
-def parse_chunk_model(text: str, *, source: str) -> tuple[ChunkModel, Shares]:
+def parse_chunk_model(text: str, *, source: str) -> ChunkModel:
     """Parse a chunk model. Raises: ModelError naming what is wrong."""
     name = f"the chunk model {source!r}"
-    model, worth = _parse(text, name, _chunk_model)
-    if unknown := sorted(model.weights.keys() - FEATURES.keys()):
+    model = _parse(text, name, _chunk_model)
+    if unknown := sorted(model.weights.keys() - {*LINEAR}):
         raise ModelError(f"{name} weighs unknown features: {', '.join(unknown)}", hint=_HINT)
     _check_finite(name, model.weights.values())
-    if not (0.0 <= worth.path <= worth.outline <= 1.0 and 0.0 < worth.depth <= 1.0):
-        raise ModelError(f"{name} has worths outside 0 <= path <= outline <= 1, 0 < depth <= 1", hint=_HINT)
-    return model, worth
+    return model
 
 
 def _read(kind: str, model_id: str) -> str:
@@ -334,13 +331,13 @@ def _linear_model(document: dict[str, Any]) -> RankingModel:
     )
 
 
-def _chunk_model(document: dict[str, Any]) -> tuple[ChunkModel, Shares]:
-    model = ChunkModel(
+def _chunk_model(document: dict[str, Any]) -> ChunkModel:
+    return ChunkModel(
         weights=_weights(document["weights"]),
+        trees=parse_trees(document["trees"], str(document["model_id"])) if "trees" in document else None,
         model_id=str(document["model_id"]),
         trained_on=tuple(map(str, document.get("trained_on", ()))),
     )
-    return model, Shares(**{name: float(document["worth"][name]) for name in ("path", "outline", "depth")})
 
 
 def _weights(values: dict[str, Any]) -> dict[str, float]:

@@ -19,10 +19,13 @@ from workbench.text.sanitize import QUOTED, visible, visible_line
 Span = tuple[int, int]
 GAP = "\u22ee"  # ⋮
 _SHOWN_MASKS = 6
+RULES = "Rules"
 LEARNINGS = "Learnings"
 SEGMENTS = "Segments"
 NOTES = {LEARNINGS: FRAME, SEGMENTS: QUOTED}
 """The note under a section's heading."""
+HEADINGS = {RULES: "Must hold"}
+ALSO = "May be needed, too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +56,16 @@ class FileView:
     """One way to show a file. `spans` are 1-based inclusive line ranges, in order, without overlap.
 
     `lines` are safe to show (`safe_lines`) and hold the spans one after the other; an outline's lines are
-    `(line number) signature` and its spans are empty, a path's lines are empty. `masked` are (line, kind) of
-    the credentials that these lines are without.
+    `(line number) signature` and its spans are empty, a path's lines name definitions. `marks` name the
+    definition that each span begins inside of, empty where it begins one; `masked` are (line, kind) of the
+    credentials that these lines are without.
     """
 
     path: str
     representation: Representation
     spans: tuple[Span, ...] = ()
     lines: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
     masked: tuple[tuple[int, str], ...] = ()
 
 
@@ -71,23 +76,24 @@ class Style:
     name: str
     section: Callable[[str, Sequence[Passage]], str]
     file: Callable[[FileView], str]
-    paths: Callable[[Sequence[str]], str]
+    head: Callable[[str], str]
+    paths: Callable[[Sequence[FileView]], str]
     opening: str = ""
     closing: str = ""
 
 
-def render_pack(style: Style, passages: Sequence[Passage], views: Sequence[FileView]) -> str:
-    """Return the pack as text: passages by section in the order given, files, then the files named only."""
-    named = [view.path for view in views if view.representation is Representation.PATH]
+def render_pack(style: Style, passages: Sequence[Passage], views: Sequence[FileView], head: str = "") -> str:
+    """Return the pack as text: what it is, files, those only named, then passages by section as given."""
+    named = [view for view in views if view.representation is Representation.PATH]
     shown = [view for view in views if view.representation is not Representation.PATH]
-    parts = [
-        style.section(section, list(group)) for section, group in groupby(passages, lambda one: one.section)
-    ]
-    parts.extend(style.file(view) for view in shown)
+    parts = [style.file(view) for view in shown]
     if named:
         parts.append(style.paths(named))
+    parts.extend(
+        style.section(section, list(group)) for section, group in groupby(passages, lambda one: one.section)
+    )
     body = "".join(parts)
-    return style.opening + body + style.closing if body else ""
+    return style.opening + (style.head(head) if head else "") + body + style.closing if body or head else ""
 
 
 def span_text(spans: Sequence[Span]) -> str:
@@ -117,13 +123,14 @@ def masked_text(masked: Sequence[tuple[int, str]]) -> str:
 
 def content(view: FileView) -> list[str]:
     """Return the lines of a view with the marks between its ranges."""
-    if len(view.spans) < 2:
+    marks = view.marks or ("",) * len(view.spans)
+    if len(view.spans) < 2 and not any(marks):
         return list(view.lines)
     lines: list[str] = []
     position = 0
-    for number, (start, end) in enumerate(view.spans):
-        if number:
-            lines.append(f"{GAP} {start}")
+    for number, ((start, end), mark) in enumerate(zip(view.spans, marks, strict=True)):
+        if number or mark:
+            lines.append(f"{GAP} {start} in {mark}" if mark else f"{GAP} {start}")
         size = end - start + 1
         lines.extend(view.lines[position : position + size])
         position += size
@@ -169,7 +176,8 @@ def _item_list(passages: Sequence[Passage], bullet: str, *, fenced: bool = False
 
 def _markdown_section(section: str, passages: Sequence[Passage]) -> str:
     note = f"{NOTES[section]}\n\n" if section in NOTES else ""
-    return f"## {visible_line(section)}\n{note}{_item_list(passages, '-', fenced=True)}"
+    title = visible_line(HEADINGS.get(section, section))
+    return f"## {title}\n{note}{_item_list(passages, '-', fenced=True)}"
 
 
 def _markdown_file(view: FileView) -> str:
@@ -178,13 +186,18 @@ def _markdown_file(view: FileView) -> str:
     return "\n".join([f"### {heading(view)}", fence, *lines, fence]) + "\n"
 
 
-def _markdown_paths(paths: Sequence[str]) -> str:
-    return "### Also relevant\n" + "".join(f"- {visible_line(path)}\n" for path in paths)
+def _name_line(view: FileView) -> str:
+    """Return a file that is only named, and where in it to look."""
+    return f"{visible_line(view.path)}: {', '.join(view.lines)}" if view.lines else visible_line(view.path)
+
+
+def _markdown_paths(views: Sequence[FileView]) -> str:
+    return f"### {ALSO}\n" + "".join(f"- {_name_line(view)}\n" for view in views)
 
 
 def _text_section(section: str, passages: Sequence[Passage]) -> str:
     note = f"  {NOTES[section]}\n" if section in NOTES else ""
-    return f"{visible_line(section)}:\n{note}" + "".join(
+    return f"{visible_line(HEADINGS.get(section, section))}:\n{note}" + "".join(
         f"  {line}\n" if line else "\n" for line in _item_list(passages, "*").removesuffix("\n").split("\n")
     )
 
@@ -193,8 +206,8 @@ def _text_file(view: FileView) -> str:
     return f"{heading(view)}\n" + "".join(f"  {line}\n" if line else "\n" for line in content(view))
 
 
-def _text_paths(paths: Sequence[str]) -> str:
-    return "Also relevant:\n" + "".join(f"  {visible_line(path)}\n" for path in paths)
+def _text_paths(views: Sequence[FileView]) -> str:
+    return f"{ALSO}:\n" + "".join(f"  {_name_line(view)}\n" for view in views)
 
 
 def _xml_section(section: str, passages: Sequence[Passage]) -> str:
@@ -223,15 +236,23 @@ def _xml_file(view: FileView) -> str:
     return f"<{tag} path={quoteattr(visible_line(view.path))}{lines}><![CDATA[\n{body}\n]]></{tag}>\n"
 
 
-def _xml_paths(paths: Sequence[str]) -> str:
+def _xml_paths(views: Sequence[FileView]) -> str:
     from xml.sax.saxutils import escape
 
-    return "<also>\n" + "".join(f"{escape(visible_line(path))}\n" for path in paths) + "</also>\n"
+    return "<also>\n" + "".join(f"{escape(_name_line(view))}\n" for view in views) + "</also>\n"
 
 
-MARKDOWN = Style("markdown", _markdown_section, _markdown_file, _markdown_paths)
-TEXT = Style("text", _text_section, _text_file, _text_paths)
-XML = Style("xml", _xml_section, _xml_file, _xml_paths, "<context>\n", "</context>\n")
+def _xml_head(head: str) -> str:
+    from xml.sax.saxutils import escape
+
+    return f"<about>{escape(visible_line(head))}</about>\n"
+
+
+MARKDOWN = Style(
+    "markdown", _markdown_section, _markdown_file, lambda head: f"{visible_line(head)}\n\n", _markdown_paths
+)
+TEXT = Style("text", _text_section, _text_file, lambda head: f"{visible_line(head)}\n", _text_paths)
+XML = Style("xml", _xml_section, _xml_file, _xml_head, _xml_paths, "<context>\n", "</context>\n")
 STYLES = {style.name: style for style in (TEXT, MARKDOWN, XML)}
 DEFAULT_STYLE = "text"
 """The style of a plan that names none, of replays, and of the setting `plan.format` as it comes."""

@@ -1,9 +1,9 @@
-"""The ways a file can appear in a pack: its path, its outline, the best of its chunks, the whole of it.
+"""The ways a file can appear in a pack: its path, the best of its chunks, the whole of it.
 
-Each way is an offer with its real token count and an expected worth: the chance that the file is needed times
-the share of what its reader needs. A path shows where to look, a chunk is worth the share of the change
-expected in it, the whole file is worth everything. Imports, headings, licences and lone ends of blocks are
-shown only beside other lines, and a file that is hardly needed is not offered as a whole.
+Each way is an offer with its token count and what it is worth: for each chunk in it, the chance that the
+task needs it times its tokens, where long chunks count a little less than their length. A path shows where to
+look.
+Imports, headings, licences and lone ends of blocks are shown only beside other lines.
 
 The text of candidates is read from disk at the moment of the plan and never taken from the index: what a pack
 shows is what the file holds now. Symbols come from the index while the content hash agrees, and are extracted
@@ -18,111 +18,117 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
-from workbench.plan.chunks import Chunk, ChunkKind
-from workbench.plan.compose import ViewOffer
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.plan import cuts
+from workbench.plan.compose import ViewOffer, worth
+from workbench.plan.cuts import FileCut, cut_file
 from workbench.plan.render import FileView, Span, Style
-from workbench.plan.snippets import FileText, read_file
 from workbench.project.admission import content_refusal
 from workbench.project.index import ProjectIndex
 from workbench.project.languages import language_of, role_of
-from workbench.project.scan import read_bytes
+from workbench.project.scan import decode, read_bytes
 from workbench.project.snapshot import Snapshot, content_hash
-from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
 from workbench.records.project import Skipped, Symbol
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import safe_lines, visible_line
 from workbench.text.source_secrets import mask_source
 from workbench.text.tokens import TokenCounter
 
-LEVELS = 16
-OUTLINE_SYMBOLS = 60
-OUTLINE_LEAST = 3  # definitions; fewer say no more than the path does
-GAP_LINES = 2  # closing so small a gap costs less than the mark that names it
-LEAST_FULL = 0.05  # a less likely file is shown in parts: as a whole it would crowd out likelier ones
-_GAP_TOKENS = 5
-_MASK_TOKENS = 6  # what a heading says of a masked line
+LEVELS: Final = 16
+OUTLINE_SYMBOLS: Final = 60
+GAP_LINES: Final = 2  # closing so small a gap costs less than the mark that names it
+MARK_TOKENS: Final = 8  # of the line that names where a range begins
+NAMED_PLACES: Final = 3  # definitions that the line of a file names
+LEAST_NAMED: Final = 0.01
 _WHY_NAMES = 4
 
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """Shares of a file's worth, 0 <= path <= outline <= 1: knowing its path, seeing its outline as well.
-
-    Chunks that hold the share p of the change are worth p ** `depth`: below 1, the first lines shown of a
-    file are worth more than the later ones, and packs become broader.
-    """
-
-    path: float = 0.02
-    outline: float = 0.17
-    depth: float = 0.6
+Float32 = NDArray[np.float32]
 
 
-def file_offers(  # noqa: PLR0913 - all that a file offers
-    file: FileText,
-    relevance: float,
-    shares: Sequence[float],
-    outline: FileView,
-    style: Style,
-    counter: TokenCounter,
-    worth: Shares,
-    chunk_tokens: Sequence[int],
-    *,
-    levels: int = LEVELS,
+class Content:
+    """A file as it is now: its bytes, its cut, and its lines (masked, safe to show) once asked for."""
+
+    __slots__ = ("_lines", "_masked", "cut", "data", "path", "symbols")
+
+    def __init__(self, path: str, data: bytes, cut: FileCut, symbols: Sequence[Symbol]) -> None:
+        self.path = path
+        self.data = data
+        self.cut = cut
+        self.symbols = symbols
+        self._lines: tuple[str, ...] | None = None
+        self._masked: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of the file; as many as its cut has."""
+        if self._lines is None:
+            source = mask_source(self.data, role_of(self.path))  # goes to agents, and to the clipboard
+            self._lines = tuple(safe_lines(decode(source.data)))
+            self._masked = tuple(source.masked)
+        return self._lines
+
+    def fill(self, view: FileView) -> FileView:
+        """Return a view of the file with the lines of its spans."""
+        lines = tuple(line for start, end in view.spans for line in self.lines[start - 1 : end])
+        masked = tuple(one for one in self._masked if any(a <= one[0] <= b for a, b in view.spans))
+        return replace(view, lines=lines, masked=masked)
+
+
+def file_offers(
+    content: Content, chances: Float32, style: Style, counter: TokenCounter, *, levels: int = LEVELS
 ) -> tuple[ViewOffer, ...]:
     """Return the offers of one file.
 
-    relevance: probability-like, in [0, 1]. shares: expected share of the change in each chunk, summing to 1;
-    outline: its definitions, as `outline_view` gives them;
-    chunk_tokens: tokens of each chunk's lines. Snippet offers grow by one chunk at a time, best share per
-    token first, so that the knapsack can stop anywhere.
+    chances: float32 [c], of each chunk that the task needs it. Offers grow by one chunk at a time, worth most
+    per token first, so that the knapsack can stop anywhere.
     """
-    offers = [name_offer(file.path, relevance, style, counter, worth)]
-    prose = any(chunk.kind is ChunkKind.SECTION for chunk in file.chunks)
-    if len(outline.lines) >= OUTLINE_LEAST and not prose:
-        offers.append(ViewOffer(outline, _tokens(outline, style, counter), relevance * worth.outline))
-    if not file.lines:
+    cut = content.cut
+    tokens = cut.table[:, cuts.TOKENS].tolist()
+    named = named_places(cut, chances)
+    offers = [name_offer(content.path, style, counter, named)]
+    if not cut.count:
         return tuple(offers)
-    frame = _tokens(FileView(file.path, Representation.SNIPPETS, ((100, 199),), ("",)), style, counter)
+    frame = _tokens(FileView(content.path, Representation.SNIPPETS, ((100, 199),), ("",)), style, counter)
+    values = [worth(chance, max(1, cost)) for chance, cost in zip(chances.tolist(), tokens, strict=True)]
+    whole = FileView(content.path, Representation.FULL, ((1, cut.lines),))
     chosen: list[Span] = []
-    names: dict[str, None] = {}
-    held, tokens = 0.0, frame
-    whole = FileView(file.path, Representation.FULL, ((1, len(file.lines)),), file.lines, masked=file.masked)
-    order = _growth(file.chunks, shares, chunk_tokens)
-    for index in order[:levels]:
-        chunk = file.chunks[index]
+    why: dict[str, None] = {}
+    held, cost = 0.0, frame
+    for index in _growth(cut, values, tokens)[:levels]:
+        chunk = cut.chunk(index)
         insort(chosen, (chunk.start, chunk.end))
-        held += shares[index]
-        tokens += chunk_tokens[index]
-        if chunk.name and len(names) < _WHY_NAMES:
-            names[f"{chunk.parent}.{chunk.name}" if chunk.parent else chunk.name] = None
+        held += values[index]
+        cost += tokens[index]
+        if chunk.name and len(why) < _WHY_NAMES:
+            why[_full_name(chunk.parent, chunk.name)] = None
         spans = merge_spans(chosen)
         if spans == whole.spans:
             break
-        masked = masked_in(file, spans)
-        view = FileView(file.path, Representation.SNIPPETS, spans, lines_of(file, spans), masked=masked)
-        cost = tokens + _GAP_TOKENS * (len(spans) - 1) + _MASK_TOKENS * len(masked)
-        offers.append(ViewOffer(view, cost, relevance * min(held, 1.0) ** worth.depth, ", ".join(names)))
-    if order and (relevance >= LEAST_FULL or len(file.chunks) == 1):
-        offers.append(
-            ViewOffer(whole, frame + sum(chunk_tokens) + _MASK_TOKENS * len(file.masked), relevance)
-        )
+        marks = tuple(enclosing(cut, start) for start, _end in spans)
+        view = FileView(content.path, Representation.SNIPPETS, spans, marks=marks)
+        price = cost + MARK_TOKENS * (len(spans) - 1 + sum(map(bool, marks)))
+        offers.append(ViewOffer(view, price, held, ", ".join(why)))
+    offers.append(ViewOffer(whole, frame + sum(tokens), sum(values), ", ".join(why)))
     return tuple(offers)
 
 
-def _growth(chunks: Sequence[Chunk], shares: Sequence[float], chunk_tokens: Sequence[int]) -> list[int]:
-    """Return the chunks in the order to show them, best share per token first; none if all are crumbs.
+def _growth(cut: FileCut, values: Sequence[float], tokens: Sequence[int]) -> list[int]:
+    """Return the chunks in the order to show them, worth most per token first; none if all are crumbs.
 
     A crumb waits until a chunk beside it is shown: alone it means nothing, however little it costs.
     """
-    if len(chunks) == 1:
+    if cut.count == 1:
         return [0]
-    density = [-share / (cost + _GAP_TOKENS) for share, cost in zip(shares, chunk_tokens, strict=False)]
-    order = sorted(range(len(shares)), key=density.__getitem__)
+    density = [-value / (cost + 1) for value, cost in zip(values, tokens, strict=True)]
+    order = sorted((index for index, value in enumerate(values) if value > 0), key=density.__getitem__)
     grown: dict[int, None] = {}
     waiting: set[int] = set()
     for index in order:
-        if chunks[index].is_crumb and index - 1 not in grown and index + 1 not in grown:
+        if cut.chunk(index).is_crumb and index - 1 not in grown and index + 1 not in grown:
             waiting.add(index)
             continue
         grown[index] = None
@@ -132,16 +138,45 @@ def _growth(chunks: Sequence[Chunk], shares: Sequence[float], chunk_tokens: Sequ
     return list(grown)
 
 
-def name_offer(path: str, relevance: float, style: Style, counter: TokenCounter, worth: Shares) -> ViewOffer:
-    """Return the offer that only names a file."""
-    return ViewOffer(
-        FileView(path, Representation.PATH), _name_tokens(path, style, counter), relevance * worth.path
-    )
+def named_places(cut: FileCut, chances: Float32) -> tuple[str, ...]:
+    """Return the likeliest definitions of a file, as `parseKeymap 523-585`."""
+    names: dict[str, tuple[int, int]] = {}
+    for index in np.argsort(-chances, kind="stable").tolist():
+        if chances[index] < LEAST_NAMED or len(names) == NAMED_PLACES:
+            break
+        chunk = cut.chunk(index)
+        if chunk.name:
+            name = _full_name(chunk.parent, chunk.name)
+            start, end = names.get(name, (chunk.start, chunk.end))
+            names[name] = min(start, chunk.start), max(end, chunk.end)
+    return tuple(f"{visible_line(name)} {start}-{end}" for name, (start, end) in names.items())
+
+
+def enclosing(cut: FileCut, line: int) -> str:
+    """Return the name of the definition that a line is inside of, empty where it begins one or is in none."""
+    starts = cut.table[:, cuts.START]
+    index = int(np.searchsorted(starts, line, side="right")) - 1
+    if index < 0:
+        return ""
+    chunk = cut.chunk(index)
+    if not chunk.name or (chunk.part == 0 and not chunk.parent):
+        return ""
+    return visible_line(_full_name(chunk.parent, chunk.name) if chunk.part else chunk.parent)
+
+
+def _full_name(parent: str, name: str) -> str:
+    return f"{parent}.{name}" if parent else name
+
+
+def name_offer(path: str, style: Style, counter: TokenCounter, named: Sequence[str] = ()) -> ViewOffer:
+    """Return the offer that only names a file, and where in it to look."""
+    view = FileView(path, Representation.PATH, lines=tuple(named))
+    return ViewOffer(view, _name_tokens(view, style, counter), 0.0)
 
 
 @lru_cache(maxsize=4096)
-def _name_tokens(path: str, style: Style, counter: TokenCounter) -> int:
-    return counter.count(style.paths([path])) - counter.count(style.paths([])) + 1
+def _name_tokens(view: FileView, style: Style, counter: TokenCounter) -> int:
+    return counter.count(style.paths([view])) - counter.count(style.paths([])) + 1
 
 
 @lru_cache(maxsize=1024)
@@ -176,28 +211,6 @@ def merge_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-def masked_in(file: FileText, spans: Sequence[Span]) -> tuple[tuple[int, str], ...]:
-    """Return (line, kind) of what was masked in the ranges."""
-    return tuple(one for one in file.masked if any(start <= one[0] <= end for start, end in spans))
-
-
-def lines_of(file: FileText, spans: Sequence[Span]) -> tuple[str, ...]:
-    """Return the lines of the ranges, one range after the other."""
-    lines: list[str] = []
-    for start, end in spans:
-        lines.extend(file.lines[start - 1 : end])
-    return tuple(lines)
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A file as it is now: its lines in chunks, tokens int per chunk, and its definitions."""
-
-    text: FileText
-    tokens: tuple[int, ...]
-    outline: FileView
-
-
 class Contents:
     """Reads files for a plan; keeps the most recently used ones by content hash."""
 
@@ -226,8 +239,6 @@ class Contents:
             self._known.move_to_end(key)
             return known
         self.misses += 1
-        source = mask_source(data, role_of(path))  # what is planned goes to agents, and to the clipboard
-        data = source.data
         position = index.positions.get(path)
         if position is not None and digests.get(path) == digest:
             symbols, _ = index.record(position)
@@ -235,29 +246,17 @@ class Contents:
             from workbench.project.symbols import extract_symbols  # parsers, for files that just changed
 
             symbols, _ = extract_symbols(_language(path, data), data)
-        content = content_of(path, data, symbols, self.counter, source.masked)
+        content = content_of(path, data, symbols, self.counter)
         self._known[key] = content
         while len(self._known) > self._keep:
             self._known.popitem(last=False)
         return content
 
 
-def content_of(
-    path: str,
-    data: bytes,
-    symbols: Sequence[Symbol],
-    counter: TokenCounter,
-    masked: Sequence[tuple[int, str]] = (),
-) -> Content:
-    """Return a file's content from its bytes, its symbols, and (line, kind) of what was masked in it."""
-    text = read_file(path, _language(path, data), role_of(path), data, tuple(symbols))
-    text = replace(text, masked=tuple(masked)) if masked else text
-    tokens = tuple(
-        counter.count("\n".join(text.lines[chunk.start - 1 : chunk.end]) + "\n") for chunk in text.chunks
-    )
-    places = [(symbol.line, symbol.line) for symbol in symbols[:OUTLINE_SYMBOLS]]
-    outline = replace(outline_view(path, symbols), masked=masked_in(text, places))
-    return Content(text, tokens, outline)
+def content_of(path: str, data: bytes, symbols: Sequence[Symbol], counter: TokenCounter) -> Content:
+    """Return a file's content from its bytes and its symbols."""
+    masked = mask_source(data, role_of(path)).data
+    return Content(path, data, cut_file(_language(path, data), decode(masked), symbols, counter), symbols)
 
 
 def _language(path: str, data: bytes) -> str:

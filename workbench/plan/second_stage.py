@@ -16,12 +16,13 @@ from typing import Final
 
 from workbench.errors import WorkbenchError
 from workbench.models.rerank import FileExcerpt, SecondStage
+from workbench.plan.places import PlacedFile, place_chances
 from workbench.plan.planner import CandidateSource, Planner, Ranking
 from workbench.plan.ranking import RankingModel, rank_files
-from workbench.plan.representations import Content, digests_of
+from workbench.plan.representations import Content, digests_of, outline_view
 from workbench.plan.response import GREPAI, INTENT, RERANKING
-from workbench.plan.snippets import chunk_features, expected_shares
 from workbench.plan.workspace import Workspace
+from workbench.project.languages import role_of
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, MlMode, PlanRequest, RankedFile
 from workbench.records.project import Skipped
@@ -287,30 +288,31 @@ def first_excerpts(
             found.append((path, content))
         if len(found) == top:
             break
-    rows = chunk_features(intent, [content.text for _, content in found])
+    placed = [PlacedFile(path, role_of(path), content.cut, content.data, 0.5, {}) for path, content in found]
+    places = place_chances(planner.chunks, intent, placed, 0)
     return tuple(
-        _excerpt(path, content, expected_shares(planner.chunks, shares))
-        for (path, content), shares in zip(found, rows, strict=True)
+        _excerpt(path, content, chances.tolist())
+        for (path, content), chances in zip(found, places, strict=True)
     )
 
 
-def _excerpt(path: str, content: Content, shares: Sequence[float]) -> FileExcerpt:
-    chunks = content.text.chunks
+def _excerpt(path: str, content: Content, chances: Sequence[float]) -> FileExcerpt:
     chosen: list[int] = []
     size = 0
-    for index in sorted(range(len(chunks)), key=lambda number: (-shares[number], number)):
+    for index in sorted(range(len(chances)), key=lambda number: (-chances[number], number)):
         if size >= LINES:
             break
         chosen.append(index)
         size += sum(len(line) + 1 for line in _lines(content, index))
     parts = ["\n".join(_lines(content, index)) for index in sorted(chosen)]
-    names = "\n".join(line.split(" ", 1)[1].strip() for line in content.outline.lines)
+    outline = outline_view(path, content.symbols)
+    names = "\n".join(line.split(" ", 1)[1].strip() for line in outline.lines)
     return FileExcerpt(path, redact(names).text[:NAMES], redact("\n…\n".join(parts)).text[:LINES])
 
 
 def _lines(content: Content, index: int) -> Sequence[str]:
-    chunk = content.text.chunks[index]
-    return content.text.lines[chunk.start - 1 : chunk.end]
+    chunk = content.cut.chunk(index)
+    return content.lines[chunk.start - 1 : chunk.end]
 
 
 def _shift_score(

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from workbench.plan import cuts
+from workbench.plan.cuts import FileCut
 from workbench.plan.signals import prepare_query, task_weights
-from workbench.plan.snippets import FileText
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent
 from workbench.records.worktree import Hunk
@@ -40,20 +41,22 @@ class LineTouch:
     likeness: float = 0.0
 
 
-def task_touches(
-    edits: Edits, history: History, intent: Intent
-) -> Callable[[FileText, Sequence[dict[str, float]]], None]:
-    """Return what adds to the features of a file's chunks which of them past tasks changed."""
+ChunkTouches = Mapping[int, Mapping[str, float]]
+"""{chunk: {feature: value}} of the chunks that past commits changed, as `places.PlacedFile` has it."""
+
+
+def task_touches(edits: Edits, history: History, intent: Intent) -> Callable[[str, FileCut], ChunkTouches]:
+    """Return what says which chunks of a file past tasks changed."""
     likeness = task_weights(history, prepare_query(intent).terms)[0].tolist()
     tasks = task_numbers(history.times.tolist())
 
-    def add(file: FileText, rows: Sequence[dict[str, float]]) -> None:
-        moved = edits.moved.get(file.path)
+    def touches_of(path: str, cut: FileCut) -> ChunkTouches:
+        moved = edits.moved.get(path)
         if moved is None:
-            moved = edits.moved[file.path] = line_spans(edits.of(file.path))
-        add_touches(file, rows, _touches(moved, tasks, likeness))
+            moved = edits.moved[path] = line_spans(edits.of(path))
+        return chunk_touches(cut, _touches(moved, tasks, likeness))
 
-    return add
+    return touches_of
 
 
 def task_numbers(times: Sequence[int]) -> dict[int, int]:
@@ -134,21 +137,24 @@ def _move(line: int, hunks: Sequence[Hunk], *, last: bool) -> int:
     return line + shift
 
 
-def add_touches(file: FileText, rows: Sequence[dict[str, float]], touches: Sequence[LineTouch]) -> None:
-    """Add how lately, and by how similar tasks, the lines of each chunk were changed."""
-    starts = [chunk.start for chunk in file.chunks]
+def chunk_touches(cut: FileCut, touches: Sequence[LineTouch]) -> dict[int, dict[str, float]]:
+    """Return how lately, how often and by how similar tasks the lines of each chunk were changed."""
+    starts = cut.table[:, cuts.START].tolist()
+    found: dict[int, dict[str, float]] = {}
     for touch in touches:
         hit: set[int] = set()
         for start, end in touch.spans:
-            if rows and start <= len(file.lines):
+            if starts and start <= cut.lines:
                 first = max(0, bisect_right(starts, start) - 1)
                 hit.update(range(first, max(first + 1, bisect_right(starts, end))))
         for index in sorted(hit):
-            row = rows[index]
+            row = found.setdefault(index, {})
             row["touched"] = row.get("touched", 0.0) + 1.0 / (1.0 + touch.age)
             row["touched_lately"] = max(row.get("touched_lately", 0.0), 1.0 / (1.0 + touch.task / 10.0))
             if touch.likeness:
                 row["touched_alike"] = max(row.get("touched_alike", 0.0), touch.likeness)
+                row["touched_often"] = row.get("touched_often", 0.0) + touch.likeness
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,10 @@ class Trees:
         """Return trees for which all features of some signals are 0."""
         return replace(self, names=tuple("" if n.split(".")[0] in signals else n for n in self.names))
 
+    def score(self, names: Sequence[str], matrix: NDArray[np.float32]) -> Float64:
+        """Return float64 [c], the scores of c rows of the f named features."""
+        return np.asarray(self.contribute(names, matrix).sum(axis=1) + self.means[self.roots].sum())
+
     def contribute(self, names: Sequence[str], matrix: NDArray[np.float32]) -> Float64:
         """Return float64 [c, f], what each of the f named features adds to the score of each of c rows.
 

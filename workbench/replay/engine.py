@@ -257,9 +257,7 @@ class ReplayEngine:
         for path in files:
             content = self._reading().get(path, moment.blobs[path], tuple)
             found = hunks.get(after.get(path, path), ())
-            if not isinstance(content, Skipped) and (
-                changed := changed_lines(found, len(content.text.lines))
-            ):
+            if not isinstance(content, Skipped) and (changed := changed_lines(found, content.cut.lines)):
                 lines[path] = changed
         return Truth(files, lines)
 

@@ -42,6 +42,7 @@ from workbench.entry.services.index import FirstLook
 from workbench.errors import StaleProject, UsageError
 from workbench.lists.filters import parse
 from workbench.records.answers.plan import PlanConfidence
+from workbench.text.tokens import token_counter
 
 TASK = "coupon is applied twice at checkout"
 HOSTILE = "[/] x[0] \x1b[31m\0 \u202e🙂"
@@ -83,13 +84,16 @@ def test_the_portions_are_what_is_used(plan: ShownPlan) -> None:
 
 
 def test_the_row_of_a_file_has_the_tokens_it_has_in_the_text(tmp_path: Path) -> None:
-    """Of a project of one file the row and the budget say the same."""
+    """Of a project of one file the row and the budget say the same, but for the first line."""
     (tmp_path / "cart.py").write_text("def total(cart):\n    return sum(one.price for one in cart)\n")
     plan = made(tmp_path, task="cart total is wrong")
     (one,) = [one for one in plan.candidates if one.state == IN]
     assert one.form == "full"
-    assert one.tokens == plan.response.budget_report.estimated_used
-    assert [portion.tokens for portion in plan.portions] == [one.tokens]
+    head = plan.response.context.text.split("\n", 1)[0]
+    used = plan.response.budget_report.estimated_used
+    assert one.tokens is not None
+    assert one.tokens + token_counter().count(head + "\n") == used
+    assert [portion.tokens for portion in plan.portions] == [used]
 
 
 def test_the_text_of_a_candidate_is_in_the_pack(plan: ShownPlan) -> None:
@@ -330,7 +334,7 @@ def test_an_export_is_what_the_program_prints_and_replaces_nothing(shop: Path, t
     target = tmp_path / "pack.md"
     engine = AppEngine(shop)
     assert work.export_pack(engine, PlanQuery(TASK), "markdown", target, False, job())
-    assert target.read_text(encoding="utf-8").startswith("## Rules")
+    assert target.read_text(encoding="utf-8").startswith("Brief (bugfix)")
     target.write_text("mine", encoding="utf-8")
     assert work.export_pack(engine, PlanQuery(TASK), "json", target, False, job()) is None
     assert target.read_text(encoding="utf-8") == "mine"

@@ -58,7 +58,7 @@ class OpenedProject(ProjectIndexes):
         from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_chunk_model, load_model
         from workbench.plan.representations import Contents
 
-        chunks, worth = load_chunk_model()
+        chunks = load_chunk_model()
         embedder, unprepared = self.text_vectors
         usual = LEXICAL_MODEL if embedder is None else DEFAULT_MODEL
         return Planner(
@@ -68,7 +68,6 @@ class OpenedProject(ProjectIndexes):
             embedder=embedder,
             embedder_note=unprepared,
             chunks=chunks,
-            worth=worth,
             counter=self.counter,
             contents=Contents(self.root, self.counter, cap=self.config.index.max_file_bytes),
             matching=match_params(self.config.rules),

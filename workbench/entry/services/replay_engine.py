@@ -156,13 +156,12 @@ def open_engine(spec: EngineSpec, stack: ExitStack) -> ReplayEngine:
             admits=path_filter(spec.excluded),
         )
     counter = token_counter(spec.tokenizer)
-    chunks, worth = load_chunk_model()
+    chunks = load_chunk_model()
     models = load_models(spec.main, LEXICAL_MODEL, spec.systems, spec.own)
     planner = Planner(
         ranking=models.by_id[models.main],
         plain_ranking=partial(models.by_id.__getitem__, models.plain),
         chunks=chunks,
-        worth=worth,
         counter=counter,
         contents=Contents(spec.root, counter, cap=MAX_BYTES),
         matching=match_params(spec.config.rules),

@@ -238,10 +238,12 @@ def test_measuring_can_be_turned_off(
 def test_outside_a_repository_it_plans_without_history(
     tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer says what is missing; an empty directory gives an empty context and a note."""
+    """The answer says what is missing; an empty directory gives one line and a note."""
     monkeypatch.chdir(tmp_path)
     done = run("plan", TASK)
-    assert (done.code, done.out) == (exits.OK, "")
+    assert done.code == exits.OK
+    assert "no place here is likely enough to show" in done.out
+    assert done.out.count("\n") == 1
     assert "not a git repository" in done.err
     (tmp_path / "auth.py").write_text("def refresh_token(): pass\n", encoding="utf-8")
     answer = run("plan", TASK, "--json").json()
