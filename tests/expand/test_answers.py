@@ -85,7 +85,9 @@ def test_uses_are_listed_by_file_and_counted(project: workbench.Project) -> None
 
 def test_uses_of_a_member_are_behind_a_dot(project: workbench.Project) -> None:
     """The word alone is another thing; what a docstring says of it is no use."""
+    project.root.joinpath("plot.py").write_text("from shapes.area import grid\n\nprint(grid.area())\n")
     text = shown(project, "Circle.area:callers")
+    assert "  plot.py\n    3: print(grid.area())\n" in text
     assert "    11: return 2 * self.area()  [Circle.twice]\n" in text
     assert "    16: return sum(one.area() for one in shapes)  [total]\n" in text
     assert "  in comments of shapes.py: 5\n" in text

@@ -22,6 +22,7 @@ _COMMENT: Final = re.compile(r"\s*(?:#(?!\s*(?:define|include|if))|//|/?\*|<!--|
 _NAME: Final = re.compile(r"(\.|->|::)?([^\W\d]\w+)(\()?")
 _DOTTED: Final = frozenset({"python", "go", "rust", "javascript", "typescript", "tsx", "ruby"})
 """Languages in which a member of the own class is written behind a dot, too."""
+_IMPORT: Final = re.compile(r"\s*(?:from|import|use)\s")
 _MOST_NAMES: Final = 400
 _PACKAGES: Final = frozenset({"go", "java", "kotlin", "csharp", "c", "cpp"})  # a folder sees all its files
 _CODE: Final = (Role.SOURCE, Role.BUILD)
@@ -82,8 +83,11 @@ def _uses_in(
     declared = _declaring_lines(file, name, defined)
     uses, mentions = [], []
     prose = docstring_lines(file)
+    is_member = bool(defined) and all(one.symbol.parent for one in defined)
     for number, line in enumerate(file.lines, 1):
         if name not in line or number in declared or not pattern.search(line):
+            continue
+        if is_member and _IMPORT.match(line):  # a module of that name
             continue
         if number in prose or _COMMENT.match(line):
             mentions.append(number)

@@ -90,6 +90,7 @@ def test_the_skill_names_tools_that_there_are() -> None:
     assert fields["name"] == Path(SKILL).parent.name
     assert set(fields) == {"name", "description"}
     assert len(fields["description"]) <= 1024
-    assert set(re.findall(r"`(\w+_\w+|expand|recall|remember)`", body)) - {"token_budget", "low_confidence"} == {
-        *TOOLS
-    }
+    assert set(re.findall(r"`(\w+_\w+|expand|recall|remember)`", body)) - {
+        "token_budget",
+        "low_confidence",
+    } == {*TOOLS}
