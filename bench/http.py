@@ -203,7 +203,10 @@ async def _resources(path: Path) -> tuple[int, int]:
     text = str(await connection.ask("/v1/metrics"))
     connection.close()
     rows = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    return int(rows["process_resident_memory_bytes"]), int(rows["process_open_fds"])
+    planners = int(
+        rows.get("workbench_planners_resident_memory_bytes", 0)
+    )  # of earlier versions there are none
+    return int(rows["process_resident_memory_bytes"]) + planners, int(rows["process_open_fds"])
 
 
 def _share(values: list[float], percent: int) -> float:

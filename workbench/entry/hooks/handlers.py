@@ -126,6 +126,28 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
     return HookReply(write_answer(call, HookAnswer(context=text)), then)
 
 
+def takes_plan(call: HookCall) -> bool:
+    """Whether what an event is answered with may need a plan."""
+    from workbench.entry.hooks.answers import takes_context, takes_input
+
+    if call.event is HookEvent.BEFORE_TOOL:
+        return call.starts_agent and takes_input(call)
+    return takes_context(call) and (call.event is HookEvent.PROMPT or call.source == "compact")
+
+
+def record_prompt(
+    project: OpenedProject, call: HookCall, environment: Mapping[str, str] = os.environ
+) -> None:
+    """Record that a prompt begins an episode, where its plan has to wait; `respond` does it otherwise.
+
+    Raises: WorkbenchError.
+    """
+    from workbench.entry.hooks.sessions import session_state, start_prompt
+
+    if call.event is HookEvent.PROMPT and seems_used(project.root, environment):
+        start_prompt(project, project.config, call, session_state(project, call.session))
+
+
 def _begin_episode(
     project: OpenedProject, config: Config, call: HookCall, state: SessionState
 ) -> WorkbenchError | None:

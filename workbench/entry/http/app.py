@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,9 +24,9 @@ from starlette.routing import Route
 
 from workbench import __version__
 from workbench.entry.hooks.client import NAMELESS
-from workbench.entry.hooks.handlers import OWN_SECONDS, HookReply, respond
+from workbench.entry.hooks.handlers import OWN_SECONDS, HookReply, record_prompt, respond, takes_plan
 from workbench.entry.hooks.log import hook_log, log_failure
-from workbench.entry.hooks.payloads import HookCall, read_call
+from workbench.entry.hooks.payloads import HookCall, HookEvent, read_call
 from workbench.entry.hooks.run import AGENTS, SECONDS, explain
 from workbench.entry.http import messages
 from workbench.entry.http.answers import Health
@@ -52,7 +53,7 @@ from workbench.entry.http.projects import OpenProject, ServedProjects, Workers
 from workbench.entry.mcp.http import McpEndpoint
 from workbench.entry.services.opening import CallEnded
 from workbench.errors import StoreError, UsageError, WorkbenchError
-from workbench.records.conversion import convert, decode_json, encode_whole
+from workbench.records.conversion import convert, decode_json, encode_lossless, encode_whole
 
 JSON: Final = "application/json"
 _SILENT: Final[TelemetryConfig] = {"auto_configure": False, "tracing": False, "metrics": False, "logs": False}
@@ -94,8 +95,9 @@ class Service:
     @asynccontextmanager
     async def _lifespan(self, application: FastAPI) -> AsyncIterator[None]:
         yield
-        await self.mcp.close()
         self.workers.end()
+        await asyncio.to_thread(self.projects.close_planners)
+        await self.mcp.close()
 
     def _add_routes(self) -> None:
         for path, own in (
@@ -129,11 +131,14 @@ class Service:
             if patience is not None:  # of which it waited for its turn
                 waited = int((time.monotonic() - came) * 1000)
                 left = structs.replace(given, latency_budget_ms=max(1, patience - waited))
+            if operation.plans:
+                return project.planner.ask("operate", operation.id, encode_lossless(left))
             return encode_whole(operation.call(project.host(), left))
 
         result = await self.workers.run(
             call,
             project=project if operation.turn else None,
+            plans=operation.plans,
             patience=None if patience is None else patience / 1000,
             gone=partial(hang_up, request),
         )
@@ -163,7 +168,8 @@ class Service:
                 if not isinstance(error, StoreError):
                     raise
                 print(f"metrics of {one.root}: {error.message}", file=sys.stderr)
-        server = self.guard.counts.lines(self.workers.running, self.projects.open_count)
+        planners = sum(one.planner.memory for one in self.projects.opened_projects())
+        server = self.guard.counts.lines(self.workers.running, self.projects.open_count, planners)
         return Response(metrics_text(server, projects), media_type="text/plain; version=0.0.4")
 
     async def _hook(self, request: Request) -> Response:
@@ -174,14 +180,22 @@ class Service:
         data, name = await read_body(request), "" if event == NAMELESS else event
         call = read_call(data, name, agent)
         project = self.projects.find(call.cwd)
+        plans = takes_plan(call)
+        if plans:  # what is recorded waits for no plan, and not for the client either
+            await self.workers.run(partial(_record_prompt, project, call))
 
         def work() -> HookReply:
+            if plans:
+                return HookReply(project.planner.ask("hook", name, data, agent=agent))
             with project.host().turn() as opened:
+                if call.event is HookEvent.SESSION_START and opened.is_indexed:
+                    with suppress(WorkbenchError):  # the first prompt says why
+                        project.planner.start()
                 return respond(data, name, agent, opened=opened)
 
         patience = OWN_SECONDS.get(call.event, SECONDS)
         reply = await self.workers.run(
-            work, project=project, patience=patience, gone=partial(hang_up, request)
+            work, project=project, plans=plans, patience=patience, gone=partial(hang_up, request)
         )
         then = BackgroundTask(self._record, project, call, reply)
         return Response(reply.output, media_type="application/octet-stream", background=then)
@@ -209,7 +223,14 @@ class AgentRoute:
             hint = "Start the server in a project, or with --project."
             await send_body(send, 404, error_body("not_found", "this server has no project of its own", hint))
             return
-        await self.endpoint.answer(project.host, scope, receive, send)
+        await self.endpoint.answer(project, scope, receive, send)
+
+
+def _record_prompt(project: OpenProject, call: HookCall) -> None:
+    try:
+        record_prompt(project.host().project, call)
+    except (WorkbenchError, OSError) as error:
+        log_failure(hook_log(), call.agent, call.name, call.cwd, explain(error))
 
 
 def _figures(project: OpenProject) -> dict[str, float]:

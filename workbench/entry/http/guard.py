@@ -171,12 +171,14 @@ def error_body(code: str, message: str, hint: str = "") -> bytes:
 
 
 def defect(error: BaseException) -> bytes:
-    """Return the body for what should never happen: no trace, no path, no value of anybody."""
-    return error_body(
-        "defect",
-        f"{type(error).__name__} in the server",
-        "This is a defect of the workbench; its stderr has the trace.",
-    )
+    """Return the body for what should never happen."""
+    return encode_whole(ErrorAnswer(defect_failure(error)))
+
+
+def defect_failure(error: BaseException) -> FailureText:
+    """Return how what should never happen is put: no trace, no path, no value of anybody."""
+    hint = "This is a defect of the workbench; its stderr has the trace."
+    return FailureText("defect", f"{type(error).__name__} in the server", hint)
 
 
 def http_failure(status: int, method: str, path: str) -> bytes:

@@ -38,8 +38,8 @@ class RequestCounts:
         self._counts[path, status] += 1
         self._seconds[path] += seconds
 
-    def lines(self, running: int, projects: int) -> Iterator[str]:
-        """Yield the figures of the server."""
+    def lines(self, running: int, projects: int, planners: int) -> Iterator[str]:
+        """Yield the figures of the server; `planners` is the memory of the processes that plan."""
         yield from _head("workbench_http_requests_total", "Requests answered.", "counter")
         for (path, status), count in sorted(self._counts.items()):
             yield f'workbench_http_requests_total{{path="{path}",status="{status}"}} {count}'
@@ -50,6 +50,7 @@ class RequestCounts:
             ("workbench_http_running", "Requests that are worked on or wait.", running),
             ("workbench_projects_open", "Projects that are kept open.", projects),
             ("process_resident_memory_bytes", "Memory of the server.", resident_bytes()),
+            ("workbench_planners_resident_memory_bytes", "Memory of the processes that plan.", planners),
             ("process_open_fds", "Open file descriptors of the server.", open_descriptors()),
         ):
             yield from _head(name, text, "gauge")
@@ -80,11 +81,13 @@ def metrics_text(server: Iterator[str], projects: Mapping[Path, Mapping[str, flo
     return "\n".join(lines) + "\n"
 
 
-def resident_bytes() -> int:
-    """Return the memory that the process has now, where the system says so; else what it ever had."""
+def resident_bytes(pid: int | None = None) -> int:
+    """Return the memory that a process has now, where the system says so; else what this one ever had."""
     with suppress(OSError, ValueError):
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text(encoding="ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
+    if pid is not None:
+        return 0
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
 

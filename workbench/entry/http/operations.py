@@ -23,7 +23,8 @@ class HttpOperation:
 
     Its annotations say what is sent, `takes`, and what is answered, `answers`. Fields of `takes` whose names
     are in the path come from there, those of GET and DELETE from the query, the others from the body. Without
-    `turn` it waits for nobody who works in the same project.
+    `turn` it waits for nobody who works in the same project. What `plans` reads files and history, and is
+    done by a process of its own.
     """
 
     method: str
@@ -33,6 +34,7 @@ class HttpOperation:
     summary: str = ""
     status: int = 200
     turn: bool = True
+    plans: bool = False
 
     @property
     def takes(self) -> type[Request]:
@@ -87,13 +89,13 @@ def _steps(group: str, hold: Callable[..., Any], operation: str) -> tuple[HttpOp
 
 
 OPERATIONS: Final = (
-    HttpOperation("POST", "/v1/plan-context", calls.plan_context),
-    HttpOperation("POST", "/v1/explain", calls.explain),
-    HttpOperation("POST", "/v1/expand", calls.expand),
-    HttpOperation("POST", "/v1/explore", calls.explore),
-    HttpOperation("POST", "/v1/context", calls.context),
+    HttpOperation("POST", "/v1/plan-context", calls.plan_context, plans=True),
+    HttpOperation("POST", "/v1/explain", calls.explain, plans=True),
+    HttpOperation("POST", "/v1/expand", calls.expand, plans=True),
+    HttpOperation("POST", "/v1/explore", calls.explore, plans=True),
+    HttpOperation("POST", "/v1/context", calls.context, plans=True),
     HttpOperation("POST", "/v1/delta", calls.delta),
-    HttpOperation("POST", "/v1/refresh", calls.refresh),
+    HttpOperation("POST", "/v1/refresh", calls.refresh, plans=True),
     HttpOperation("GET", "/v1/status", calls.status),
     HttpOperation("POST", "/v1/episode/start", calls.start_episode, turn=False),
     HttpOperation("POST", "/v1/episode/event", calls.record_event, turn=False),

@@ -14,13 +14,15 @@ from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from workbench.config_layers import project_file, user_file
 from workbench.entry.http.guard import RequestRefused
+from workbench.entry.http.planner import PlanProcess
 from workbench.entry.services.opening import (
     ENDED,
+    CallEnd,
     CallEnded,
     find_project,
     host_project,
@@ -38,6 +40,9 @@ BY: Final = "http"
 MOST_OPEN: Final = 16
 """Projects that are kept open; the one that was asked about longest ago is closed for another."""
 
+MOST_PLANNERS: Final = 4
+"""Processes that plan: each holds a project's index, and libraries of 100 MB and more."""
+
 Result = TypeVar("Result")
 
 THREADS: Final = 8
@@ -47,14 +52,23 @@ WAITING: Final = 256
 
 @dataclass(eq=False)
 class OpenProject:
-    """A project of the server. Who wants its turn waits for `turn`; `asked` are those who do."""
+    """A project of the server. Who wants its turn waits for `turn`; `asked` are those who do.
+
+    Who wants to be planned for waits for `plan_turn`, and is answered by `planner`.
+    """
 
     root: Path
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    plan_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     asked: int = 0
     opening: Lock = field(default_factory=Lock)
     _host: ProjectHost | None = None
     _settings: tuple[object, ...] = ()
+    planner: PlanProcess = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start no process yet."""
+        self.planner = PlanProcess(self.root)
 
     def host(self) -> ProjectHost:
         """Return the project, kept open until its settings change. Raises: WorkbenchError."""
@@ -70,10 +84,11 @@ class OpenProject:
     @property
     def is_open(self) -> bool:
         """Whether anything was asked of it yet."""
-        return self._host is not None
+        return self._host is not None or self.planner.is_running
 
     def close(self) -> None:
         """Free what is held, once nobody asks any more."""
+        self.planner.close()
         with self.opening:
             if self._host is not None:
                 self._host.close()
@@ -132,9 +147,13 @@ class ServedProjects:
 
     def _make_room(self) -> None:
         for root, one in [*self._open.items()][: max(0, len(self._open) - MOST_OPEN)]:
-            if not one.asked and not one.turn.locked():
+            if not one.asked:
                 del self._open[root]
-                one.close()
+                Thread(target=one.close).start()  # it may have something to record
+        planning = [one for one in self._open.values() if one.planner.is_running]
+        for one in planning[: max(0, len(planning) - MOST_PLANNERS)]:
+            if not one.asked:
+                Thread(target=one.planner.retire).start()
 
     @property
     def open_count(self) -> int:
@@ -144,6 +163,11 @@ class ServedProjects:
     def opened_projects(self) -> tuple[OpenProject, ...]:
         """Return the projects that were asked about."""
         return tuple(one for one in self._open.values() if one.is_open)
+
+    def close_planners(self) -> None:
+        """End the processes that plan, whatever they do."""
+        for one in self._open.values():
+            one.planner.close()
 
     def close(self) -> None:
         """Close all of them."""
@@ -164,8 +188,9 @@ class Workers:
 
     def __init__(self, threads: int = THREADS, waiting: int = WAITING) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="workbench")
+        self._planning = ThreadPoolExecutor(MOST_OPEN, thread_name_prefix="planning")  # they only wait
         self._most = threads + waiting
-        self._ended: set[Event] = set()
+        self._ended: set[CallEnd] = set()
         self._over = False
         self.running = 0
 
@@ -174,11 +199,13 @@ class Workers:
         call: Callable[[], Result],
         *,
         project: OpenProject | None = None,
+        plans: bool = False,
         patience: float | None = None,
         gone: Callable[[], Coroutine[Any, Any, object]] | None = None,
     ) -> Result:
         """Return what a call returns, in a thread and in the turn of a project, if one is given.
 
+        What `plans` waits for the plans of the project alone, and asks its planner.
         `patience` is for how many seconds its turn may be waited for; `gone` returns when the client hangs
         up, after which nothing is begun, and what runs ends where it next reports progress.
         Raises: RequestRefused if there is too much to do; CallEnded; what the call raises.
@@ -188,9 +215,9 @@ class Workers:
         if self.running >= self._most:
             raise busy("there is too much to do at once")
         self.running += 1
-        ended = Event()
+        ended = CallEnd()
         self._ended.add(ended)
-        working = asyncio.ensure_future(self._work(call, project, patience, ended))
+        working = asyncio.ensure_future(self._work(call, project, plans, patience, ended))
         leaving = None if gone is None else asyncio.ensure_future(gone())
         try:
             if leaving is not None:
@@ -215,30 +242,34 @@ class Workers:
         self,
         call: Callable[[], Result],
         project: OpenProject | None,
+        plans: bool,
         patience: float | None,
-        ended: Event,
+        ended: CallEnd,
     ) -> Result:
         try:
             if project is None:
-                return await self._in_thread(call, ended)
+                return await self._in_thread(self._pool, call, ended)
+            turn, pool = (project.plan_turn, self._planning) if plans else (project.turn, self._pool)
             project.asked += 1
             try:
                 try:
                     async with asyncio.timeout(patience):
-                        await project.turn.acquire()
+                        await turn.acquire()
                 except TimeoutError:
                     raise busy("the project was at work for longer than latency_budget_ms") from None
                 try:
-                    return await self._in_thread(call, ended)
+                    return await self._in_thread(pool, call, ended)
                 finally:
-                    project.turn.release()
+                    turn.release()
             finally:
                 project.asked -= 1
         finally:
             self.running -= 1
             self._ended.discard(ended)
 
-    async def _in_thread(self, call: Callable[[], Result], ended: Event) -> Result:
+    async def _in_thread(
+        self, pool: ThreadPoolExecutor, call: Callable[[], Result], ended: CallEnd
+    ) -> Result:
         context = copy_context()
 
         def work() -> Result:
@@ -246,14 +277,15 @@ class Workers:
             require_wanted()
             return call()
 
-        return await asyncio.get_running_loop().run_in_executor(self._pool, context.run, work)
+        return await asyncio.get_running_loop().run_in_executor(pool, context.run, work)
 
     def end(self) -> None:
         """End what runs where it next reports progress, and begin nothing any more."""
         self._over = True
         for one in [*self._ended]:
             one.set()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._planning):
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def busy(message: str) -> RequestRefused:

@@ -13,6 +13,7 @@ import signal
 import socket
 import stat
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE
@@ -40,6 +41,7 @@ from workbench.entry.web.connections import (
 from workbench.errors import StoreError, UsageError
 
 TOKEN_FILE: Final = "serve.token"
+_CALLS_AT_ONCE: Final = 64
 _GRACE: Final = 3
 """Seconds that requests have to be answered once the server is to end."""
 _SHORTEST_TOKEN: Final = 32
@@ -195,7 +197,10 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then say so."""
-        report_shortage(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        report_shortage(loop)
+        # What agents ask at /mcp, of which those calls wait that plan.
+        loop.set_default_executor(ThreadPoolExecutor(_CALLS_AT_ONCE, thread_name_prefix="mcp"))
         await super().startup(sockets)
         for one in sockets or ():
             one.listen(WAITING_TO_CONNECT)

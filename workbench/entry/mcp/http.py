@@ -6,7 +6,6 @@ The SDK takes longer to import than anything else here, so it is imported by the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from workbench.entry.mcp.wire import MAX_MESSAGE
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+    from workbench.entry.http.projects import OpenProject
     from workbench.entry.services.opening import ProjectHost
 
 _MOST_SESSIONS: Final = 256
@@ -27,19 +27,23 @@ class McpEndpoint:
     """Answers agents for a project; started by its first message."""
 
     def __init__(self) -> None:
-        self._served = ServedProject("", {}, self._host)
-        self._open: Callable[[], ProjectHost] | None = None
+        self._served = ServedProject("", {}, self._host, self._plan)
+        self._project: OpenProject | None = None
         self._manager: asyncio.Future[StreamableHTTPSessionManager] | None = None
         self._running: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
 
     def _host(self) -> ProjectHost:
-        assert self._open is not None
-        return self._open()
+        assert self._project is not None
+        return self._project.host()
 
-    async def answer(self, host: Callable[[], ProjectHost], scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI
-        """Answer a message by ASGI; `host` gives the project, kept open."""
-        self._open = host
+    def _plan(self, name: str, arguments: bytes, agent: str) -> bytes:
+        assert self._project is not None
+        return self._project.planner.ask("tool", name, arguments, agent=agent)
+
+    async def answer(self, project: OpenProject, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI
+        """Answer a message by ASGI, for a project that is kept open."""
+        self._project = project
         if self._manager is None:
             self._manager = asyncio.get_running_loop().create_future()
             self._running = asyncio.create_task(self._run(self._manager))

@@ -29,9 +29,15 @@ class ServedProject:
         given: str,
         environment: Mapping[str, str] = os.environ,
         opened: Callable[[], ProjectHost] | None = None,
+        plan_elsewhere: Callable[[str, bytes, str], bytes] | None = None,
     ) -> None:
-        """Take a directory, or what gives a project that is kept open by somebody else."""
+        """Take a directory, or what gives a project that is kept open by somebody else.
+
+        `plan_elsewhere` returns the answer of a tool that plans, by its name, arguments and agent, where
+        another process does that.
+        """
         self._opened = opened
+        self.plan_elsewhere = plan_elsewhere
         self._given = given or environment.get(PROJECT_VARIABLE, "")
         self._host: ProjectHost | None = None
         self._opening = Lock()

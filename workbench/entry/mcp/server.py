@@ -11,7 +11,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from threading import Event, Thread
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -27,7 +27,7 @@ from workbench.entry.mcp.project import ServedProject
 from workbench.entry.mcp.resources import JSON, PROMPTS, TEMPLATES, prompt_text, read_resource
 from workbench.entry.mcp.tools import INSTRUCTIONS, NAME, listed_tools
 from workbench.entry.mcp.wire import Wire, encode
-from workbench.entry.services.opening import CALLER, ENDED
+from workbench.entry.services.opening import CALLER, ENDED, CallEnd
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
 
 async def in_thread(call: Callable[[], Result]) -> Result:
     """Return what a call returns in a thread; where it is cancelled it ends at its turn or next progress."""
-    ended = Event()
+    ended = CallEnd()
     ENDED.set(ended)
     try:
         return await asyncio.to_thread(call)

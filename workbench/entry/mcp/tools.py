@@ -35,7 +35,7 @@ class ToolDeclaration:
     """A tool: what it is for, what it takes and answers, and whether it only reads.
 
     None destroys anything for good, and to call one again with the same arguments changes nothing more. One
-    that `decides` takes something out of force: hosts ask the user before.
+    that `decides` takes something out of force: hosts ask the user before. One that `plans` may take long.
     """
 
     description: str
@@ -43,6 +43,7 @@ class ToolDeclaration:
     result: type[messages.ToolAnswer]
     reads: bool = False
     decides: bool = False
+    plans: bool = False
 
 
 TOOLS: Final = {
@@ -52,6 +53,7 @@ TOOLS: Final = {
         messages.PlanArguments,
         messages.PlanResult,
         reads=True,
+        plans=True,
     ),
     "expand": ToolDeclaration(
         "Show definitions, outlines or lines by name: Terminal.Loop, src/a.go, src/a.go:12-40, "
@@ -59,12 +61,14 @@ TOOLS: Final = {
         messages.ExpandArguments,
         messages.ExpandResult,
         reads=True,
+        plans=True,
     ),
     "find_files": ToolDeclaration(
         "List the files a task likely needs, best first, with chances and without contents.",
         messages.FindArguments,
         messages.FilesResult,
         reads=True,
+        plans=True,
     ),
     "rules_for": ToolDeclaration(
         "Rules that match a task; or, with tool and input, whether that call may run: allow, ask or deny.",

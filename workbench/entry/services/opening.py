@@ -26,7 +26,28 @@ CALLER: Final[ContextVar[Progress | None]] = ContextVar("CALLER", default=None)
 """What the call of this thread reports its progress to, where a server keeps the project open."""
 
 
-ENDED: Final[ContextVar[Event | None]] = ContextVar("ENDED", default=None)
+class CallEnd(Event):
+    """Set once nobody waits for a call any more, which then `then` is called for, too."""
+
+    def __init__(self) -> None:
+        """Begin as not set."""
+        super().__init__()
+        self._then: Callable[[], object] | None = None
+
+    def then(self, call: Callable[[], object]) -> None:
+        """Have a function called when it is set, at once if it is."""
+        self._then = call
+        if self.is_set():
+            call()
+
+    def set(self) -> None:
+        """Set it."""
+        super().set()
+        if self._then is not None:
+            self._then()
+
+
+ENDED: Final[ContextVar[CallEnd | None]] = ContextVar("ENDED", default=None)
 """Set once nobody waits for the call of this thread any more."""
 
 
