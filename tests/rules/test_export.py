@@ -362,7 +362,7 @@ def test_notes_name_what_a_file_cannot_say() -> None:
     """Names of contexts and an @path that the agent follows are told."""
     [file] = export_files([make("a", "Use @secrets.md.", scope=("git",))], "claude", {})
     assert [note.split(": ")[1][:20] for note in file.notes] == [
-        "the scope git is not",
+        "the file cannot say ",
         "the agent follows th",
     ]
 

@@ -130,6 +130,27 @@ def test_references_to_what_is_gone_are_found() -> None:
     }
 
 
+def test_the_root_makefile_is_judged_by_itself() -> None:
+    """One below that takes any target says nothing of it; what may be about that one is left alone."""
+    text = "# Rules\n\n- Run `make chek`.\n- Docs: `cd docs && make html`.\n"
+    paths = {**PATHS, "docs/Makefile": "%: Makefile\n\t@sphinx $@\n", "extra.mk": "x: y\n"}
+    nested = {"CLAUDE.md": text, "docs/CLAUDE.md": "- Run `make linkcheck`.\n"}
+    assert said(look(nested, paths)) == [("missing-command", "CLAUDE.md", 3, "chek")]
+    assert said(look(nested, {**paths, "Makefile": "include x.mk\n"})) == []
+    assert said(look(nested, {name: text for name, text in paths.items() if name != "Makefile"})) == []
+
+
+def test_a_script_without_any_package_is_found() -> None:
+    """In the rules of the whole project; `bun run` may name a file."""
+    text = "- Run `npm run build`, `bun run tool.ts`.\n- Run `bun run tool.ts`.\n"
+    paths = {name: text for name, text in PATHS.items() if name != "package.json"}
+    assert said(look({"CLAUDE.md": "- Run `npm run build`.\n"}, paths)) == [
+        ("missing-command", "CLAUDE.md", 1, "build")
+    ]
+    assert said(look({"CLAUDE.md": text}, paths)) == []
+    assert said(look({"web/CLAUDE.md": "- Run `npm run build`.\n"}, paths)) == []
+
+
 def test_secrets_sizes_and_unreadable_files_are_found() -> None:
     """No finding holds a secret; what Codex does not read is named, and very large files."""
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import UsageError
+from workbench.records.rules import Level, Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.files.drift import find_drift, write_pending
+from workbench.rules.files.export import is_of
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publication import publish
 from workbench.rules.keptbook import Rulebook
@@ -67,6 +69,52 @@ def test_a_rule_reaches_every_target_once(filled: RuleStore, target: str) -> Non
     own = {name for name in after if name not in before} | {"CLAUDE.md"}
     said = b"".join(after[name] for name in own)
     assert b"Never log tokens." in said
+
+
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_what_two_files_say_is_written_once_and_reads_back_as_no_third_rule(
+    store: RuleStore, target: str
+) -> None:
+    """The same words in two files for two agents, also where one is for a directory: each place once."""
+    (store.root / "CLAUDE.md").write_text("- Never use tabs.\n- Use pnpm.\n", encoding="utf-8")
+    (store.root / "AGENTS.md").write_text("## Must\n\n- Never use tabs.\n- Run ruff.\n", encoding="utf-8")
+    (store.root / "GEMINI.md").write_text("- Never  use tabs.\n", encoding="utf-8")
+    (store.root / "web").mkdir()
+    (store.root / "web/CLAUDE.md").write_text("- Never use tabs.\n", encoding="utf-8")
+    before = load(store)
+    publish(store, names(store), target, directories=["web"])
+    book = load(store)
+    assert [rule.id for rule in book.rules] == [rule.id for rule in before.rules]
+    assert (book.pending, book.conflicts, find_drift(store, names(store)).drift) == (0, 0, [])
+    assert not any(file.changed for file in publish(store, names(store), target, directories=["web"]).files)
+    texts = [data.decode() for name, data in contents(store).items() if is_of(name, TARGETS[target])]
+    assert [" ".join(text.split()).count("Never use tabs.") for text in texts] == [1, 1]  # the root, web/
+
+
+def test_limits_that_no_file_can_say_are_named(filled: RuleStore) -> None:
+    """A fact, a level, a cooldown and a name: the rule is in the file without, and comes back with them."""
+    curator = Curator(filled, "test")
+    limited = curator.add(
+        Rule(
+            id="", name="", rule="Tag the commit.", level=Level.STEP, scope=("git",), cooldown=60,
+            conditions={"phase": "release", "os": ["linux", "mac"]},
+        )
+    )  # fmt: skip
+    [note] = [note for file in publish(filled, names(filled), "cursor").files for note in file.notes]
+    assert note == (
+        f"rule {limited.id}: the file cannot say the scope git, the condition os=linux|mac, phase=release, "
+        "the level step, the cooldown of 60 s, and it holds there without"
+    )
+    found = load(filled).rules.find(limited.id)
+    assert found is not None
+    assert (found.conditions, found.level, found.cooldown) == (limited.conditions, Level.STEP, 60)
+    assert len(load(filled).rules) == 4
+
+
+def test_an_agent_is_a_name_of_the_files_it_reads(filled: RuleStore) -> None:
+    """Everything else says `codex`; its files are those of `agents`."""
+    [file] = publish(filled, names(filled), "codex", dry_run=True).files
+    assert file == publish(filled, names(filled), "agents", dry_run=True).files[0]
 
 
 def test_a_dry_run_writes_nothing(filled: RuleStore) -> None:

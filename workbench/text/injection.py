@@ -147,21 +147,26 @@ def find_hidden(text: str) -> list[InjectionFinding]:
 def find_orders(text: str) -> tuple[str, ...]:
     """Return by which patterns a rule orders the assistant about, not the work; sorted, mostly empty.
 
-    Rules are imperative, so only phrases of attacks and hidden letters count. One that is all of a quotation
-    ("ignore previous instructions") is spoken of, and one that is forbidden ("never reveal your system
-    prompt") is not ordered.
+    Rules are imperative and address agents, so little counts (`orders.toml`), and hidden letters. A phrase
+    that is all of a quotation ("ignore previous instructions") is spoken of, and one that is forbidden
+    ("never reveal your system prompt") is not ordered.
     """
+    plain = _ZERO_WIDTH.sub("", text)
     found = {
-        one.pattern
-        for one in find_phrases(text)
-        if not (_is_quoted(text, one) or _FORBIDDEN.search(text[max(one.start - _NEAR, 0) : one.start]))
+        kind
+        for kind, expression in _orders().items()
+        for match in expression.finditer(plain)
+        if not (
+            _is_quoted(plain, match)
+            or _FORBIDDEN.search(plain[max(match.start() - _NEAR, 0) : match.start()])
+        )
     }
-    return tuple(sorted(found | {one.pattern for one in find_hidden(text)}))
+    return tuple(sorted(found | ({"hidden"} if _TAGS.search(text) else set())))
 
 
-def _is_quoted(text: str, found: InjectionFinding) -> bool:
-    """Whether a phrase is all of what quotation marks enclose, a comma or full stop aside."""
-    before, after = text[: found.start], text[found.end : found.end + 2].lstrip(",.!")
+def _is_quoted(text: str, found: re.Match[str]) -> bool:
+    """Whether a phrase is all of what quotation or code marks enclose, a comma or full stop aside."""
+    before, after = text[: found.start()], text[found.end() : found.end() + 2].lstrip(",.!")
     return _QUOTES.get(before[-1:], "") == after[:1] != ""
 
 
@@ -200,6 +205,12 @@ def _any_phrase() -> Any:  # noqa: ANN401 - re2 has no types
 @cache
 def _strong() -> dict[str, re.Pattern[str]]:
     return {kind: re.compile(source, re.IGNORECASE | re.MULTILINE) for kind, source in _phrases().items()}
+
+
+@cache
+def _orders() -> dict[str, re.Pattern[str]]:
+    sources = read_sources(__package__, "orders.toml")
+    return {kind: re.compile(source, re.IGNORECASE | re.MULTILINE) for kind, source in sources.items()}
 
 
 def _phrases() -> Mapping[str, str]:

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.errors import UsageError
-from workbench.records.rules import Rule
+from workbench.records.rules import Authority, Rule
 from workbench.rules.files.edits import try_edits
 from workbench.rules.files.head_edits import rescope_file
 from workbench.rules.files.managed_part import Anchor, write_managed_part
-from workbench.rules.files.placement import TARGETS, ManagedContent, Target, place
+from workbench.rules.files.placement import TARGETS, ManagedContent, Target, limits_of, place, target_name
 from workbench.rules.files.unit_edits import Delete, Edit, Parsed, Replace, as_written, parse
 from workbench.rules.formats.families import IMPORTING, family_of
 from workbench.rules.formats.managed import managed_lines
@@ -65,7 +65,7 @@ def export_files(
     people gave it. Rules of a file that the target's file pulls in (`@AGENTS.md`) are there already.
     Raises: UsageError for an unknown target; ParseError with path and line where a file can't be added to.
     """
-    kind = TARGETS.get(target)
+    kind = TARGETS.get(target_name(target))
     if kind is None:
         raise UsageError(f"nothing exports to {target!r}", hint=f"Use one of: {', '.join(sorted(TARGETS))}.")
     known = {rule.id: rule for rule in rules}
@@ -81,13 +81,13 @@ def export_files(
     read = {other for path, draft in drafts.items() for other in _pulled_in(path, draft.data)}
     there.update(rule.id for path in read - drafts.keys() for rule in by_file.get(path, ()))
     said = {_statement(known[identifier]) for identifier in there}
-    going = [
+    going = _each_once(
         rule
         for rule in known.values()
         if rule.id not in there
         and _statement(rule) not in said
         and _exportable(rule, kind, drafts, include_home=include_home)
-    ]
+    )
     wanted = place(going, kind, {path: draft.data for path, draft in drafts.items()}, directories)
     return tuple(
         _finish(path, drafts.get(path), wanted.get(path, ManagedContent()))
@@ -213,6 +213,18 @@ def _exportable(rule: Rule, kind: Target, files: Collection[str], *, include_hom
 
 def _statement(rule: Rule) -> tuple[str, tuple[str, ...]]:
     return _normal(rule.rule), tuple(sorted(rule.scope))
+
+
+def _each_once(rules: Iterable[Rule]) -> list[Rule]:
+    """Return rules of which no two say the same in the same places: the most binding one of each."""
+    found: dict[tuple[str, tuple[str, ...]], Rule] = {}
+    order = sorted(
+        rules,
+        key=lambda one: (one.authority is not Authority.ABSOLUTE, len(limits_of(one)), -one.priority, one.id),
+    )
+    for rule in order:
+        found.setdefault(_statement(rule), rule)
+    return list(found.values())
 
 
 def _normal(text: str) -> str:

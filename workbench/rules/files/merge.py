@@ -7,7 +7,7 @@ written.
 
 from __future__ import annotations
 
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
@@ -143,7 +143,7 @@ class _Merge:
         self.anchored: set[str] = set()  # rules in force that have their lines in the file
         self.fresh: dict[str, Rule] = {}
         self.own = {anchor.rule_id for anchor in state.anchors if anchor.line}
-        self.originals: dict[str, Rule] | None = None
+        self.originals: dict[str, list[Rule]] | None = None
         known = (ledger.current(anchor.rule_id) for anchor in state.anchors)
         claimed = {rule.id for rule in known if rule is not None}
         waiting = ledger.by_file.get(self.file, {}).keys() - claimed
@@ -197,7 +197,7 @@ class _Merge:
                 self._refresh(known, theirs)
                 return
         if theirs.metadata.get(MANAGED):
-            original = self._original(said)
+            original = self._original(said, theirs)
             if original is not None:
                 self._anchor(original, theirs)
                 return
@@ -222,15 +222,15 @@ class _Merge:
             if rule.id not in self.anchored:
                 self.result.pending.append(Pending(self.file, 0, 0, None, rule))
 
-    def _original(self, digest: str) -> Rule | None:
-        """Return the rule in force that a copy with this text is of."""
+    def _original(self, digest: str, theirs: Rule) -> Rule | None:
+        """Return the rule in force that a copy with this text is of, best one of the same scope."""
         if self.originals is None:
-            found = sorted(self.ledger.live.values(), key=lambda rule: rule.id, reverse=True)
-            self.originals = {
-                text_digest(rule.rule): rule for rule in found if not rule.metadata.get(MANAGED)
-            }
-        rule = self.originals.get(digest)
-        return None if rule is None or rule.id in self.anchored else rule
+            self.originals = defaultdict(list)
+            for rule in sorted(self.ledger.live.values(), key=lambda rule: rule.id):
+                if not rule.metadata.get(MANAGED):
+                    self.originals[text_digest(rule.rule)].append(rule)
+        found = [rule for rule in self.originals.get(digest, ()) if rule.id not in self.anchored]
+        return min(found, key=lambda rule: rule.scope != theirs.scope, default=None)
 
     def _changed_here(self, anchor: Anchor, ours: Rule | None) -> bool:
         return ours is None or text_digest(ours.rule) != anchor.digest

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from workbench.records.rules import Activation, Authority, Rule, context_names, path_globs
+from workbench.records.rules import Activation, Authority, Level, Rule, context_names, path_globs
 from workbench.rules.formats.families import drop_keys, head_for, same_reach
 from workbench.rules.formats.frontmatter import Reach, Value
 from workbench.rules.formats.managed import (
@@ -82,6 +82,13 @@ TARGETS: Mapping[str, Target] = {
     "cline": Target(_names("cline"), _names("cline"), folder=".clinerules", family="cline"),
     "kiro": Target(_names("kiro"), _names("kiro"), folder=".kiro/steering", family="kiro"),
 }
+
+
+def target_name(given: str) -> str:
+    """Return the target of a name: its own, or that of an agent that reads its files, such as `codex`."""
+    if given in TARGETS:
+        return given
+    return next((name for name, target in sorted(TARGETS.items()) if given in target.tools), given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,12 +274,30 @@ def entry_order(entry: ManagedEntry) -> tuple[bool, tuple[str, ...], str]:
     return entry.stated.authority is not Authority.ABSOLUTE, entry.section, words
 
 
+def limits_of(rule: Rule) -> list[str]:
+    """Return what limits a rule and no file can say: names, facts, its level, its cooldown."""
+    names = context_names(rule.scope)
+    facts = ", ".join(f"{name}={_fact(value)}" for name, value in sorted(rule.conditions.items()))
+    narrow_level = rule.level is Level.STEP or (rule.level is Level.SCENARIO and not path_globs(rule.scope))
+    found = [
+        f"the scope {', '.join(map(visible_line, names))}" if names else "",
+        f"the condition {visible_line(facts)}" if facts else "",
+        f"the level {rule.level}" if narrow_level else "",
+        f"the cooldown of {rule.cooldown} s" if rule.cooldown else "",
+    ]
+    return [limit for limit in found if limit]
+
+
+def _fact(value: object) -> str:
+    return "|".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
 def _notes(rule: Rule, target: Target) -> list[str]:
     """Return what people should know about a rule in these files."""
+    limits = limits_of(rule)
     notes = []
-    names = context_names(rule.scope)
-    if names:
-        notes.append(f"rule {rule.id}: the scope {', '.join(map(visible_line, names))} is not in the file")
+    if limits:
+        notes.append(f"rule {rule.id}: the file cannot say {', '.join(limits)}, and it holds there without")
     if rule.rule.strip() and managed_text(rule.rule) != rule.rule:
         notes.append(f"rule {rule.id}: control characters are shown, spaces at line ends left out")
     if target.main in ("CLAUDE.md", "GEMINI.md") and _FOLLOWED.search(rule.rule):

@@ -11,7 +11,7 @@ from workbench.rules.curation.ledger import AUTOMATIC, RuleLedger
 from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.files.drift import write_pending
 from workbench.rules.files.export import ExportedFile, export_files, is_of
-from workbench.rules.files.placement import TARGETS
+from workbench.rules.files.placement import TARGETS, target_name
 from workbench.rules.files.sync import SyncResult, sync_files
 from workbench.rules.reading.discovery import RuleSource, read_source
 from workbench.rules.rulebook import visible_rules
@@ -40,6 +40,7 @@ def publish(
     Edits that wait for the target's own files are written first. Files with conflicts are left alone.
     Raises: UsageError for an unknown target; ParseError where a file can't be added to; StoreError.
     """
+    target = target_name(target)
     notes: list[str] = []
     mine = [path for path in candidates if _is_in(path, target)]
     if not dry_run and mine:

@@ -10,10 +10,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import Final
 
 from workbench.records.conflicts import Conflict, ConflictKind
-from workbench.records.rules import Rule
+from workbench.records.rules import Provenance, Rule
 from workbench.rules.descriptions import forbidding_heading
 from workbench.rules.lint.findings import (
     MOST_ALIKE,
@@ -40,7 +41,7 @@ from workbench.rules.lint.reach import (
 from workbench.rules.lint.references import missing_commands, missing_files, missing_imports
 from workbench.rules.precedence.agents import PRECEDENCE
 from workbench.text.counts import plural
-from workbench.text.sanitize import shorten
+from workbench.text.sanitize import safe_lines, shorten
 
 _KINDS: Final = {
     ConflictKind.EXACT: LintKind.DUPLICATE,
@@ -65,31 +66,54 @@ def overlaps(project: LintProject) -> Iterator[LintFinding]:
     def readers(first: str, second: str) -> tuple[str, ...]:
         return tuple(agent for agent in PRECEDENCE if _loads_both(project, agent, first, second))
 
+    copies: dict[str, list[Rule]] = defaultdict(list)
+    for rule in sorted(project.rules, key=lambda one: one.id):
+        copies[_text(rule)].append(rule)
     for conflict in project.conflicts:
-        kind = _KINDS.get(conflict.kind)
-        pair = [rules.get(conflict.left), rules.get(conflict.right)]
-        places = [rule.provenance for rule in pair if rule is not None and rule.provenance is not None]
-        if kind is None or len(places) < 2:
+        kind, left, right = _KINDS.get(conflict.kind), rules.get(conflict.left), rules.get(conflict.right)
+        if kind is None or left is None or right is None:
             continue
-        (first, words), (second, _) = sorted(
-            zip(places, (rule.rule for rule in pair if rule is not None), strict=True),
-            key=lambda item: (item[0].file, item[0].line),
-        )
         if kind is LintKind.CONTRADICTION and _is_weak(conflict, rules):
             continue
-        if conflict.kind is not ConflictKind.EXACT and first.file == second.file:
-            continue  # items of one list: with the words that introduce it, or each for a case of its own
-        agents = readers(first.file, second.file)
-        if not agents or not second.line:
-            continue
-        where = f"line {first.line}" if first.file == second.file else f"{first.file}:{first.line}"
-        verb = "says the same as" if kind is LintKind.DUPLICATE else "contradicts"
-        message = f"{verb} {where}: {shorten(words, MOST_SHOWN)} ({shown_agents(agents)})"
-        step = f"`workbench rules conflicts show {conflict.id[:17]}` has both, and ways out."
-        found.append(
-            (first.file, LintFinding(kind, second.file, second.line, message, step, conflict.id, conflict.id))
-        )
+        pairs = [(left, right)]
+        if kind is LintKind.CONTRADICTION:  # what one file says is found for the first of equal texts alone
+            pairs += product(copies[_text(left)], copies[_text(right)])
+        for pair in dict.fromkeys((one.id, other.id) for one, other in pairs):
+            places = [(at, rules[one].rule) for one in pair if (at := rules[one].provenance) is not None]
+            if len(places) < 2:
+                continue
+            (first, words), (second, _) = sorted(places, key=lambda item: (item[0].file, item[0].line))
+            if first.file == second.file:
+                if not (conflict.kind is ConflictKind.EXACT or _is_choice(project, conflict, first, second)):
+                    continue  # items of one list: with the words that introduce it, or each for its own case
+            elif pair != (conflict.left, conflict.right):
+                continue
+            agents = readers(first.file, second.file)
+            if not agents or not second.line:
+                continue
+            where = f"line {first.line}" if first.file == second.file else f"{first.file}:{first.line}"
+            verb = "says the same as" if kind is LintKind.DUPLICATE else "contradicts"
+            message = f"{verb} {where}: {shorten(words, MOST_SHOWN)} ({shown_agents(agents)})"
+            step = f"`workbench rules conflicts show {conflict.id[:17]}` has both, and ways out."
+            finding = LintFinding(kind, second.file, second.line, message, step, conflict.id, conflict.id)
+            found.append((first.file, finding))
     yield from _summed_up(found)
+
+
+def _text(rule: Rule) -> str:
+    return " ".join(rule.rule.split()).casefold()
+
+
+def _is_choice(project: LintProject, conflict: Conflict, first: Provenance, second: Provenance) -> bool:
+    """Whether two rules of one list choose differently, as tabs or spaces: each is meant for every case.
+
+    A heading or a label between them ("Python:") begins another case.
+    """
+    if not any(one.test == "choice" for one in conflict.evidence) or first.section != second.section:
+        return False
+    found = project.tree.find(first.file)
+    between = [] if found is None else safe_lines(found.text)[first.end_line : second.line - 1]
+    return not any(line.rstrip().endswith((":", ":**")) for line in between)
 
 
 def _is_weak(conflict: Conflict, rules: Mapping[str, Rule]) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from workbench.records.dataclass import dataclass
 from workbench.rules.lint.findings import MOST_ALIKE, LintFinding, LintKind, LintProject
 from workbench.rules.precedence.agents import PRECEDENCE
 from workbench.rules.precedence.tree import RuleText
@@ -55,6 +56,9 @@ _RUN: Final = re.compile(
 )
 _MAKE: Final = re.compile(r"(?:^|[;&|(]\s*|\$\s+)make((?:\s+[A-Za-z][\w./-]*)+)\s*(?=$|[;&|)#]|\s#)")
 _TARGET: Final = re.compile(r"^([A-Za-z0-9_.%/$(){} -]+?)\s*:(?![=:]?=)", re.MULTILINE)
+_ANY_TARGET: Final = re.compile(r"^\s*-?include\b|\$\(eval\b|^\S*%\S*\s*:(?!=)", re.MULTILINE)
+"""What makes targets that are not listed: an include, `eval`, a pattern."""
+
 _MAKEFILES: Final = ("Makefile", "makefile", "GNUmakefile")
 _WORDS: Final = frozenset("sure it the a an this that your sense them use up any all".split())
 
@@ -176,24 +180,35 @@ def _step(project: LintProject, path: str, otherwise: str) -> str:
 
 def missing_commands(project: LintProject) -> Iterator[LintFinding]:
     """Find scripts of package.json and targets of a Makefile that are named in code and defined nowhere."""
-    defined = {"script": package_scripts(project), "target": make_targets(project)}
+    scripts, makefiles = package_scripts(project), make_targets(project)
     for name, found in project.texts:
         if name.startswith(("~/", "/")) or _FIXTURE.search(name):
             continue
-        gone = (
-            (line, kind, word, known)
-            for line, kind, word in _called_once(found)
-            if (known := defined[kind]) is not None and word not in known
-        )
-        for line, kind, word, known in islice(gone, MOST_ALIKE):
+        for line, kind, word in islice(_gone_commands(found, scripts, makefiles), MOST_ALIKE):
             where = "package.json" if kind == "script" else "Makefile"
+            known = scripts if kind == "script" else makefiles and makefiles.targets
             message = f"the {kind} {word} is in no {where} of the project"
-            step = _near(word, known, where)
+            step = _near(word, known or frozenset(), where)
             yield LintFinding(LintKind.MISSING_COMMAND, name, line, message, step, word)
 
 
-def _called_once(found: RuleText) -> Iterator[tuple[int, str, str]]:
-    """Yield (line, kind, name) of each script and target that a file's code names, placeholders aside."""
+def _gone_commands(
+    found: RuleText, scripts: frozenset[str] | None, makefiles: Makefiles | None
+) -> Iterator[tuple[int, str, str]]:
+    """Yield (line, kind, name) of what a file's code calls and nothing defines."""
+    for line, text, kind, word in _called_once(found):
+        if kind == "script":
+            is_gone = scripts is not None and word not in scripts
+            # Without any package.json only what is said of the whole project counts; `bun run` takes files.
+            is_gone = is_gone and (bool(scripts) or not (found.source.directory or "bun " in text))
+        else:
+            is_gone = makefiles is not None and makefiles.lacks(word, text, found.source.directory)
+        if is_gone:
+            yield line, kind, word
+
+
+def _called_once(found: RuleText) -> Iterator[tuple[int, str, str, str]]:
+    """Yield (line, its text, kind, name) of each script and target that code names, placeholders aside."""
     seen: set[tuple[str, str]] = set()
     for line, text, language in _lines(found):
         if language is None:
@@ -203,7 +218,7 @@ def _called_once(found: RuleText) -> Iterator[tuple[int, str, str]]:
         for one in (one for code in codes for one in _called_scripts(code.strip())):
             if one not in seen and not one[1].isupper() and not _PLACEHOLDER.search(one[1]):
                 seen.add(one)
-                yield line, *one
+                yield line, text, *one
 
 
 def _called_scripts(code: str) -> Iterator[tuple[str, str]]:
@@ -222,7 +237,9 @@ def _near(word: str, known: frozenset[str], where: str) -> str:
 
 
 def package_scripts(project: LintProject) -> frozenset[str] | None:
-    """Return the scripts of all package.json of the project, None where there is no readable one."""
+    """Return the scripts of all package.json of the project, none without any; None if one is unreadable."""
+    if not project.by_name.get("package.json") and not project.exists("package.json"):
+        return frozenset()
     found: set[str] = set()
     read = False
     for path in project.by_name.get("package.json", []):
@@ -238,17 +255,41 @@ def package_scripts(project: LintProject) -> frozenset[str] | None:
     return frozenset(found) if read else None
 
 
-def make_targets(project: LintProject) -> frozenset[str] | None:
-    """Return the targets of all Makefiles, None where there is none, or one that makes targets itself."""
+@dataclass(frozen=True, slots=True)
+class Makefiles:
+    """The targets that a project's Makefiles list, and the directories of those that make others, too."""
+
+    targets: frozenset[str]
+    open_directories: frozenset[str]
+
+    def lacks(self, target: str, line: str, directory: str) -> bool:
+        """Whether no Makefile that a line of a rule file may be about has a target.
+
+        `directory` is the file's own: below one whose Makefile takes any target, or beside its name, nothing
+        is known.
+        """
+        return target not in self.targets and not any(
+            f"{directory}/".startswith(f"{place}/") or place.rpartition("/")[2] in line
+            for place in self.open_directories
+        )
+
+
+def make_targets(project: LintProject) -> Makefiles | None:
+    """Return the targets of Makefiles; None where there is none, or the root's makes targets itself.
+
+    Without one in the root all have to list theirs.
+    """
     found: set[str] = set()
+    open_directories: set[str] = set()
     paths = [path for name in _MAKEFILES for path in project.by_name.get(name, [])]
-    paths += [path for path in project.paths if path.endswith(".mk")]
-    for path in paths:
+    for path in (*paths, *(path for path in project.paths if path.endswith(".mk"))):
+        directory = posixpath.dirname(path)
         text = project.text(path)
-        if text is None or re.search(r"^\s*-?include\b|\$\(eval\b|^\S*%\S*\s*:(?!=)", text, re.MULTILINE):
-            return None
-        for match in _TARGET.finditer(text):
-            if "$" in match[1]:
+        own = None if text is None or _ANY_TARGET.search(text) else _TARGET.findall(text)
+        if own is None or any("$" in one for one in own):
+            if path in _MAKEFILES or not any(name in paths for name in _MAKEFILES):
                 return None
-            found.update(match[1].split())
-    return frozenset(found) if paths else None
+            open_directories.add(directory)
+        else:
+            found.update(word for one in own for word in one.split())
+    return Makefiles(frozenset(found), frozenset(open_directories - {""})) if paths else None

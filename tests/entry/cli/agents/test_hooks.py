@@ -224,7 +224,8 @@ def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(proj
     """One file under the names of several agents: none gets its rules again, in no hook and no plan."""
     rule = "Never edit the generated schema by hand."
     (project.root / "CLAUDE.md").unlink()
-    project.write(".agents/base.md", f"- {rule}\n- Read the schema before changing tokens.\n")
+    head = "---\nalwaysApply: true\n---\n\n"
+    project.write(".agents/base.md", f"{head}- {rule}\n- Read the schema before changing tokens.\n")
     for name, target in (
         (".cursor/rules/base.mdc", "../../.agents/base.md"),
         ("CLAUDE.md", ".agents/base.md"),

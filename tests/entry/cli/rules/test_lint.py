@@ -112,3 +112,19 @@ def test_the_file_of_an_order_is_in_no_pack_either(project: Any, run: Run) -> No
     why = {one["file"]: one["reason"] for one in found["dropped_candidates"]}
     assert "out of force: `workbench rules lint`" in why[".agents/base.md"]
     assert order in run("plan", f"{task}: correct .agents/base.md").out
+
+
+def test_two_choices_in_one_list_contradict_each_other_whatever_another_file_repeats(
+    project: Any, run: Run
+) -> None:
+    """Tabs and spaces in one file are found, also where one sentence is elsewhere; not for two languages."""
+    both = "- Use tabs for indentation.\n- Use 4 spaces for indentation.\n"
+    project.write("CLAUDE.md", f"# Style\n\n{both}")
+    for other in ("", "- Use tabs for indentation.\n- Check everything.\n"):
+        project.write(".github/copilot-instructions.md", other)
+        found = run("rules", "lint", "--json").json()["findings"]
+        assert [(one["kind"], one["file"], one["line"]) for one in found] == [
+            ("contradiction", "CLAUDE.md", 4)
+        ]
+    project.write("CLAUDE.md", f"# Style\n\nGo:\n\n{both}".replace("- Use 4", "\nPython:\n\n- Use 4"))
+    assert run("rules", "lint", "--json").json()["findings"] == []

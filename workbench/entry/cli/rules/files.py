@@ -101,7 +101,7 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
 @click.option(
     "--to",
     "targets",
-    type=click.Choice(sorted(TARGETS)),
+    type=click.Choice(sorted({*TARGETS, "codex"})),
     multiple=True,
     required=True,
     help="The agent whose files are written.",
@@ -112,8 +112,8 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
     """Write the rules in force into the files of other agents, next to what people wrote there.
 
     Rules that are in such a file stay where they are. The others go into a part of their own, between two
-    comments, or into files named workbench-…; editing them there edits the rule. A second export changes
-    nothing.
+    comments, or into files named workbench-…; editing them there edits the rule. What several files say is
+    written once, limits that a file cannot say are named, and a second export changes nothing.
     """
     results: list[Published] = []
     with session("export") as work:
