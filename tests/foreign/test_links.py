@@ -28,6 +28,7 @@ COMMANDS = tuple(
     for line in """
     plan refresh_token --budget 500
     rank refresh_token
+    show refresh_token pkg/auth.py:1-20 refresh_token:callers
     index
     rules list
     rules match refresh_token

@@ -38,6 +38,7 @@ from workbench.records.plan import Detail, Intent, MlMode, PlanRequest, QueryTyp
 from workbench.records.project import CacheStatus, Layer
 from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch
+from workbench.text.redact import redact
 from workbench.text.sanitize import shorten, visible_line
 
 if TYPE_CHECKING:
@@ -265,7 +266,8 @@ def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidenc
 def brief_head(ranking: Ranking, *, baseline: bool = False) -> Head:
     """Return what writes the first line of a pack: what it is for, how complete it is, its tokens."""
     kind = "task" if ranking.intent.predicted is QueryType.UNKNOWN else ranking.intent.predicted.value
-    subject = f"Brief ({kind}): {shorten(ranking.intent.task.head, _HEAD_TASK)}"
+    task = redact(ranking.intent.task.head).text  # first, as a part of a secret may not look like one
+    subject = f"Brief ({kind}): {shorten(task, _HEAD_TASK)}"
 
     def head(shown: Collection[str], tokens: int) -> str:
         size = f"{tokens:,} tokens"

@@ -12,6 +12,7 @@ from tests.conftest import Connections
 from tests.teams import Team
 from workbench.entry.schemas import ANSWERS, schema_of
 from workbench.records.answers.base import Answer
+from workbench.records.answers.expansion import ExpandResponse
 from workbench.records.answers.explanation import ExplainResponse
 from workbench.records.answers.models import ModelStatus
 from workbench.records.answers.plan import PlanResponse, RankResponse
@@ -44,6 +45,7 @@ COMMANDS: dict[type[Answer], tuple[str, ...]] = {
     Delta: ("delta",),
     DoctorReport: ("doctor",),
     EffectiveResponse: ("rules", "effective", "pkg/auth.py", "--agent", "claude"),
+    ExpandResponse: ("show", "refresh_token"),
     ExplainResponse: ("explain", TASK, "pkg/auth.py"),
     ExploreResponse: ("explore",),
     ImportResponse: ("stash", "import", EXAMPLE),

@@ -244,7 +244,7 @@ def _likely(project: OpenedProject, config: Config, request: PlanRequest, measur
 def _text(made: Plan, *, subagent: bool) -> str:
     """Return what is added, empty for an empty pack; a sub-agent gets the reasons too [img 10.1]."""
     text = made.response.context.text
-    if not text:
+    if not made.pack.passages and not made.pack.files:
         return ""
     if made.response.low_confidence:
         text += NO_FILE
