@@ -81,7 +81,7 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector what lives as long as the run: a fifth of the time of tests that draw."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 20)
+    gc.set_threshold(100_000, 10, 20)
     gc.enable()
 
 

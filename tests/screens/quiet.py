@@ -7,27 +7,31 @@ threads is not seen; so while a worker or a job runs, Textual's own wait goes on
 
 Frames are drawn once the loop is quiet, one for all that changed: nobody looks at those between. Every
 widget of a frame renders its lines; putting these together is left out, because an app without a terminal
-writes no frame. Style sheets are parsed once for all apps of a run.
+writes no frame. Style sheets are parsed once for all apps of a run. What Textual looks up in classes for each
+message is looked up once, and strips keep no caches, of which a test uses none.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
+from types import CodeType, FunctionType
 from typing import Any, Final
 from unittest.mock import patch
 from weakref import WeakSet
 
-from textual import _wait
+from textual import _callback, _wait
 from textual._compositor import Compositor
 from textual._context import active_app
 from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
+from textual.message import Message
+from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.strip import Strip
 
@@ -37,6 +41,10 @@ _REFRESH: Final = Screen._compositor_refresh
 _CHOPS: Final = Compositor._render_chops
 _PARSE: Final = Stylesheet._parse_rules
 _PARSED: Final[dict[tuple[Any, ...], list[RuleSet]]] = {}
+_HANDLERS: Final = MessagePump._get_dispatch_methods
+_HANDLED: Final[dict[tuple[type, str, type], bool]] = {}
+_PARAMETERS: Final = _callback._count_parameters
+_COUNTED: Final[dict[CodeType, int]] = {}
 _UNDRAWN: Final[WeakSet[App[Any]]] = WeakSet()
 _JOBS_APART: Final[ContextVar[bool]] = ContextVar("_JOBS_APART", default=False)
 
@@ -111,6 +119,44 @@ def parse_once(
     return _PARSED[key]
 
 
+def find_handlers(
+    pump: MessagePump, name: str, message: Message
+) -> Iterable[tuple[type, Callable[[Message], Awaitable[Any]]]]:
+    """Return the handlers of a message, as far as a class has any for messages of its class."""
+    key = (type(pump), name, type(message))
+    if key not in _HANDLED:
+        classes = [one for one in type(message).__mro__ if issubclass(one, Message)]
+        _HANDLED[key] = any(
+            f"_{name}" in vars(each)
+            or name in vars(each)
+            or not vars(each).get("_decorated_handlers", {}).keys().isdisjoint(classes)
+            for each in type(pump).__mro__
+        )
+    return _HANDLERS(pump, name, message) if _HANDLED[key] else ()
+
+
+def count_parameters(function: Callable[..., Any]) -> int:
+    """Count the parameters of a function, once for all functions of the same code."""
+    if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+        return _PARAMETERS(function)
+    if function.__code__ not in _COUNTED:
+        _COUNTED[function.__code__] = _PARAMETERS(function)
+    return _COUNTED[function.__code__]
+
+
+class NoCache:
+    """A cache that keeps nothing."""
+
+    def get(self, key: object) -> None:
+        """Return nothing."""
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """Keep nothing."""
+
+
+NO_CACHE: Final = NoCache()
+
+
 async def wait_for_idle(min_sleep: float = STEP, max_sleep: float = 1) -> None:
     """Wait as Textual does where a thread may hand something over, else until the loop is quiet."""
     app = active_app.get()
@@ -141,5 +187,8 @@ def waiting_for_the_loop() -> Iterator[None]:
         patch("textual.screen.UPDATE_PERIOD", STEP / 2.4),  # a frame is up to two periods away
         patch.object(Screen, "_compositor_refresh", draw_later),
         patch.object(Stylesheet, "_parse_rules", parse_once),
+        patch.object(MessagePump, "_get_dispatch_methods", find_handlers),
+        patch("textual._callback._count_parameters", count_parameters),
+        patch("textual.strip.FIFOCache", lambda size: NO_CACHE),
     ):
         yield
