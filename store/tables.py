@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from store import locks, projector
-from store.duck import ATTACH_READING, DamagedTables, KeptConnection, log_file
+from store.duck import DamagedTables, KeptConnection, log_file
 from store.files import open_state, private_dir, translate_errors
 from store.journal import FileJournal
 from store.migrations import ForeignSchema, is_migrated, migrate
@@ -32,6 +31,7 @@ from store.projector import (
     of_streams,
     with_streams,
 )
+from store.table_attachment import TableAttachment
 from store.table_digests import digests
 from store.table_files import identity, is_open, remove, set_aside
 from store.table_state import written_later
@@ -77,10 +77,9 @@ class Tables:
         self._journals = journals
         self._clock = clock
         self._kept = KeptConnection(root / "spill")
-        self._mutex = threading.RLock()
+        self._attachment = TableAttachment(self.path, self._kept, self._lock)
         self._caught_up: Sizes = {}
         self._settled: Sizes | None = None
-        self._reading: Connection | None = None
         self.latest_rebuild: TableRebuild | None = None
         """The last rebuild by this process, also while it goes on."""
         self.degraded = ""
@@ -91,7 +90,7 @@ class Tables:
 
         Raises: StoreError, StoreBusy.
         """
-        with self._mutex:
+        with self._attachment.alone():
             sizes = self._sizes()
             if self._is_current(sizes):
                 return CatchUp()
@@ -103,7 +102,7 @@ class Tables:
         Artifacts are not in the journals: those tables are empty until `follow_index`.
         Raises: StoreError, StoreBusy.
         """
-        with self._mutex, locks.exclusive(self._rebuilding, timeout=REBUILD_PATIENCE):
+        with self._attachment.alone(), locks.exclusive(self._rebuilding, timeout=REBUILD_PATIENCE):
             try:
                 former = open_state(self.path)
             except OSError:  # nobody reads meanwhile
@@ -124,9 +123,9 @@ class Tables:
         `streams` are the beginnings of the names of those that have to be in them. What `work` reads of these
         tables in turn is of the same state. Raises: StoreError, StoreBusy.
         """
-        with self._mutex:
-            if self._reading is not None:
-                return work(self._reading)
+        with self._attachment.in_line():
+            if self._attachment.reading is not None:
+                return work(self._attachment.reading)
             sizes = self._sizes()
             wanted = of_streams(sizes, streams)
             found = None if self._is_behind(wanted, streams) else self._read_current(work, wanted, streams)
@@ -178,7 +177,7 @@ class Tables:
         `current` are the files of the index, `describe` gives what it knows of some of them, with all edges.
         Raises: StoreError, StoreBusy.
         """
-        with self._mutex:
+        with self._attachment.alone():
             if self.read(artifacts.states) == current:
                 return 0
 
@@ -196,7 +195,7 @@ class Tables:
 
         Raises: StoreError, StoreBusy.
         """
-        with self._mutex, self._lock.exclusive():
+        with self._attachment.alone(), self._lock.exclusive():
             try:
                 with self._kept.attach(self.path) as connection:
                     connection.execute("BEGIN")
@@ -211,7 +210,7 @@ class Tables:
     @contextlib.contextmanager
     def replacing(self) -> Iterator[KeptConnection]:
         """Hold the file alone while it is replaced; what is yielded attaches files. Raises: StoreBusy."""
-        with self._mutex, self._lock.exclusive():
+        with self._attachment.alone(), self._lock.exclusive():
             yield self._kept
             self._caught_up = {}
 
@@ -257,6 +256,7 @@ class Tables:
 
     def _turn(self, sizes: Sizes, rounds: list[Round]) -> CatchUp | None:
         """Project a round, or wait for another process's; None where a look has to tell what is missing."""
+        self._attachment.detach()
         self._kept.prepare(writing=True)
         with self._lock.turn() as own:
             if not own:
@@ -320,19 +320,11 @@ class Tables:
             return projector.project(connection, self._journals, limit)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
-        self._kept.prepare()
-        with (
-            self._lock.hold_shared(),
-            self._kept.attach(self.path, how=ATTACH_READING) as connection,
-        ):
-            self._reading = connection
-            try:
-                return work(connection)
-            finally:
-                self._reading = None
+        return self._attachment.read(work)
 
     def _recover(self, seen: object, reason: str) -> None:
         """Rebuild the tables, unless another process did so since `seen`."""
+        self._attachment.detach()
         with self._lock.exclusive():
             if identity(self.path) == seen:
                 self._rebuild(reason, str(set_aside(self.path, self._clock.now())))

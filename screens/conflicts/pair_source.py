@@ -42,11 +42,15 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class PairSearch:
-    """What a search looked through: how many records, and whether they are few enough for every change."""
+    """What a search looked through: how many records, and whether they are few enough for every change.
+
+    `changed` is False where the list of conflicts said the same before.
+    """
 
     count: int = 0
     few: bool = True
     notes: tuple[str, ...] = ()
+    changed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,8 +189,8 @@ class LearningPairs(PairSource[FeatureLearning]):
             return PairSearch(count, few=False)
         with engine.learnings(job.progress) as curated:
             found = conflict_rows(curated.conflicts()) if count else []
-        lists.conflicts.keep(self.of.value, found)
-        return PairSearch(count)
+        changed = lists.conflicts.keep(self.of.value, found)
+        return PairSearch(count, changed=changed)
 
     def hold_service(
         self, engine: AppEngine, job: Job, operation: str = ""

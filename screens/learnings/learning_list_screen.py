@@ -108,7 +108,7 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
 
     def _take_counts(self, counts: LearningCounts) -> None:
         again = self._read
-        self._take(counts)
+        self._take(counts, relist=not again or bool(self.changes.settling))
         if not counts.total:
             self._compared = True
         elif counts.live > FEW and again:
@@ -127,9 +127,12 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         # Collisions come before the one that was the first until now.
         top = not self._compared and not self.goal and self.table.cursor == 0
         self._compared = True
-        self._count(partial(self._take, top=top))
+        if found.changed:
+            self._count(partial(self._take, top=top))
+        else:  # what is listed and counted is so
+            self._head()
 
-    def _take(self, counts: LearningCounts, *, top: bool = False) -> None:
+    def _take(self, counts: LearningCounts, *, top: bool = False, relist: bool = True) -> None:
         self._read, self.counts = True, counts
         self.set_class(not counts.total, "-nothing")
         self.table.busy = ""
@@ -137,7 +140,10 @@ class LearningListScreen(RecordScreen[FeatureLearning, LearningRow]):
         if counts.unreadable:
             entries = plural(counts.unreadable, "entry", "entries")
             self.say(f"{entries} of the journals cannot be read: {counts.reason}")
-        self.list_rows(recount=True, top=top)
+        if relist:
+            self.list_rows(recount=True, top=top)
+        else:
+            self._head()
 
     # The list.
 

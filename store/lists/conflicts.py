@@ -188,14 +188,16 @@ class ConflictTable:
         found = self._tables.read(lambda connection: connection.execute(SELECT_WAITING).fetchnumpy())
         return WaitingConflicts(found["number"], found["mark"])
 
-    def keep(self, of: str, found: Sequence[ConflictRow]) -> None:
-        """Have the list say what a search found, unless it does. What is not found any more stays for a day.
+    def keep(self, of: str, found: Sequence[ConflictRow]) -> bool:
+        """Have the list say what a search found; return False if it does already.
+
+        What is not found any more stays for a day.
 
         Raises: StoreError, StoreBusy.
         """
         digest = sha256(msgspec.msgpack.encode(found)).hexdigest()
         if self._tables.query(SELECT_DIGEST, {"of": of}) == [(digest,)]:
-            return
+            return False
         now, ids = self._clock.now(), [storable(one.id) for one in found]
 
         def work(connection: Connection) -> None:
@@ -205,6 +207,7 @@ class ConflictTable:
             connection.execute(PUT_DIGEST, {"of": of, "digest": digest})
 
         self._tables.write(work)
+        return True
 
     def amend(self, of: str, found: Sequence[ConflictRow], gone: Sequence[str]) -> None:
         """Have the list say what is known of a few pairs without a search. Raises: StoreError, StoreBusy."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -76,6 +77,8 @@ class ServerTables(TableQueries):
         self._schema = schema_name(machine)
         self._connections = Connections(url)
         self._process = os.getpid()
+        self._mutex = threading.RLock()
+        self._reading: Connection | None = None
         self._server: Session | None = None
         self._held: Sizes | None = None
         self._again = 0.0
@@ -118,8 +121,8 @@ class ServerTables(TableQueries):
         Raises: StoreError, StoreBusy.
         """
         with self._mutex:
-            if self._reading is not None:
-                return work(self._reading)
+            if reading := self._reading or self._attachment.reading:
+                return work(reading)
             sizes = of_streams(self._sizes(), streams)
             found = self._ask_server(lambda: self._read_server(work, sizes, streams))
             if found == (None,) and self._ask_server(self._catch_up_server, REBUILD_PATIENCE):

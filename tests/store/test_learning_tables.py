@@ -287,7 +287,8 @@ def test_marks_differ_with_what_people_decide(tmp_path: Path) -> None:
         for port in (8080, 9090)
     ]
     table = ConflictTable(place.tables, place.clock)
-    table.keep("learning", conflict_rows(conflicts_of(place.store.ledger())))
+    found = conflict_rows(conflicts_of(place.store.ledger()))
+    assert [table.keep("learning", found) for _ in range(2)] == [True, False]
     before = table.waiting().marks.tolist()
     note_hit(place.desk, one.id, session_id="s9")
     assert table.waiting().marks.tolist() == before

@@ -128,7 +128,7 @@ class ConflictStore(Protocol):
         """Return which wait, and marks of what their sides are like."""
         ...
 
-    def keep(self, of: str, found: Sequence[ConflictRow]) -> None:
+    def keep(self, of: str, found: Sequence[ConflictRow]) -> bool:
         """Have the list say what a search among the records of a type found."""
         ...
 

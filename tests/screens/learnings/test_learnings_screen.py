@@ -15,9 +15,11 @@ from textual.widgets import Static
 from screens.conflicts.screen import ConflictsScreen
 from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
+from screens.engine import AppEngine
+from screens.jobs import Job
 from screens.learnings import learning_list_screen
 from screens.learnings.audit import PRUNE, AuditView
-from screens.learnings.learning_service import LearningCounts, LearningStory, story
+from screens.learnings.learning_service import LearningCounts, LearningStory, count_learnings, story
 from screens.learnings.learning_view import ReviewProgress
 from screens.learnings.preview import PromptPreview
 from screens.learnings.sources import IterationsView
@@ -66,6 +68,29 @@ async def test_what_waits_comes_first_and_a_key_accepts(opened: Open, made: Made
         assert desk.commands[-1] == "workbench memory undo"
         await desk.press("U")
         assert made.agent.id not in desk.shown
+
+
+async def test_a_step_that_changes_no_conflict_is_counted_once(
+    opened: Open, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After learnings are compared, only a list of conflicts that says something else is counted again."""
+    counted: list[frozenset[str]] = []
+
+    def count(engine: AppEngine, decided: frozenset[str], job: Job) -> LearningCounts:
+        counted.append(decided)
+        return count_learnings(engine, decided, job)
+
+    async with opened() as desk:
+        desk.go(made.agent)
+        await desk.press("a")
+        monkeypatch.setattr(learning_list_screen, "count_learnings", count)
+        await desk.press("u")
+        assert len(counted) == 1
+        assert made.agent.id in desk.shown
+        desk.go(made.conflicting)
+        await desk.press("r")
+        assert len(counted) == 3
+        assert made.conflicting.id not in desk.shown
 
 
 async def test_every_section_shows_the_same_count_of_what_waits(opened: Open, made: Made) -> None:

@@ -1,0 +1,110 @@
+"""A file of tables stays attached while threads wait to read it, and no longer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from store import table_attachment
+from store.duck import DamagedTables, KeptConnection
+from store.locks import FairLock, exclusive
+from store.table_attachment import TableAttachment
+from tests.empty_tables import uncopied
+
+
+class CountingConnection(KeptConnection):
+    """A kept connection that counts how often a file was attached."""
+
+    attached = 0
+
+    def attach(self, path: Path, **how: str):  # type: ignore[no-untyped-def]
+        """Attach and count."""
+        self.attached += 1
+        return super().attach(path, **how)
+
+
+class Place:
+    """A file of tables, the connection that attaches it and the lock that writers take."""
+
+    def __init__(self, root: Path) -> None:
+        self.kept = CountingConnection(root / "spill")
+        with self.kept.attach(root / "t.duckdb") as connection:
+            connection.execute("CREATE TABLE one AS SELECT 1 AS x")
+            connection.execute("CHECKPOINT tables")
+        self.kept.attached = 0
+        self.lock_file = root / "locks" / "tables.lock"
+        self.attachment = TableAttachment(
+            root / "t.duckdb", self.kept, FairLock(root / "locks", "tables", 10)
+        )
+
+    def read(self, statement: str = "SELECT x FROM one") -> list[tuple[object, ...]]:
+        """Ask in turn."""
+        with self.attachment.in_line():
+            return self.attachment.read(lambda connection: connection.execute(statement).fetchall())
+
+    def is_free(self) -> bool:
+        """Whether a writer of another process would not wait."""
+        with exclusive(self.lock_file, timeout=0):
+            return True
+
+    def read_at_once(self, threads: int) -> None:
+        """Have threads wait for a turn while another one has it, and then read."""
+        waiting = [threading.Thread(target=self.read) for _ in range(threads)]
+        with self.attachment.in_line():
+            for thread in waiting:
+                thread.start()
+            while self.attachment._waiting < threads:
+                pass
+            self.attachment.read(lambda connection: connection.execute("SELECT 1"))
+        for thread in waiting:
+            thread.join()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A table with one row."""
+    with uncopied():
+        made = Place(tmp_path)
+        yield made
+        made.kept.close()
+
+
+def test_who_waits_in_line_reads_what_is_attached(place: Place) -> None:
+    """Four questions of four threads attach once; nobody waiting, each attaches and lets writers in."""
+    place.read_at_once(3)
+    assert place.kept.attached == 1
+    assert place.is_free()
+    assert (place.read(), place.read()) == ([(1,)], [(1,)])
+    assert place.kept.attached == 3
+    assert place.is_free()
+
+
+def test_readers_in_line_do_not_keep_writers_away(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a while the file is detached whoever waits."""
+    monkeypatch.setattr(table_attachment, "MOST_SECONDS", -1.0)
+    place.read_at_once(3)
+    assert place.kept.attached == 4
+
+
+def test_a_turn_alone_finds_the_file_free(place: Place) -> None:
+    """Who writes may take the lock, whatever was read in the same turn before."""
+    with place.attachment.alone():
+        place.attachment.read(lambda connection: connection.execute("SELECT 1"))
+        place.attachment.detach()
+        assert place.is_free()
+        place.attachment.read(lambda connection: connection.execute("SELECT 1"))
+    assert place.is_free()
+
+
+def test_a_question_that_fails_lets_the_file_go(place: Place) -> None:
+    """Whoever reads next attaches it again."""
+    with pytest.raises(DamagedTables):
+        place.read("SELECT x FROM missing")
+    assert place.is_free()
+    with pytest.raises(ZeroDivisionError), place.attachment.in_line():
+        place.attachment.read(lambda _: 1 // 0)
+    assert place.is_free()
+    assert place.read() == [(1,)]
