@@ -20,7 +20,7 @@ from workbench.entry.cli.project.own_models import status_lines
 from workbench.entry.project import OpenedProject, open_project
 from workbench.entry.services.gates import without_models
 from workbench.entry.services.models import activate_model, model_status, register_reranker, roll_back
-from workbench.errors import ModelError
+from workbench.errors import ModelError, UsageError
 from workbench.plan.own_models import check_params
 from workbench.plan.pipeline import Plan, plan
 from workbench.plan.second_stage import HEAD, add_hits, blend, budget_factor
@@ -274,6 +274,9 @@ def test_a_registered_model_is_the_second_stage(opened: Any, ollama: Any) -> Non
     for change in ({"prompt": "other"}, {"candidates": 31}, {"weight": float("nan")}, {"model": " "}):
         with pytest.raises(ModelError):
             check_params("ollama_rerank", {**params, **change})
+    with pytest.raises(UsageError) as refused:
+        roll_back(project, by="test")
+    assert "rollback --kind ollama_rerank" in refused.value.hint
     roll_back(project, "ollama_rerank", by="test")
     assert "holds no model.onnx" in made(project).response.decision_trace[-1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -123,6 +124,17 @@ def test_an_answer_is_found_by_the_question_before_it(asked: Stash) -> None:
     ranked = asked.ids("Which dentist did she go to?", words=True, top_k=20)
     assert ranked[1] == answer
     assert other not in ranked
+
+
+def test_what_has_expired_leads_to_nothing_around_it(asked: Stash, clock: ManualClock) -> None:
+    """The words of a neighbour count while it is there: then what only it led to is not found."""
+    later = datetime.fromtimestamp(clock.now() + DAY, UTC).isoformat()
+    asked.add("a note about kubernetes", session_id="talk", timestamp="2023-01-01T10:00", expires_at=later)
+    kept = asked.add("that will do", session_id="talk", timestamp="2023-01-01T10:01")
+    asked.add("the cache is full", session_id="other")
+    assert kept in asked.ids("kubernetes note", words=True)
+    clock.advance(2 * DAY)
+    assert asked.ids("kubernetes note", words=True) == []
 
 
 def test_a_long_message_has_less_of_its_context_and_a_long_file_all_of_it(asked: Stash) -> None:

@@ -164,8 +164,10 @@ def _weigh(
     """Weigh the best segments for each part of a query, and those around them."""
     known = [_Own(search, _meanings(index, search), search.words.shares()) for search in searches]
     best = [_best(index, own, allowed, breadth) for own in known]
-    rows = _with_turns(index, _ascending(np.concatenate(best)))
+    there = index.columns.alive & (index.columns.expires > int(now))
+    rows = _with_turns(index, _ascending(np.concatenate(best)), there)
     turns = _turns(index, rows)
+    turns = np.where((turns >= 0) & there[turns], turns, -1)
     at = np.searchsorted(rows, turns)
     inside = (turns >= 0) & (rows[np.minimum(at, len(rows) - 1)] == turns)
     around = np.where(inside, at, -1)
@@ -248,9 +250,11 @@ def _turns(index: SegmentIndex, rows: Int64) -> Int64:
     return np.stack([previous[before], before, rows, after, following[after]], axis=1)
 
 
-def _with_turns(index: SegmentIndex, rows: Int64) -> Int64:
+def _with_turns(index: SegmentIndex, rows: Int64, there: NDArray[np.bool_]) -> Int64:
+    """Return rows and those around them that are `there` bool [n]: what has expired leads to nothing."""
     found = _ascending(_turns(index, rows))
-    return found[found >= 0]
+    found = found[found >= 0]
+    return found[there[found]]
 
 
 def _ascending(rows: Int64) -> Int64:

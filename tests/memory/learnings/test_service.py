@@ -18,9 +18,11 @@ from workbench.curation.conflicts import ConflictDecision, ConflictSettled, Reco
 from workbench.curation.folding import read_ledger
 from workbench.errors import UsageError
 from workbench.memory.learnings.echoes import note_injected
+from workbench.memory.learnings.keeping import load_kept
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.learningtype import LEARNINGS
 from workbench.memory.learnings.ledger import LearningLedger
+from workbench.memory.learnings.prompt import candidates, known_learnings
 from workbench.memory.learnings.review import Why, conflicts_of, queue_of
 from workbench.memory.learnings.service import LearningService
 from workbench.records.conflicts import Action
@@ -84,6 +86,37 @@ def test_a_contradiction_waits_with_both_sides_and_evidence(desk: LearningServic
     assert item.other is not None
     assert first.id == item.other.id
     assert item.evidence
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "leads"),
+    [
+        (LearningSource.HUMAN, LearningSource.HUMAN, 1),
+        (LearningSource.OPUS_REVIEWED, LearningSource.HUMAN, 0),
+        (LearningSource.AGENT, LearningSource.HUMAN, 1),
+        (LearningSource.HUMAN, LearningSource.AGENT, 0),
+    ],
+)
+def test_of_two_that_contradict_each_other_one_is_given(
+    desk: LearningService, first: LearningSource, second: LearningSource, leads: int
+) -> None:
+    """The reviewed one leads, of two the better source, then the newer; the other is left out."""
+    pair = [
+        desk.add(text, feature="auth", reason="r", source=source, session_id=f"s{number}")
+        for number, (text, source) in enumerate([(NEEDS, first), (NEEDS_NOT, second)])
+    ]
+    store = desk.store
+    for known in (known_learnings(store.ledger()), load_kept(store).known):
+        found = candidates(known, store.now(), feature="auth")
+        assert [pair[leads].id] == [one.learning.id for one in found.candidates]
+        reason = "it contradicts another learning and waits to be settled"
+        assert ((pair[1 - leads].id, reason),) == found.left_out
+    item = desk.review_queue()[0]
+    assert item.other is not None
+    assert {one.id for one in pair} == {item.learning.id, item.other.id}
+    conflict = desk.conflicts()[0]
+    desk.resolve(ConflictDecision(conflict.id, conflict.left.id, conflict.right.id, Action.KEEP_BOTH))
+    assert known_learnings(store.ledger()).waiting == load_kept(store).waiting == frozenset()
 
 
 @pytest.mark.parametrize("action", list(Action))

@@ -95,9 +95,13 @@ def roll_back(project: OpenedProject, kind: str = LINEAR, *, by: str) -> tuple[s
             project.journal.append(STREAM, SETTLED, [body], by=by)
             return canary.model_id, found.active.get(kind, "")
         if kind not in found.active:
+            tried = [] if canary is None else [found.models[canary.model_id].model_kind]
+            others = sorted({*found.active, *tried})
             raise UsageError(
                 f"no {kind} model of this project is in use",
-                hint="Plans rank with what comes with the program.",
+                hint=f"In use: {', '.join(others)}; `workbench model rollback --kind {others[0]}`."
+                if others
+                else "Plans rank with what comes with the program.",
             )
         now, former = found.active[kind], found.former(kind)
         if former:

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 GENERATION: Final = "learnings"
 CHANGES: Final = "learning_changes"
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 _LEARNING: Final = "learning"
 
 _DEFAULTS: Final = {one.name: one.default for one in fields(FeatureLearning) if one.default is not MISSING}
 
 Doubts = Mapping[str, Sequence[str]]
-"""The live learnings that nobody reviewed and that contradicted others when they came, with these."""
+"""The live learnings that contradicted others when they came, with these."""
 
 
 class LiveLearnings(Sequence[FeatureLearning]):
@@ -190,7 +190,7 @@ def _make(store: LearningStore, ledger: LearningLedger, revision: str, before: K
 
 
 def _doubts_of(live: Sequence[FeatureLearning]) -> Doubts:
-    return {one.id: one.conflicts_with for one in live if one.conflicts_with and not one.reviewed}
+    return {one.id: one.conflicts_with for one in live if one.conflicts_with}
 
 
 def _waiting(ledger: LearningLedger, doubts: Doubts) -> frozenset[str]:

@@ -80,10 +80,11 @@ class Known:
 def known_learnings(ledger: LearningLedger) -> Known:
     """Return what a ledger holds that may be given."""
     from workbench.memory.learnings.columns import column_learnings
-    from workbench.memory.learnings.review import find_contested  # compares texts, which plans do not
+    from workbench.memory.learnings.review import contested_among  # compares texts, which plans do not
 
     live = tuple(ledger.live())
-    return Known(live, find_contested(ledger), column_learnings(live))
+    waiting = contested_among(ledger, {one.id: one.conflicts_with for one in live})
+    return Known(live, waiting, column_learnings(live))
 
 
 def candidates(

@@ -197,16 +197,10 @@ def _sides(pair: ConflictFound) -> tuple[ConflictSide, ConflictSide]:
     return left, right
 
 
-def find_contested(ledger: LearningLedger) -> frozenset[str]:
-    """Return the ids of unreviewed learnings that contradict a live one and wait to be settled."""
-    live = (one for one in ledger.records.values() if one.live and not one.reviewed)
-    return contested_among(ledger, {one.id: one.conflicts_with for one in live})
-
-
 def contested_among(ledger: LearningLedger, doubts: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """Return those of live, unreviewed learnings that wait for what they contradicted when they came."""
+    """Return which of live learnings and what these contradicted when they came are held back meanwhile."""
     return frozenset(
-        _doubtful_one(ledger, ledger.records[one], other)
+        _doubtful_one(ledger.records[one], ledger.records[other])
         for one, others in doubts.items()
         for other in others
         if _open(ledger, one, other)
@@ -224,11 +218,17 @@ def provenance(learning: FeatureLearning) -> str:
     return ", ".join(parts)
 
 
-def _doubtful_one(ledger: LearningLedger, one: FeatureLearning, other: str) -> str:
-    """Return which of two is held back: the newer one, but of a user's own two words the older."""
-    before = ledger.records[other]
-    both = one.kind is before.kind is LearningKind.CORRECTION and not before.reviewed
-    return other if both else one.id
+def _doubtful_one(newer: FeatureLearning, older: FeatureLearning) -> str:
+    """Return which of two is held back: the unreviewed one; of two reviewed the worse source, else the older.
+
+    Of two unreviewed ones it is the newer, but of a user's own words the older.
+    """
+    if newer.reviewed is not older.reviewed:
+        return older.id if newer.reviewed else newer.id
+    if newer.reviewed:
+        return newer.id if newer.source.rank < older.source.rank else older.id
+    both = newer.kind is older.kind is LearningKind.CORRECTION
+    return older.id if both else newer.id
 
 
 def _open(ledger: LearningLedger, one: str, other: str) -> bool:
