@@ -12,7 +12,7 @@ from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.overrides import EXCLUDED
 from workbench.plan.pipeline import Plan
 from workbench.plan.ranking import needed_chances
-from workbench.plan.render import STYLES, FileView, Passage, content
+from workbench.plan.render import ALSO, STYLES, FileView, Passage, content, name_line
 from workbench.records.plan import RankedFile, Representation
 from workbench.records.rules import Rule
 from workbench.text.tokens import TokenCounter
@@ -185,7 +185,7 @@ def _tokens(view: FileView, counter: TokenCounter, style: str) -> int:
     """Return what a view has in the text; packing reckons with a little more, which the budget shows free."""
     how = STYLES[style]
     if view.representation is Representation.PATH:
-        return counter.count(how.paths([view])) - counter.count(how.paths([]))
+        return counter.count(how.listed(ALSO, [name_line(view)])) - counter.count(how.listed(ALSO, []))
     return counter.count(how.file(view))
 
 

@@ -11,12 +11,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
-from tests.plan.conftest import PASSAGES, candidates
-from workbench.plan.compose import MOST_NAMES, NAMES_SHARE, PRICE, FileCandidate, ViewOffer, compose
+from tests.plan.conftest import HOSTILE_LINES, PASSAGES, candidates
+from workbench.plan.brief_lines import Surroundings
+from workbench.plan.compose import (
+    MOST_NAMES,
+    NAMES_SHARE,
+    PRICE,
+    FileCandidate,
+    ViewOffer,
+    compose,
+)
 from workbench.plan.intent import parse_intent
 from workbench.plan.places import PlacedFile, place_chances
 from workbench.plan.ranking import load_chunk_model
-from workbench.plan.render import MARKDOWN, STYLES, FileView, Passage, render_pack
+from workbench.plan.render import (
+    ALSO,
+    LISTS,
+    MARKDOWN,
+    STYLES,
+    FileView,
+    BriefLine,
+    Passage,
+    name_line,
+    render_pack,
+)
 from workbench.plan.representations import content_of, file_offers, name_offer
 from workbench.project.languages import role_of
 from workbench.project.symbols import extract_symbols
@@ -36,6 +54,26 @@ def test_the_text_never_exceeds_the_budget(
     assert counter.count(pack.text) == pack.report.estimated_used <= max(0, budget)
     assert pack.report.tokenizer == "o200k_base"
     assert 0.0 <= pack.report.efficiency_score <= 1.0
+
+
+@given(
+    candidates(), st.integers(0, 3000), st.sampled_from(sorted(STYLES)), st.lists(HOSTILE_LINES, max_size=9)
+)
+def test_lines_never_exceed_the_budget(
+    files: list[FileCandidate], budget: int, style: str, texts: list[str]
+) -> None:
+    """What is said about the files shown fits like everything else, and is said in its order."""
+    counter = token_counter()
+    lines = [
+        BriefLine(section, str(number), text * 9) for section in LISTS for number, text in enumerate(texts)
+    ]
+    more = FileCandidate("else.py", 0.1, ())
+    named = (more, name_offer("else.py", STYLES[style], counter, (), "7 of the last 9 edits"))
+    around = Surroundings((named,), tuple(lines))
+    pack = compose([], files, budget, STYLES[style], counter, around=lambda _shown: around)
+    assert counter.count(pack.text) == pack.report.estimated_used <= budget
+    assert [*pack.lines] == [line for line in lines if line in pack.lines]
+    assert compose([], files, budget, STYLES[style], counter, around=lambda _shown: around) == pack
 
 
 @given(PASSAGES, candidates(), BUDGETS)
@@ -168,7 +206,7 @@ def candidate(number: int, lines: int) -> FileCandidate:
         (
             ViewOffer(
                 FileView(path, Representation.PATH),
-                count(MARKDOWN.paths([FileView(path, Representation.PATH)])),
+                count(MARKDOWN.listed(ALSO, [path])),
                 0,
             ),
             ViewOffer(whole, count(MARKDOWN.file(whole)), 0.9 * count(MARKDOWN.file(whole))),
@@ -205,7 +243,7 @@ def test_few_files_are_only_named(style: str, budget: int) -> None:
     files = list(offered(style))
     pack = compose([], files, budget, STYLES[style], token_counter())
     named = [one for one, offer in pack.files if offer.view.representation is Representation.PATH]
-    text = STYLES[style].paths([one.offers[0].view for one in named])
+    text = STYLES[style].listed(ALSO, [name_line(one.offers[0].view) for one in named])
     assert 0 < len(named) <= MOST_NAMES
     assert token_counter().count(text) <= NAMES_SHARE * budget + 8
     shown = {one.path for one, _offer in pack.files[: -len(named)]}

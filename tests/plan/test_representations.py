@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.plan.compose import ViewOffer, worth
-from workbench.plan.render import STYLES, Style
+from workbench.plan.render import ALSO, STYLES, Style, name_line
 from workbench.plan.representations import (
     Content,
     content_of,
@@ -55,7 +55,9 @@ def test_costs_are_close_to_what_rendering_takes(style: Style) -> None:
     file, found = offers(style)
     for offer in found:
         if offer.view.representation is Representation.PATH:
-            assert offer.tokens >= COUNTER.count(style.paths([offer.view])) - COUNTER.count(style.paths([]))
+            assert offer.tokens >= COUNTER.count(style.listed(ALSO, [name_line(offer.view)])) - COUNTER.count(
+                style.listed(ALSO, [])
+            )
         else:
             text = style.file(file.fill(offer.view))
             assert abs(offer.tokens - COUNTER.count(text)) <= 10 + 0.06 * offer.tokens

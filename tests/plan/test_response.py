@@ -48,7 +48,7 @@ def example(**more: Any) -> PlanResponse:
         "r1", "Rules", "Never log tokens.", "CLAUDE.md:3", "absolute", "always applies", mandatory=True
     )
     files = [
-        FileCandidate("src/auth.rs", 0.8, (ViewOffer(view, 25, 12.5, "refresh"),)),
+        FileCandidate("src/auth.rs", 0.8, (ViewOffer(view, 25, 12.5, ("refresh",)),)),
         FileCandidate(
             "docs/auth.md", 0.1, (ViewOffer(FileView("docs/auth.md", Representation.FULL), 500, 90.0),)
         ),
@@ -192,7 +192,7 @@ def test_candidates_left_out_for_one_reason_share_a_line() -> None:
 def test_reasons_of_several_lines_are_told_on_one() -> None:
     """A name in code that spans lines, such as a test's title, is prose there."""
     view = FileView("a.js", Representation.SNIPPETS, ((1, 1),), ("test(`a\n  b`)",))
-    files = [FileCandidate("a.js", 0.8, (ViewOffer(view, 25, 12.5, "a\n  b"),))]
+    files = [FileCandidate("a.js", 0.8, (ViewOffer(view, 25, 12.5, ("a\n  b",)),))]
     pack = compose([], files, 100, MARKDOWN, token_counter())
     answer = plan_response(pack, INTENT, cache_status=CacheStatus.HIT, freshness=Freshness.FRESH, layers=[])
     assert answer.decision_trace == ("a.js:1: snippets; shows a b",)

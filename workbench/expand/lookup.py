@@ -12,8 +12,8 @@ from typing import Final
 
 from workbench.expand.handles import qualified_parts
 from workbench.expand.sources import Sources
-from workbench.project.extraction import MAX_TERMS_BYTES
 from workbench.project.languages import NO_CODE
+from workbench.project.scan import MAX_TERMS_BYTES
 from workbench.project.sections import find_bases
 from workbench.records.dataclass import dataclass
 from workbench.records.project import Role, Skipped, Symbol

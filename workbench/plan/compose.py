@@ -15,9 +15,10 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 
+from workbench.plan.brief_lines import Around, ShownFile, Surroundings, choose_lines
 from workbench.plan.knapsack import Item, Offer
 from workbench.plan.packing import MANDATORY_SHARE, PackedOffer, Packing, item_order, pack
-from workbench.plan.render import FileView, Passage, Style, render_pack
+from workbench.plan.render import BriefLine, FileView, Passage, Style, render_pack
 from workbench.records.answers.plan import BudgetReport
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Dropped, Representation
@@ -42,12 +43,17 @@ def worth(chance: float, tokens: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ViewOffer:
-    """A way to show a file, its cost and its worth in needed tokens; `why` lists what it holds."""
+    """A way to show a file, its cost and worth in needed tokens; `names` are definitions that it holds."""
 
     view: FileView
     tokens: int
     utility: float
-    why: str = ""
+    names: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """What it shows, as text."""
+        return ", ".join(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,8 @@ class FileCandidate:
     """A ranked file and its offers. `excluded` is the reason it may not be in the pack, else empty.
 
     `chance` is that of being needed; `fill` gives a view of it its lines, safe to show. A file that `leads`
-    is shown even where none of its places is worth its tokens by itself.
+    is shown even where none of its places is worth its tokens by itself. One that `follows` from the work on
+    others is named only as changing with them.
     """
 
     path: str
@@ -67,6 +74,7 @@ class FileCandidate:
     chance: float = 0.0
     fill: Callable[[FileView], FileView] | None = None
     leads: bool = False
+    follows: bool = False
 
 
 Head = Callable[[Collection[str], int], str]
@@ -83,12 +91,13 @@ class Pack:
 
     text: str
     passages: tuple[Passage, ...]
-    files: tuple[tuple[FileCandidate, ViewOffer], ...]
+    files: tuple[ShownFile, ...]
     dropped: tuple[Dropped, ...]
     report: BudgetReport
+    lines: tuple[BriefLine, ...] = ()
 
 
-def compose(
+def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
     passages: Sequence[Passage],
     candidates: Sequence[FileCandidate],
     budget: int,
@@ -98,6 +107,7 @@ def compose(
     mandatory_share: float = MANDATORY_SHARE,
     head: Head | None = None,
     price: float = PRICE,
+    around: Around | None = None,
 ) -> Pack:
     """Choose and write the pack for a budget of tokens of the whole text.
 
@@ -106,8 +116,8 @@ def compose(
     """
     budget = max(0, budget)
     if budget < LEAST_HEADED:
-        head = None
-    sources = _sources(passages, candidates, head)
+        head = around = None
+    sources = _sources(passages, candidates, head, around)
     items = _items(sources, style, counter, price)
     best_possible = sum(max((offer.utility for offer in item.offers), default=0.0) for item in items)
     choose = partial(pack, items, mandatory_share=mandatory_share)
@@ -185,6 +195,7 @@ class _Sources:
     passages: dict[str, Passage]
     candidates: dict[str, FileCandidate]
     head: Head | None
+    around: Around | None
 
     def __bool__(self) -> bool:
         return bool(self.passages or self.candidates)
@@ -196,15 +207,21 @@ class _Draft:
     tokens: int
     packing: Packing
     passages: tuple[Passage, ...]
-    files: tuple[tuple[FileCandidate, ViewOffer], ...]
+    files: tuple[ShownFile, ...]
+    lines: tuple[BriefLine, ...]
 
 
-def _sources(passages: Sequence[Passage], candidates: Sequence[FileCandidate], head: Head | None) -> _Sources:
+def _sources(
+    passages: Sequence[Passage],
+    candidates: Sequence[FileCandidate],
+    head: Head | None,
+    around: Around | None,
+) -> _Sources:
     by_id = {f"passage:{passage.id}": passage for passage in passages}
     by_path = {f"file:{candidate.path}": candidate for candidate in candidates}
     if len(by_id) < len(passages) or len(by_path) < len(candidates):
         raise ValueError("two passages or two candidates have the same name")
-    return _Sources(by_id, by_path, head)
+    return _Sources(by_id, by_path, head, around)
 
 
 def _items(sources: _Sources, style: Style, counter: TokenCounter, price: float) -> list[Item]:
@@ -257,6 +274,13 @@ def _write(packing: Packing, sources: _Sources, budget: int, style: Style, count
         if candidate is not None:
             files.append((candidate, candidate.offers[int(choice.offer.name)]))
     shown = {candidate.path for candidate, offer in files if not _names_only(offer)}
+    beside = Surroundings()
+    if sources.around is not None and shown:
+        beside = sources.around([one for one in files if not _names_only(one[1])])
+        taken = {candidate.path for candidate, _offer in files}
+        beside = replace(beside, files=tuple(one for one in beside.files if one[0].path not in taken))
+        beside = choose_lines(beside, budget, style, counter)
+    files += beside.files
     files += _names(sources, shown.union(candidate.path for candidate, _offer in files), budget)
     files.sort(key=lambda pair: _names_only(pair[1]))
     files = [(candidate, _fill_view(candidate, offer)) for candidate, offer in files]
@@ -264,10 +288,10 @@ def _write(packing: Packing, sources: _Sources, budget: int, style: Style, count
     tokens = 0
     while True:  # the first line says how many tokens there are, its own among them
         head = sources.head(shown, tokens) if sources.head else ""
-        text = render_pack(style, passages, views, head)
+        text = render_pack(style, passages, views, head, beside.lines)
         counted = counter.count(text)
         if counted <= tokens or not head:
-            return _Draft(text, counted, packing, tuple(passages), tuple(files))
+            return _Draft(text, counted, packing, tuple(passages), tuple(files), beside.lines)
         tokens = counted
 
 
@@ -285,7 +309,9 @@ def _names(
     left = int(budget * NAMES_SHARE)
     named = 0
     for candidate in sorted(sources.candidates.values(), key=lambda one: (-one.score, one.path)):
-        if candidate.path in shown or candidate.excluded or candidate.pinned or candidate.chance < PRICE:
+        if candidate.path in shown or candidate.excluded or candidate.pinned or candidate.follows:
+            continue
+        if candidate.chance < PRICE:
             continue
         offer = next(
             (one for one in candidate.offers if one.view.representation is Representation.PATH), None
@@ -324,4 +350,5 @@ def _finish(draft: _Draft, sources: _Sources, budget: int, counter: TokenCounter
             tokenizer=counter.name,
             upper_bound=round(packing.bound, 4),
         ),
+        lines=draft.lines,
     )

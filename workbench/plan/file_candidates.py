@@ -138,11 +138,20 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
                 chance=one.chance,
                 fill=content.fill,
                 leads=found.path == first and one.chance >= LEADS_FROM,
+                follows=found.path in following,
             )
         )
     for found in named:
         offer = name_offer(found.path, style, planner.counter)
-        candidates.append(FileCandidate(found.path, found.score, (offer,), chance=chances[found.path]))
+        candidates.append(
+            FileCandidate(
+                found.path,
+                found.score,
+                (offer,),
+                chance=chances[found.path],
+                follows=bool(following) and role_of(found.path) in FOLLOWING,
+            )
+        )
     return candidates, unread
 
 

@@ -30,6 +30,7 @@ from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES
 from workbench.plan.response import plan_response
 from workbench.plan.segments import stashed_passages
+from workbench.plan.surroundings import describe_surroundings
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
 from workbench.records.answers.plan import PlanConfidence, PlanResponse
@@ -178,6 +179,9 @@ def plan(
         mandatory_share=rule_share(request.token_budget),
         head=brief_head(ranking, baseline=baseline),
         price=_PRICES.get(request.detail, PRICE),
+        around=None
+        if baseline
+        else describe_surroundings(workspace, planner, ranking, candidates, STYLES[style]),
     )
     stages["pack"] = _ms(clock)
     dropped = [

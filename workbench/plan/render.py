@@ -2,7 +2,7 @@
 
 Everything from files is data. It is inside a fence no content can close, an indented block or a CDATA
 section, with control and hidden characters shown (`workbench.text.sanitize`); names and reasons are kept on
-one line. Line ranges are in the heading, `path:12-40,55-60`; inside, `⋮ 55` marks where the next begins.
+one line. BriefLine ranges are in the heading, `path:12-40,55-60`; inside, `⋮ 55` marks where the next begins.
 """
 
 from __future__ import annotations
@@ -26,6 +26,12 @@ NOTES = {LEARNINGS: FRAME, SEGMENTS: QUOTED}
 """The note under a section's heading."""
 HEADINGS = {RULES: "Must hold"}
 ALSO = "May be needed, too"
+TOGETHER = "Usually changes too"
+USES = "Used by"
+MODELS = "The model to follow"
+STATE = "State"
+LISTS = {TOGETHER: "changes_too", ALSO: "also", USES: "used_by", MODELS: "model", STATE: "state"}
+"""The headings that are followed by single lines, in their order, and their tags in XML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class FileView:
     `lines` are safe to show (`safe_lines`) and hold the spans one after the other; an outline's lines are
     `(line number) signature` and its spans are empty, a path's lines name definitions. `marks` name the
     definition that each span begins inside of, empty where it begins one; `masked` are (line, kind) of the
-    credentials that these lines are without.
+    credentials that these lines are without. `together` says of a path why it changes with the files shown.
     """
 
     path: str
@@ -67,6 +73,20 @@ class FileView:
     lines: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     masked: tuple[tuple[int, str], ...] = ()
+    together: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BriefLine:
+    """A line of a pack that is no file and no passage, such as where a definition is used.
+
+    `section` is one of LISTS, `subject` what it is about: a definition, a past task or a file. `text` may
+    hold anything and is kept on one line.
+    """
+
+    section: str
+    subject: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +97,28 @@ class Style:
     section: Callable[[str, Sequence[Passage]], str]
     file: Callable[[FileView], str]
     head: Callable[[str], str]
-    paths: Callable[[Sequence[FileView]], str]
+    listed: Callable[[str, Sequence[str]], str]
     opening: str = ""
     closing: str = ""
 
 
-def render_pack(style: Style, passages: Sequence[Passage], views: Sequence[FileView], head: str = "") -> str:
-    """Return the pack as text: what it is, files, those only named, then passages by section as given."""
+def render_pack(
+    style: Style,
+    passages: Sequence[Passage],
+    views: Sequence[FileView],
+    head: str = "",
+    lines: Sequence[BriefLine] = (),
+) -> str:
+    """Return the pack as text: what it is, files, those only named, single lines, passages by section."""
     named = [view for view in views if view.representation is Representation.PATH]
     shown = [view for view in views if view.representation is not Representation.PATH]
+    listed: dict[str, list[str]] = {title: [] for title in LISTS}
+    for view in named:
+        listed[TOGETHER if view.together else ALSO].append(name_line(view))
+    for line in lines:
+        listed[line.section].append(visible_line(line.text))
     parts = [style.file(view) for view in shown]
-    if named:
-        parts.append(style.paths(named))
+    parts.extend(style.listed(title, found) for title, found in listed.items() if found)
     parts.extend(
         style.section(section, list(group)) for section, group in groupby(passages, lambda one: one.section)
     )
@@ -186,13 +216,14 @@ def _markdown_file(view: FileView) -> str:
     return "\n".join([f"### {heading(view)}", fence, *lines, fence]) + "\n"
 
 
-def _name_line(view: FileView) -> str:
-    """Return a file that is only named, and where in it to look."""
-    return f"{visible_line(view.path)}: {', '.join(view.lines)}" if view.lines else visible_line(view.path)
+def name_line(view: FileView) -> str:
+    """Return a file that is only named, where in it to look, and why it changes with others."""
+    where = f"{visible_line(view.path)}: {', '.join(view.lines)}" if view.lines else visible_line(view.path)
+    return f"{where} ({visible_line(view.together)})" if view.together else where
 
 
-def _markdown_paths(views: Sequence[FileView]) -> str:
-    return f"### {ALSO}\n" + "".join(f"- {_name_line(view)}\n" for view in views)
+def _markdown_list(title: str, lines: Sequence[str]) -> str:
+    return f"### {title}\n" + "".join(f"- {line}\n" for line in lines)
 
 
 def _text_section(section: str, passages: Sequence[Passage]) -> str:
@@ -206,8 +237,8 @@ def _text_file(view: FileView) -> str:
     return f"{heading(view)}\n" + "".join(f"  {line}\n" if line else "\n" for line in content(view))
 
 
-def _text_paths(views: Sequence[FileView]) -> str:
-    return f"{ALSO}:\n" + "".join(f"  {_name_line(view)}\n" for view in views)
+def _text_list(title: str, lines: Sequence[str]) -> str:
+    return f"{title}:\n" + "".join(f"  {line}\n" for line in lines)
 
 
 def _xml_section(section: str, passages: Sequence[Passage]) -> str:
@@ -236,10 +267,11 @@ def _xml_file(view: FileView) -> str:
     return f"<{tag} path={quoteattr(visible_line(view.path))}{lines}><![CDATA[\n{body}\n]]></{tag}>\n"
 
 
-def _xml_paths(views: Sequence[FileView]) -> str:
+def _xml_list(title: str, lines: Sequence[str]) -> str:
     from xml.sax.saxutils import escape
 
-    return "<also>\n" + "".join(f"{escape(_name_line(view))}\n" for view in views) + "</also>\n"
+    tag = LISTS[title]
+    return f"<{tag}>\n" + "".join(f"{escape(line)}\n" for line in lines) + f"</{tag}>\n"
 
 
 def _xml_head(head: str) -> str:
@@ -249,10 +281,10 @@ def _xml_head(head: str) -> str:
 
 
 MARKDOWN = Style(
-    "markdown", _markdown_section, _markdown_file, lambda head: f"{visible_line(head)}\n\n", _markdown_paths
+    "markdown", _markdown_section, _markdown_file, lambda head: f"{visible_line(head)}\n\n", _markdown_list
 )
-TEXT = Style("text", _text_section, _text_file, lambda head: f"{visible_line(head)}\n", _text_paths)
-XML = Style("xml", _xml_section, _xml_file, _xml_head, _xml_paths, "<context>\n", "</context>\n")
+TEXT = Style("text", _text_section, _text_file, lambda head: f"{visible_line(head)}\n", _text_list)
+XML = Style("xml", _xml_section, _xml_file, _xml_head, _xml_list, "<context>\n", "</context>\n")
 STYLES = {style.name: style for style in (TEXT, MARKDOWN, XML)}
 DEFAULT_STYLE = "text"
 """The style of a plan that names none, of replays, and of the setting `plan.format` as it comes."""

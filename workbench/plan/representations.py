@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from workbench.plan import cuts
 from workbench.plan.compose import ViewOffer, worth
 from workbench.plan.cuts import FileCut, cut_file
-from workbench.plan.render import FileView, Span, Style
+from workbench.plan.render import ALSO, FileView, Span, Style, name_line
 from workbench.project.admission import content_refusal
 from workbench.project.index import ProjectIndex
 from workbench.project.languages import language_of, role_of
@@ -111,8 +111,8 @@ def file_offers(
         marks = tuple(enclosing(cut, start) for start, _end in spans)
         view = FileView(content.path, Representation.SNIPPETS, spans, marks=marks)
         price = cost + MARK_TOKENS * (len(spans) - 1 + sum(map(bool, marks)))
-        offers.append(ViewOffer(view, price, held, ", ".join(why)))
-    offers.append(ViewOffer(whole, frame + sum(tokens), sum(values), ", ".join(why)))
+        offers.append(ViewOffer(view, price, held, tuple(why)))
+    offers.append(ViewOffer(whole, frame + sum(tokens), sum(values), tuple(why)))
     return tuple(offers)
 
 
@@ -168,15 +168,17 @@ def _full_name(parent: str, name: str) -> str:
     return f"{parent}.{name}" if parent else name
 
 
-def name_offer(path: str, style: Style, counter: TokenCounter, named: Sequence[str] = ()) -> ViewOffer:
-    """Return the offer that only names a file, and where in it to look."""
-    view = FileView(path, Representation.PATH, lines=tuple(named))
+def name_offer(
+    path: str, style: Style, counter: TokenCounter, named: Sequence[str] = (), together: str = ""
+) -> ViewOffer:
+    """Return the offer that only names a file, where in it to look, and why it changes with others."""
+    view = FileView(path, Representation.PATH, lines=tuple(named), together=together)
     return ViewOffer(view, _name_tokens(view, style, counter), 0.0)
 
 
 @lru_cache(maxsize=4096)
 def _name_tokens(view: FileView, style: Style, counter: TokenCounter) -> int:
-    return counter.count(style.paths([view])) - counter.count(style.paths([])) + 1
+    return counter.count(style.listed(ALSO, [name_line(view)])) - counter.count(style.listed(ALSO, [])) + 1
 
 
 @lru_cache(maxsize=1024)

@@ -19,6 +19,7 @@ from workbench.plan.compose import FileCandidate, Pack, ViewOffer
 from workbench.plan.render import Passage, heading, span_text
 from workbench.records.answers.plan import (
     DroppedCandidate,
+    PackedLine,
     PackedPassage,
     PackedSegment,
     PlanConfidence,
@@ -96,6 +97,7 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
             files=tuple(candidate.path for candidate, _offer in pack.files),
             text=pack.text,
             segments=tuple(map(_segment, segments)),
+            lines=tuple(PackedLine(one.section, one.subject, one.text) for one in pack.lines),
         ),
         decision_trace=(*_trace(pack, features, chances or {}), *map(visible_line, notes)),
         dropped_candidates=(
@@ -241,6 +243,7 @@ def _selection(
         sources=ranked.sources if ranked else (),
         features=dict(ranked.features.items()) if ranked else {},
         contributions=dict(ranked.contributions.items()) if ranked else {},
+        together=offer.view.together,
     )
 
 

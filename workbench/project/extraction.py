@@ -11,7 +11,7 @@ from pathlib import Path
 
 from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
-from workbench.project.scan import read_bytes, stat_file
+from workbench.project.scan import MAX_TERMS_BYTES, read_bytes, stat_file
 from workbench.project.snapshot import content_hash
 from workbench.records.project import FileFacts, FileStat, Skipped
 from workbench.text.source_secrets import mask_source
@@ -123,9 +123,6 @@ def _fatal_file(root: str, path: str) -> Extracted | Skipped:
     found = stat_file(root, path)
     reason = Skipped(path, "its parser died")
     return Skipped(path, found) if isinstance(found, str) else Extracted(found, "", None, reason)
-
-
-MAX_TERMS_BYTES = 400_000  # beyond this only the head is tokenised; such files are data, not code
 
 
 def extract_facts(path: str, data: bytes) -> FileFacts:

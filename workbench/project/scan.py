@@ -25,6 +25,7 @@ from workbench.records.worktree import Listing
 Lister = Callable[[Sequence[str] | None], Listing]
 Progress = Callable[[int, int], None]
 
+MAX_TERMS_BYTES = 400_000  # beyond this only the head is tokenised; such files are data, not code
 _STEP = 1000
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 

@@ -74,6 +74,14 @@ class PackedSegment(Answer, frozen=True):
     why: str
 
 
+class PackedLine(Answer, frozen=True):
+    """A line of the text that is no file and no passage, such as where a definition is used."""
+
+    section: Annotated[Text, Meta(description="The heading that it is under, such as Used by.")]
+    subject: Annotated[str, Meta(description="The definition, past task or file that it is about.")]
+    text: Text
+
+
 class PlanContext(Answer, frozen=True, omit_defaults=True):
     """What an agent is given."""
 
@@ -85,6 +93,10 @@ class PlanContext(Answer, frozen=True, omit_defaults=True):
     segments: Annotated[
         tuple[PackedSegment, ...],
         Meta(description="The segments of the text, in its order; left out where there are none."),
+    ] = ()
+    lines: Annotated[
+        tuple[PackedLine, ...],
+        Meta(description="Lines about the files shown, in the text's order; left out where there are none."),
     ] = ()
 
 
@@ -111,6 +123,9 @@ class SelectedFile(Answer, frozen=True):
     sources: tuple[str, ...]
     features: Numbers
     contributions: Numbers
+    together: Annotated[
+        str, Meta(description="Why a file that is only named changes with those shown, else empty.")
+    ] = ""
 
 
 class PackedPassage(Answer, frozen=True):

@@ -1,0 +1,66 @@
+"""What a pack says beside the places it shows, a line each: what changes too, who uses them, models, state.
+
+Everything is computed from what is known at the time of the plan, for the files that the pack turned out to
+show, in milliseconds; the pack takes what its budget has room for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from workbench.expand.sources import Sources
+from workbench.plan.brief_lines import Around, ShownFile, Surroundings
+from workbench.plan.companions import find_companions, named_companions
+from workbench.plan.compose import FileCandidate
+from workbench.plan.cuts import FileCut
+from workbench.plan.planner import Planner, Ranking
+from workbench.plan.render import Style
+from workbench.plan.representations import digests_of, name_offer
+from workbench.plan.usages import list_usages
+from workbench.plan.workspace import Workspace
+from workbench.records.project import Skipped
+
+
+def describe_surroundings(
+    workspace: Workspace,
+    planner: Planner,
+    ranking: Ranking,
+    candidates: Sequence[FileCandidate],
+    style: Style,
+) -> Around:
+    """Return what says what is around the files a pack shows; the same files are looked at once."""
+    by_path = {one.path: one for one in candidates}
+    following = {one.path: one.chance for one in candidates if one.follows and not one.excluded}
+    scores = {one.path: one.score for one in ranking.files}
+    known: dict[tuple[object, ...], Surroundings] = {}
+    sources = Sources(
+        workspace.adapters.root, workspace.index, workspace.snapshot, workspace.limits.max_bytes
+    )
+    read = partial(planner.contents.read, index=workspace.index, digests=digests_of(workspace.snapshot))
+
+    def cut_of(path: str) -> FileCut | None:
+        content = read(path)
+        return None if isinstance(content, Skipped) else content.cut
+
+    def offer(path: str, places: Sequence[str], why: str) -> ShownFile:
+        named = name_offer(path, style, planner.counter, places, why)
+        candidate = by_path.get(path) or FileCandidate(path, scores.get(path, 0.0), (named,))
+        return candidate, named
+
+    def around(shown: Sequence[ShownFile]) -> Surroundings:
+        key = tuple((candidate.path, view.view.spans) for candidate, view in shown)
+        if key not in known:
+            paths = [candidate.path for candidate, _ in shown if candidate.path in workspace.index.positions]
+            excluded = {*ranking.overrides.excluded}
+            companions = [
+                one
+                for one in find_companions(workspace.history, workspace.index, paths, following)
+                if one.path not in excluded
+            ]
+            cuts = [(one, cut) for one in shown if (cut := cut_of(one[0].path)) is not None]
+            lines = list_usages(sources, cuts)
+            known[key] = Surroundings(named_companions(companions, by_path, cut_of, offer), tuple(lines))
+        return known[key]
+
+    return around
