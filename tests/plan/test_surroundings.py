@@ -138,6 +138,31 @@ def test_uses_of_what_is_shown_are_counted(project: OpenedProject) -> None:
     assert section(planned(project), USES) == ["refresh_session: 4 uses: tests/test_session.py:1 and 1 more"]
 
 
+def test_past_tasks_like_this_one_are_models(project: OpenedProject) -> None:
+    """A past task with words of this one is named with its day and files; unknown words count against it."""
+    lines = section(planned(project, "session: keep values in turn"), MODELS)
+    assert lines[0] == ("“session: keep values, turn 6” (2023-11-20): pkg/session.py, CHANGES.md")
+    assert len(lines) == 3
+    unknown = "session: keep zeppelin quasar flamingo obelisk marmalade values in trombone"
+    assert section(planned(project, unknown), MODELS) == []
+
+
+def test_what_is_added_has_a_sibling(work: Work) -> None:
+    """Where a task adds an option, every place of the nearest one is named; a repair has none."""
+    work.write(
+        "pkg/session.py",
+        session_source(9) + "\n\ndef limits(session):\n    return session.max_idle_seconds\n",
+    )
+    work.write("docs/options.md", "# Options\n\n`max_idle_seconds`: ends a session.\n")
+    work.write("tests/test_limits.py", "def test_limits():\n    assert max_idle_seconds\n")
+    work.commit("limits")
+    project = opened(work)
+    line = "max_idle_seconds is in pkg/session.py, docs/options.md, tests/test_limits.py"
+    assert line in section(planned(project, "add an option for the session limits: max idle minutes"), MODELS)
+    repaired = section(planned(project, "session limits: max idle seconds is wrong"), MODELS)
+    assert not any("is in" in one for one in repaired)
+
+
 def test_lines_are_fields_of_the_answer(project: OpenedProject) -> None:
     """What the text says is in the answer: lines by section and subject, shares with their files."""
     response = planned(project).response

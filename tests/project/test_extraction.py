@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.project import extraction
-from workbench.project.extraction import MAX_TERMS_BYTES, extract_all, extract_facts, extract_file
+from workbench.project.extraction import extract_all, extract_facts, extract_file
 from workbench.project.languages import language_of
+from workbench.project.scan import MAX_TERMS_BYTES
 from workbench.project.snapshot import content_hash
 from workbench.records.project import FileFacts, Role, Skipped
 

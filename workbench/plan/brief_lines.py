@@ -40,10 +40,10 @@ def choose_lines(beside: Surroundings, budget: int, style: Style, counter: Token
         (rank, order.index(TOGETHER), TOGETHER, one, name_line(one[1].view))
         for rank, one in enumerate(beside.files)
     ]
-    for section, lines in groupby(beside.lines, lambda line: line.section):
+    for section, group in groupby(beside.lines, lambda line: line.section):
         pieces += (
             (rank, order.index(section), section, one, visible_line(one.text))
-            for rank, one in enumerate(lines)
+            for rank, one in enumerate(group)
         )
     opened: set[str] = set()
     chosen = []

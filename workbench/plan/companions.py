@@ -47,7 +47,7 @@ _TITLE_WORDS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Companion:
+class CompanionFile:
     """A file that usually changes with one shown: how surely, why, and how many others are like it."""
 
     path: str
@@ -93,7 +93,7 @@ def count_common_edits(
 
 def find_companions(
     history: History, index: ProjectIndex, shown: Sequence[str], following: Mapping[str, float]
-) -> list[Companion]:
+) -> list[CompanionFile]:
     """Return the files that usually change with those shown, the surest first.
 
     following: chances of tests, documentation and data that the task speaks of by itself.
@@ -102,15 +102,15 @@ def find_companions(
     anchors = [path for path, role in roles.items() if role not in FOLLOWING][:_ANCHORS]
     edits = count_common_edits(history, index, anchors)
     tests = _tests_of(index, anchors)
-    found: dict[str, Companion] = {}
+    found: dict[str, CompanionFile] = {}
     for path, (common, times, anchor) in edits.items():
         share = common / (times + _PRIOR_EDITS)
         why = f"{common} of the last {plural(times, 'focused edit')} of {anchor.rpartition('/')[2]}"
-        found[path] = Companion(path, max(share, following.get(path, 0.0)), why)
+        found[path] = CompanionFile(path, max(share, following.get(path, 0.0)), why)
     for path, chance in following.items():
         if path not in found and path not in shown and chance >= (PRICE if path in tests else _LEAST_CHANCE):
             why = f"tests {tests[path].rpartition('/')[2]}" if path in tests else "shares words with the task"
-            found[path] = Companion(path, chance, why)
+            found[path] = CompanionFile(path, chance, why)
     ordered = sorted(found.values(), key=lambda one: (-round(one.strength, 6), one.path))
     return _join_alike(ordered, edits)[:MOST_COMPANIONS]
 
@@ -127,9 +127,11 @@ def _tests_of(index: ProjectIndex, anchors: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _join_alike(ordered: Sequence[Companion], edits: Mapping[str, tuple[int, int, str]]) -> list[Companion]:
+def _join_alike(
+    ordered: Sequence[CompanionFile], edits: Mapping[str, tuple[int, int, str]]
+) -> list[CompanionFile]:
     """Return companions with those of one name, or one folder and ending, that changed as often, as one."""
-    groups: dict[tuple[object, ...], list[Companion]] = {}
+    groups: dict[tuple[object, ...], list[CompanionFile]] = {}
     for key in ((lambda path: path.rpartition("/")[2]), (lambda path: _folder_and_ending(path))):
         groups = {}
         for one in ordered:
@@ -152,7 +154,7 @@ def _folder_and_ending(path: str) -> tuple[str, str]:
 
 
 def named_companions(
-    companions: Sequence[Companion],
+    companions: Sequence[CompanionFile],
     candidates: Mapping[str, FileCandidate],
     cut_of: Callable[[str], FileCut | None],
     offer: Callable[[str, Sequence[str], str], ShownFile],

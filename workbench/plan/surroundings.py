@@ -15,6 +15,7 @@ from workbench.plan.companions import find_companions, named_companions
 from workbench.plan.compose import FileCandidate
 from workbench.plan.cuts import FileCut
 from workbench.plan.planner import Planner, Ranking
+from workbench.plan.precedents import find_sibling, list_precedents
 from workbench.plan.render import Style
 from workbench.plan.representations import digests_of, name_offer
 from workbench.plan.usages import list_usages
@@ -59,7 +60,13 @@ def describe_surroundings(
                 if one.path not in excluded
             ]
             cuts = [(one, cut) for one in shown if (cut := cut_of(one[0].path)) is not None]
-            lines = list_usages(sources, cuts)
+            lines = [
+                *list_usages(sources, cuts),
+                *find_sibling(workspace.index, ranking.intent, shown),
+                *list_precedents(
+                    workspace.history, workspace.task_heads, workspace.index, ranking.intent, paths
+                ),
+            ]
             known[key] = Surroundings(named_companions(companions, by_path, cut_of, offer), tuple(lines))
         return known[key]
 
