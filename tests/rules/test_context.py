@@ -136,20 +136,20 @@ def test_reasons_name_what_is_missing_and_how_to_give_it(rule: Make) -> None:
     work = make_context(paths=["a.py"], tool="claude", step="deploy", facts={"phase": ["beta", "rc"]})
     reasons = {
         "is for codex and gemini, not for claude": rule("a", tool_targets=("codex", "gemini")),
-        "is for docs or path:*.md, which is not in the context: --context docs": rule(
+        "is for docs or path:*.md, which is not in the context: name the context docs": rule(
             "b", scope=("docs", "path:*.md")
         ),
         "is for path:a/, path:b/, path:c/, path:d/ or 2 more, and no file at hand is one of them": rule(
             "c", scope=tuple(f"path:{name}/" for name in "abcdef")
         ),
         "is for the step review, and deploy is active": rule("d", level=Level.STEP, scope=("review",)),
-        "is for the scenario shop, and none is active: --scenario shop": rule(
+        "is for the scenario shop, and none is active: name the scenario shop": rule(
             "e", level=Level.SCENARIO, scope=("shop",)
         ),
         "holds where phase is release or final, and it is beta or rc": rule(
             "f", conditions={"phase": ["release", "final"]}
         ),
-        "holds where branch is main, and branch is not known: --fact branch=main": rule(
+        "holds where branch is main, and branch is not known: name the fact branch=main": rule(
             "g", conditions={"branch": "main"}
         ),
         "": rule("h", level=Level.STEP, scope=("deploy",), tool_targets=("claude",)),

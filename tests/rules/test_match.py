@@ -72,10 +72,10 @@ def test_business_filters(rule: Make) -> None:
         "cools down until 1970-01-01T00:16:45Z": rule(
             "d", cooldown=10, last_used="1970-01-01T00:16:35+00:00"
         ),
-        "--context docs": rule("e", scope=("docs",)),
+        "name the context docs": rule("e", scope=("docs",)),
         "no file at hand": rule("f", scope=("path:*.ts",)),
         "holds where kind is feature, and it is bugfix": rule("g", conditions={"kind": "feature"}),
-        "branch is not known: --fact branch=main": rule("h", conditions={"branch": "main"}),
+        "branch is not known: name the fact branch=main": rule("h", conditions={"branch": "main"}),
     }
     for reason, item in bad.items():
         assert reason in reject(item, query)

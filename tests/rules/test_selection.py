@@ -193,11 +193,11 @@ def test_what_a_rule_is_limited_to_decides(rule: Make) -> None:
     nowhere = selected(rules)
     assert nowhere.selected == ()
     assert {item.rule.id: item.reason for item in nowhere.dropped} == {
-        "agent": "is for codex, and no agent is named: --tool codex",
+        "agent": "is for codex, and no agent is named: name the agent codex",
         "cooling": "was used at 1970-01-01T00:16:00Z and cools down until 1970-01-01T00:17:00Z",
-        "fact": "holds where phase is release, and phase is not known: --fact phase=release",
-        "named": "is for docs, which is not in the context: --context docs",
-        "step": "is for a step, and none is active: --step NAME",
+        "fact": "holds where phase is release, and phase is not known: name the fact phase=release",
+        "named": "is for docs, which is not in the context: name the context docs",
+        "step": "is for a step, and none is active: name the step NAME",
     }
     given_all = selected(rules, tool="codex", contexts=["Docs"], step="review", facts={"phase": ["release"]})
     assert {item.rule.id: item.why for item in given_all.selected} == {

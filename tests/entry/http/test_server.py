@@ -25,6 +25,8 @@ from workbench.entry.hooks.payloads import read_call
 from workbench.entry.http import app, guard, projects
 from workbench.entry.http.projects import ServedProjects, Workers
 from workbench.entry.http.serving import ListeningPlace, read_token, serve
+from workbench.entry.mcp.calls import call_tool
+from workbench.entry.mcp.project import ServedProject
 from workbench.entry.services import rule_checks
 from workbench.errors import StoreError, UsageError
 from workbench.places import serve_socket
@@ -112,6 +114,39 @@ async def test_a_check_of_a_call_says_what_is_odd_about_the_rules(
     async with asking(service_of(shop.root)) as client:
         found = await client.post("/v1/rules/check", json={"tool": "Bash", "input": {"command": "ls"}})
     assert found.json()["notes"] == ["a rule file cannot be read"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "known"),
+    [
+        ({"scope": ["release"]}, {"contexts": ["release"]}),
+        ({"conditions": {"phase": "release"}}, {"facts": {"phase": "release"}}),
+        ({"level": "step", "scope": ["review"]}, {"step": "review"}),
+        ({"level": "scenario", "scope": ["cut"]}, {"scenario": "cut"}),
+    ],
+)
+async def test_rules_hold_where_a_request_says_the_work_is(
+    shop: Work, limits: dict[str, Any], known: dict[str, Any]
+) -> None:
+    """Plans name what rules depend on; without it the reason names that, and no option of another face."""
+    text = "Never push on a Friday."
+    async with asking(service_of(shop.root)) as client:
+        added = (
+            await client.post("/v1/rules", json={"rule": text, "authority": "absolute", **limits})
+        ).json()
+        asked = {"task": "cut the release"}
+        without = (await client.post("/v1/plan-context", json=asked)).json()
+        held = (await client.post("/v1/plan-context", json={**asked, **known})).json()
+    served = ServedProject(str(shop.root), {})
+    try:
+        given: list[Any] = [call_tool(served, "plan_context", {**asked, **more}, "") for more in ({}, known)]
+    finally:
+        served.close()
+    assert [text in one.text for one in given] == [False, True]
+    assert [text in one["context"]["text"] for one in (without, held)] == [False, True]
+    (reason,) = (one["reason"] for one in without["dropped_candidates"] if added["id"] in one.values())
+    assert "name the" in reason
+    assert "--" not in reason
 
 
 async def test_who_may_ask(shop: Work) -> None:

@@ -31,6 +31,7 @@ from workbench.entry.mcp.tools import INSTRUCTIONS, TOOLS, listed_tools
 from workbench.entry.mcp.wire import Wire, encode
 from workbench.entry.services.episodes import recording_of
 from workbench.entry.services.opening import require_wanted
+from workbench.entry.services.stash import stash_service
 from workbench.errors import ProjectError, UsageError, WorkbenchError
 from workbench.text.tokens import token_counter
 
@@ -289,9 +290,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("rules_for", {"task": TASK, "tool": "Bash"}, "a task or a tool"),
     ("remember", {"text": "x" * 501, "reason": "y"}, "length <= 500"),
     ("recall", {"cursor": "nonsense"}, "cursor"),
-    ("stash_context", {"segments": []}, "length >= 1"),
+    ("stash_context", {"segments": []}, "nothing is given"),
     ("stash_context", {"segments": ["  "]}, "empty"),
     ("stash_context", {"segments": [{"text": "x", "type": "poem"}]}, "poem"),
+    ("stash_context", {"segments": ["x"], "segment_ids": ["seg-0"]}, "no segment"),
     ("stash_context", {"segments": ["x"], "expires_in_days": 1e300}, "lead nowhere"),
     ("retrieve_stashed_context", {"query": "x", "filters": {"colour": "red"}}, "no filter"),
     ("merge_stashed_context", {"segment_ids": ["seg-0\0"]}, "no segment"),
@@ -307,6 +309,19 @@ def test_what_makes_no_sense_is_refused_with_the_next_step(served: ServedProject
             call_tool(served, name, arguments, "")
         assert message in refused.value.message, (name, arguments)
         assert refused.value.hint, (name, arguments)
+
+
+def test_what_came_back_is_put_aside_again_by_its_id(served: ServedProject) -> None:
+    """Its tokens are free again, its text is kept once, and a new expiry holds for it."""
+    first: Any = call_tool(served, "stash_context", {"segments": [SAID]}, "")
+    given = {"segments": [SAID, "x = 1"], "segment_ids": [*first.segment_ids], "expires_in_days": 3}
+    again: Any = call_tool(served, "stash_context", given, "")
+    assert (again.stashed_count, again.segment_ids[0]) == (2, first.segment_ids[0])
+    assert again.tokens_freed > first.tokens_freed > 0
+    with served.host().operation("stash") as work:
+        kept = stash_service(work.project, "test").find_all(again.segment_ids)
+    assert [one.text for one in kept] == [SAID, "x = 1"]
+    assert all(one.expires_at for one in kept)
 
 
 def test_feedback_is_for_the_latest_prompt_of_the_session(served: ServedProject) -> None:

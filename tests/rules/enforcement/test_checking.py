@@ -92,9 +92,12 @@ def test_a_breach_of_a_rule_that_does_not_hold_is_told() -> None:
     call = bash("git push -f", agent="claude")
     limits: dict[str, dict[str, Any]] = {
         "is for codex, not for claude": {"tool_targets": ("codex",)},
-        "is for release, which is not in the context: --context release": {"scope": ("release",)},
-        "is for the step deploy, and none is active: --step deploy": {"level": "step", "scope": ("deploy",)},
-        "holds where phase is release, and phase is not known: --fact phase=release": {
+        "is for release, which is not in the context: name the context release": {"scope": ("release",)},
+        "is for the step deploy, and none is active: name the step deploy": {
+            "level": "step",
+            "scope": ("deploy",),
+        },
+        "holds where phase is release, and phase is not known: name the fact phase=release": {
             "conditions": {"phase": "release"}
         },
     }

@@ -272,7 +272,8 @@ def _state(found: Episode) -> answers.EpisodeState:
 
 def known_settings(given: Any) -> Any:  # noqa: ANN401 - the fields of `WorkContext` that a request has
     """Return what a request says of the work; what it leaves out is as the settings say."""
-    found = {name: getattr(given, name, None) for name in ("agent", "contexts", "facts")}
+    names = messages.WorkRequest.__struct_fields__
+    found = {name: getattr(given, name, None) for name in names if name != "project_root"}
     return {name: value for name, value in found.items() if value}
 
 

@@ -36,7 +36,17 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = ""
 
 
-class PlanContextRequest(Request, frozen=True, kw_only=True):
+class WorkRequest(Request, frozen=True, kw_only=True):
+    """What is known of the work, for rules that hold only there."""
+
+    agent: Annotated[str, Meta(description="The agent it is for, such as claude.")] = ""
+    contexts: Annotated[tuple[str, ...], Meta(description="Names in force, for the scopes of rules.")] = ()
+    facts: Annotated[Known, Meta(description="Values by name, for the conditions of rules.")] = {}
+    scenario: Annotated[str, Meta(description="Default: the one active in the session.")] = ""
+    step: Annotated[str, Meta(description="Default: the one active in the session.")] = ""
+
+
+class PlanContextRequest(WorkRequest, frozen=True, kw_only=True):
     """What is to be planned [img §8.1]."""
 
     task: Annotated[str, Meta(min_length=1, description="What is to be done, as the user put it.")]
@@ -67,7 +77,6 @@ class PlanContextRequest(Request, frozen=True, kw_only=True):
     ] = ""
     pinned: Annotated[tuple[str, ...], Meta(description="Paths or ids that must be in.")] = ()
     excluded: tuple[str, ...] = ()
-    agent: Annotated[str, Meta(description="The agent it is for, such as claude.")] = ""
 
 
 class ExplainRequest(PlanContextRequest, frozen=True, kw_only=True):
@@ -178,25 +187,19 @@ class UndoRequest(Request, frozen=True, kw_only=True):
     step: Annotated[str, Meta(description="The id of a step. Default: the last one.")] = ""
 
 
-class MatchRequest(Request, frozen=True, kw_only=True):
+class MatchRequest(WorkRequest, frozen=True, kw_only=True):
     """The task that rules are matched with, and what is known of the work."""
 
     task: Words
     session_id: str = ""
-    agent: str = ""
-    contexts: tuple[str, ...] = ()
-    facts: Known = {}
 
 
-class CheckRequest(Request, frozen=True, kw_only=True):
+class CheckRequest(WorkRequest, frozen=True, kw_only=True):
     """The call of a tool that may break a rule."""
 
     tool: Words
     input: Annotated[Mapping[str, Any], Meta(description="The call's input.")] = {}
     cwd: Annotated[str, Meta(description="Where it runs. Default: the project's root.")] = ""
-    agent: str = ""
-    contexts: tuple[str, ...] = ()
-    facts: Known = {}
 
 
 class RuleFilters(Request, frozen=True, kw_only=True):

@@ -66,6 +66,7 @@ def _plan(served: ServedProject, given: messages.PlanArguments, agent: str) -> m
             pinned=given.pinned,
             excluded=given.excluded,
             **_known_agent(agent),
+            **_known_work(given),
         )
         style = pack_style(work.project, "")
         made = plan_for(
@@ -249,8 +250,14 @@ def _stash(served: ServedProject, given: messages.StashArguments, agent: str) ->
 
     host = served.host()
     with host.operation("stash-edit") as work:
-        days = _or_none(given.expires_in_days)
-        expires_at = None if days is None else stash_service(work.project, host.by).in_days(days)
+        if not given.segments and not given.segment_ids:
+            raise UsageError(
+                "nothing is given to put aside",
+                hint="Give segments, or segment_ids of what was put aside before.",
+            )
+        days, service = _or_none(given.expires_in_days), stash_service(work.project, host.by)
+        expires_at = None if days is None else service.in_days(days)
+        before = service.find_all(given.segment_ids) if given.segment_ids else ()
         whole = (messages.GivenSegment(one) if isinstance(one, str) else one for one in given.segments)
         segments = [
             ContextSegment(
@@ -263,7 +270,10 @@ def _stash(served: ServedProject, given: messages.StashArguments, agent: str) ->
             )
             for one in whole
         ]
-        kept = put_aside(work.project, host.by, segments, "put aside by an agent")
+        kept = put_aside(work.project, host.by, segments, "put aside by an agent") if segments else ()
+        if before and expires_at is not None:
+            service.expire_at([one.id for one in before], expires_at, reason="put aside again by an agent")
+        kept = (*before, *(one for one in kept if one.id not in {known.id for known in before}))
     return messages.StashResult(
         len(kept), tuple(one.segment_id for one in kept), tokens_freed=sum(one.tokens for one in kept)
     )
@@ -356,6 +366,11 @@ def _or_none(value: Any) -> Any:  # noqa: ANN401 - whatever was given
 
 def _known_agent(agent: str) -> Any:  # noqa: ANN401 - the fields of `WorkContext`
     return {"agent": agent} if agent else {}
+
+
+def _known_work(given: messages.PlanArguments) -> Any:  # noqa: ANN401 - the fields of `WorkContext`
+    found = {name: getattr(given, name) for name in ("contexts", "facts", "scenario", "step")}
+    return {name: value for name, value in found.items() if value}
 
 
 def _offset(cursor: str) -> int:

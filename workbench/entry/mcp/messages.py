@@ -32,6 +32,10 @@ class PlanArguments(ToolArguments, frozen=True):
     pinned: Annotated[tuple[str, ...], Meta(description="Paths or ids that must be in.")] = ()
     excluded: tuple[str, ...] = ()
     session_id: Annotated[str, Meta(description="Record the pack as an episode of this id.")] = ""
+    contexts: tuple[str, ...] = ()
+    facts: Annotated[Mapping[str, str], Meta(description="What rules ask for.")] = {}
+    scenario: str = ""
+    step: str = ""
 
 
 class ExpandArguments(ToolArguments, frozen=True):
@@ -88,7 +92,8 @@ class GivenSegment(ToolArguments, frozen=True):
 class StashArguments(ToolArguments, frozen=True):
     """Arguments of stash_context."""
 
-    segments: Annotated[tuple[str | GivenSegment, ...], Meta(min_length=1)]
+    segments: tuple[str | GivenSegment, ...] = ()
+    segment_ids: Annotated[tuple[str, ...], Meta(description="Stashed before.")] = ()
     expires_in_days: Annotated[float, Meta(gt=0)] | UnsetType = UNSET
 
 

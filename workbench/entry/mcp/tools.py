@@ -157,7 +157,10 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     left_out = {"title", "description"}
     if issubclass(kind, messages.ToolAnswer):
         left_out.add("required")
-    parts = {name: {key: part[key] for key in part if key not in left_out} for name, part in parts.items()}
+    parts = {
+        name: {key: part[key] for key in part if key not in left_out and part[key] != []}
+        for name, part in parts.items()
+    }
     found: dict[str, Any] = _inline(schema, parts)
     return found
 

@@ -185,7 +185,7 @@ def _other_tool(targets: Sequence[str], context: RuleContext) -> str:
     mine = " and ".join(targets)
     if context.tool:
         return f"is for {mine}, not for {context.tool}"
-    return f"is for {mine}, and no agent is named: --tool {targets[0]}"
+    return f"is for {mine}, and no agent is named: name the agent {targets[0]}"
 
 
 def _out_of_scope(level: Level, scope: Sequence[str], context: RuleContext) -> str:
@@ -194,12 +194,12 @@ def _out_of_scope(level: Level, scope: Sequence[str], context: RuleContext) -> s
         mine = f"is for the {level.value} {_either(names)}" if names else f"is for a {level.value}"
         active = _active(level, context)
         if not active:
-            return f"{mine}, and none is active: --{level.value} {names[0] if names else 'NAME'}"
+            return f"{mine}, and none is active: name the {level.value} {names[0] if names else 'NAME'}"
         if names:
             return f"{mine}, and {active} is active"
     if not names:
         return f"is for {_either(scope)}, and no file at hand is one of them"
-    return f"is for {_either(scope)}, which is not in the context: --context {names[0]}"
+    return f"is for {_either(scope)}, which is not in the context: name the context {names[0]}"
 
 
 def _unmet(name: str, wanted: object, context: RuleContext) -> str:
@@ -208,7 +208,7 @@ def _unmet(name: str, wanted: object, context: RuleContext) -> str:
     known = context.facts.get(name)
     if known:
         return f"{holds}, and it is {_either(known)}"
-    return f"{holds}, and {name} is not known: --fact {name}={choices[0] if choices else 'VALUE'}"
+    return f"{holds}, and {name} is not known: name the fact {name}={choices[0] if choices else 'VALUE'}"
 
 
 def _either(entries: Sequence[str]) -> str:

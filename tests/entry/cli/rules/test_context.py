@@ -59,11 +59,11 @@ def test_a_plan_takes_rules_in_where_they_hold_and_says_of_the_others_why(
         for text, why in zip(
             LIMITED,
             (
-                "is for codex, and no agent is named: --tool codex",
-                "is for handbook, which is not in the context: --context handbook",
-                "holds where phase is release, and phase is not known: --fact phase=release",
-                "is for the step review, and none is active: --step review",
-                "is for the scenario checkout, and none is active: --scenario checkout",
+                "is for codex, and no agent is named: name the agent codex",
+                "is for handbook, which is not in the context: name the context handbook",
+                "holds where phase is release, and phase is not known: name the fact phase=release",
+                "is for the step review, and none is active: name the step review",
+                "is for the scenario checkout, and none is active: name the scenario checkout",
                 "holds where branch is topic, and it is main",
             ),
             strict=True,
@@ -109,7 +109,7 @@ def test_a_match_is_made_in_the_same_context(limited: dict[str, str], run: Any) 
     said = "Bump the version in the release phase."
     out = run("rules", "match", said, "--all").out
     assert f"{limited[said][:13]}  user  {said}\n" in out
-    assert "holds where phase is release, and phase is not known: --fact phase=release" in out
+    assert "holds where phase is release, and phase is not known: name the fact phase=release" in out
     found = run("rules", "match", said, "--fact", "phase=release", "--json").json()["matches"]
     assert [one["rule"] for one in found] == [said]
 
@@ -122,8 +122,9 @@ def test_a_check_is_made_in_the_same_context(project: Any, run: Any) -> None:
     assert run(*add, "Never tag in the release phase.", "--when", "phase=release").code == exits.OK
     allowed = run(*call)
     assert allowed.code == exits.OK
-    assert "would deny, but holds where phase is release, and phase is not known: --fact phase=release" in (
-        allowed.err
+    assert (
+        "would deny, but holds where phase is release, and phase is not known: name the fact phase=release"
+        in (allowed.err)
     )
     assert run(*call, "--fact", "phase=release").code == exits.DENY
     assert run(*add, "Never tag on main.", "--when", "branch=main", "--when", "dirty=true").code == exits.OK
