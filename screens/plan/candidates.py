@@ -347,6 +347,8 @@ def header_parts(asked: PlanQuery, plan: ShownPlan | None, limit: int, *, strict
 
 def confidence_in_short(response: PlanResponse) -> str:
     """Return how sure a plan is, in a few words, "" where that is not known."""
+    if not response.known:
+        return "nothing here matches"
     if response.low_confidence:
         return "! unsure: say more, or search further"
     found = response.confidence

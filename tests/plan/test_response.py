@@ -138,7 +138,7 @@ def test_rank_validates() -> None:
     """The rank answer is path, score and features, in order, as published."""
     answer = as_json(rank_response([RANKED], low_confidence=True))
     files = [{"path": "src/auth.rs", "score": 1.25, "features": {"bm25_body": 0.5}}]
-    assert answer == {"files": files, "low_confidence": True, "confidence": None}
+    assert answer == {"files": files, "low_confidence": True, "confidence": None, "known": True}
     validator("rank-response.schema.json").validate(answer)
 
 

@@ -17,7 +17,7 @@ from workbench.plan.overrides import EXCLUDED, RECEIVED
 from workbench.plan.pipeline import Plan
 from workbench.plan.ranking import FIRST, RankingModel, needed_chances, weigh_first
 from workbench.plan.render import span_text
-from workbench.plan.response import likelihood, phrase
+from workbench.plan.response import NOTHING_KNOWN, likelihood, phrase
 from workbench.records.answers.explanation import (
     FileExplanation,
     Inclusion,
@@ -131,6 +131,8 @@ def _reason(plan: Plan, path: str, ranked: bool, named: bool, unranked: str) -> 
     reasons = {one.file: one.reason for one in plan.response.dropped_candidates}
     if path in reasons and path not in plan.overrides.pinned:
         return reasons[path]
+    if not plan.response.known:
+        return NOTHING_KNOWN
     if named:
         return "its text has no room or is not worth its tokens, its name is"
     return reasons.get(path) or unranked or ("" if ranked else _NO_SOURCE)

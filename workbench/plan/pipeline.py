@@ -28,7 +28,7 @@ from workbench.plan.planner import (
 )
 from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES
-from workbench.plan.response import plan_response
+from workbench.plan.response import NOTHING_KNOWN, plan_response
 from workbench.plan.segments import stashed_passages
 from workbench.plan.surroundings import describe_surroundings
 from workbench.plan.workspace import Progress, Synced, Workspace
@@ -113,7 +113,7 @@ def rank_request(
         pinned = set(ranking.overrides.pinned).difference(found.path for found in ordered)
         left = (one for one in ranking.files if one.path in pinned)
         return replace(ranking, files=(*ordered, *left)), None
-    if request.ml_mode is not MlMode.FULL and planner.search is None:
+    if not ranking.known or (request.ml_mode is not MlMode.FULL and planner.search is None):
         return ranking, None
     from workbench.plan.second_stage import look_again  # only where something else may be asked
 
@@ -148,7 +148,11 @@ def plan(
         left_out = dict.fromkeys(request.received, RECEIVED) | left_out
         ranking = replace(ranking, overrides=ranking.overrides.without(request.received))
     intent, ranked, synced, overrides = ranking.intent, ranking.files, ranking.synced, ranking.overrides
-    ranking = replace(ranking, files=overrides.order_files(ranked))
+    known = ranking.known or baseline
+    considered = ranked if known else tuple(one for one in ranked if one.path in overrides.pinned)
+    ranking = replace(ranking, files=overrides.order_files(considered), known=known)
+    if not (known or _says_more(request)):
+        return _empty_plan(workspace, planner, request, ranking, ranked, style)
     stages["sync"] = round(sum(synced.stages.values()), 3)
     stages["rank"] = round(_ms(clock) - sum(stages.values()), 3)
     clock = time.perf_counter()
@@ -177,10 +181,10 @@ def plan(
         STYLES[style],
         planner.counter,
         mandatory_share=rule_share(request.token_budget),
-        head=brief_head(ranking, baseline=baseline),
+        head=brief_head(ranking, planner.confident, baseline=baseline),
         price=_PRICES.get(request.detail, PRICE),
         around=None
-        if baseline
+        if baseline or not known
         else describe_surroundings(workspace, planner, ranking, candidates, STYLES[style]),
     )
     stages["pack"] = _ms(clock)
@@ -200,7 +204,7 @@ def plan(
     ]
     segments = stashed.segments_in(pack.passages)
     own = own_chances(ranking.model, ranking.files, overrides.pinned)
-    packed_chances = [own.get(candidate.path, 0.0) for candidate, _ in pack.files]
+    low = max((own.get(one.path, 0.0) for one, _ in pack.files), default=0.0) < planner.confident
     response = plan_response(
         pack,
         intent,
@@ -225,8 +229,9 @@ def plan(
             *(matched.notes if planner.recheck else ()),
         ],
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
-        low_confidence=max(packed_chances, default=0.0) < planner.confident,
-        confidence=None if baseline else plan_confidence(ranking, pack),
+        low_confidence=low,
+        confidence=None if baseline or low else plan_confidence(ranking, pack),
+        known=known,
     )
     given = learned.learnings_in(pack.passages)
     packed = {passage.id for passage in pack.passages}
@@ -250,11 +255,48 @@ def plan(
     )
 
 
-def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidence | None:
-    """Return how often all right files are among the first ten, and in the pack; None without calibration.
+def _says_more(request: PlanRequest) -> bool:
+    """Whether a request says more of the work than its task does."""
+    told = (request.pinned, request.feature, request.task_id, request.contexts, request.facts)
+    return any((*told, request.scenario, request.step))
 
-    A pack that shows no file has no such share.
+
+def _empty_plan(
+    workspace: Workspace,
+    planner: Planner,
+    request: PlanRequest,
+    ranking: Ranking,
+    ranked: tuple[RankedFile, ...],
+    style: str,
+) -> Plan:
+    """Return the plan for a task that says nothing about the project: a line that says so."""
+    head = brief_head(ranking, planner.confident)
+    pack = compose([], [], request.token_budget, STYLES[style], planner.counter, head=head)
+    synced = ranking.synced
+    stages = {"sync": round(sum(synced.stages.values()), 3)}
+    response = plan_response(
+        pack,
+        ranking.intent,
+        cache_status=synced.cache_status,
+        freshness=synced.freshness,
+        layers=(),
+        dropped=[(path, EXCLUDED) for path in ranking.overrides.excluded],
+        degraded=missing_parts(workspace, planner, ranking.past),
+        notes=_notes(workspace, planner, ranking),
+        timing={**synced.stages, "total": stages["sync"]},
+        low_confidence=True,
+        known=False,
+    )
+    return Plan(response, ranking, pack, ranking.intent, ranked, synced, stages, ranking.overrides)
+
+
+def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidence | None:
+    """Return how often all right files are among the first ten, and in the pack.
+
+    None without calibration and where nothing matches. A pack that shows no file has no such share.
     """
+    if not ranking.known:
+        return None
     pinned = ranking.overrides.pinned
     first = [one.path for one in ranking.files[:FIRST_FILES]]
     within = chance_of_all(ranking.model, ranking.files, first, pinned)
@@ -267,19 +309,27 @@ def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidenc
     return PlanConfidence(within, packed)
 
 
-def brief_head(ranking: Ranking, *, baseline: bool = False) -> Head:
-    """Return what writes the first line of a pack: what it is for, how complete it is, its tokens."""
-    kind = "task" if ranking.intent.predicted is QueryType.UNKNOWN else ranking.intent.predicted.value
+def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False) -> Head:
+    """Return what writes the first line of a pack: what it is for, how complete it is, its tokens.
+
+    How complete is not said where no file is needed with a chance of `confident`.
+    """
+    vague = not ranking.known or ranking.intent.predicted is QueryType.UNKNOWN
+    kind = "task" if vague else ranking.intent.predicted.value
     task = redact(ranking.intent.task.head).text  # first, as a part of a secret may not look like one
     subject = f"Brief ({kind}): {shorten(task, _HEAD_TASK)}"
+    pinned = ranking.overrides.pinned
+    likeliest = max(own_chances(ranking.model, ranking.files, pinned).values(), default=0.0)
 
     def head(shown: Collection[str], tokens: int) -> str:
         size = f"{tokens:,} tokens"
+        if not ranking.known:
+            return f"{subject} | {NOTHING_KNOWN}; {size}"
         if not shown:
             return f"{subject} | no place here is likely enough to show; {size}"
-        chance = (
-            None if baseline else chance_of_all(ranking.model, ranking.files, shown, ranking.overrides.pinned)
-        )
+        if likeliest < confident and not baseline:
+            return f"{subject} | no file is likely enough to rely on; {size}"
+        chance = None if baseline else chance_of_all(ranking.model, ranking.files, shown, pinned)
         complete = "" if chance is None else f"{chance:.0%} chance that no file is missing; "
         return f"{subject} | {complete}{size}"
 

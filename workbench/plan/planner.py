@@ -23,6 +23,7 @@ from workbench.plan.matching import LEARNINGS, RuleMatcher
 from workbench.plan.overrides import Overrides, resolve_overrides
 from workbench.plan.places import ChunkModel
 from workbench.plan.ranking import SUMMED, RankingModel, log_odds, rank_files
+from workbench.plan.relevance import is_about
 from workbench.plan.representations import Contents
 from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import KnownPast, TaskVector, known_past
@@ -94,7 +95,8 @@ class Ranking:
     """Files in order, the model that ordered them, and what was known of past tasks by meaning.
 
     `own` is what of a task that follows a template is its own; `note` is why the project's own models do not
-    rank, empty if they do or there are none.
+    rank, empty if they do or there are none. A task that is not `known` says nothing about this project: its
+    order of files means nothing.
     """
 
     intent: Intent
@@ -106,6 +108,7 @@ class Ranking:
     overrides: Overrides = field(default_factory=Overrides)
     own: OwnWords | None = None
     note: str = ""
+    known: bool = True
 
 
 def rank(
@@ -152,7 +155,8 @@ def rank(
         semantic=lambda: past.cosines(vector, model.adapter),
         also=overrides.pinned,
     )
-    return Ranking(intent, ranked, synced, model, past, vector, overrides, own, note)
+    known = is_about(workspace.view, intent, log_odds(model, [one.score for one in ranked]))
+    return Ranking(intent, ranked, synced, model, past, vector, overrides, own, note, known)
 
 
 def overridable_ids(workspace: Workspace) -> frozenset[str]:

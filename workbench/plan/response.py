@@ -51,6 +51,10 @@ INTENT = "intent"
 """The kind of a task by a language model."""
 GREPAI = "grepai"
 """Candidates that the program of this name finds."""
+NOTHING_KNOWN = (
+    "nothing in this project matches these words; `workbench explore` (POST /v1/explore) shows its map"
+)
+"""What a brief says of a task without a word that means anything in the project."""
 _SHOWN_REASONS = 3
 _PARTICULAR = re.compile(r": | \(")  # from here on a reason is about one candidate
 
@@ -71,6 +75,7 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
     timing: Mapping[str, float] | None = None,
     low_confidence: bool = False,
     confidence: PlanConfidence | None = None,
+    known: bool = True,
 ) -> PlanResponse:
     """Return the answer to a plan request.
 
@@ -78,7 +83,7 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
     features by path; chances: how likely a file is needed, by path, where known; segments: those of the
     pack; dropped: (file, reason) of candidates that never reached the packing; notes: further lines of the
     decision trace; timing: milliseconds by stage; low_confidence: whether no file is likely enough;
-    confidence: how often all right files are in it.
+    confidence: how often all right files are in it; known: whether the task says anything of the project.
     """
     features = ranked or {}
     return PlanResponse(
@@ -110,31 +115,38 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
         timing={stage: round(value, 3) for stage, value in (timing or {}).items()},
         low_confidence=low_confidence,
         confidence=confidence,
+        known=known,
     )
 
 
 def rank_response(
-    ranked: Sequence[RankedFile], *, low_confidence: bool, confidence: PlanConfidence | None = None
+    ranked: Sequence[RankedFile],
+    *,
+    low_confidence: bool,
+    confidence: PlanConfidence | None = None,
+    known: bool = True,
 ) -> RankResponse:
     """Return the files in order with their features, and whether none of them is likely enough."""
     files = tuple(RankedPath(one.path, one.score, dict(one.features.items())) for one in ranked)
-    return RankResponse(files, low_confidence, confidence)
+    return RankResponse(files, low_confidence, confidence, known)
 
 
 def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
     """Return the reasons for a person, to be printed under the pack and outside its budget."""
     report = response.budget_report
     used, budget = report.estimated_used, report.token_budget
+    value = f", {report.efficiency_score:.0%} of the best possible value" if response.known else ""
     lines = [
-        f"Why: {used:,} of {budget:,} tokens ({report.tokenizer}), "
-        f"{report.efficiency_score:.0%} of the best possible value; "
+        f"Why: {used:,} of {budget:,} tokens ({report.tokenizer}){value}; "
         f"{_intent_text(response.intent)}; index {response.freshness}"
     ]
     if response.degraded:
         lines.append(f"  without: {', '.join(response.degraded)}")
-    if response.low_confidence:
+    if not response.known:
+        lines.append(f"  {NOTHING_KNOWN}")
+    elif response.low_confidence:
         lines.append("  no file is likely enough to rely on: say more, or name what the task is about")
-    if response.confidence is not None:
+    elif response.confidence is not None:
         lines.append(f"  {confidence_text(response.confidence)}")
     lines.extend(f"  + {line}" for line in _inside(response))
     outside, rest = _outside(response.dropped_candidates, dropped)

@@ -133,7 +133,8 @@ def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> m
         request = plan_request(work.project, given.task)
         made, _ = rank_for(work.project, work.measurement, request, progress=host.progress)
         threshold = work.project.config.hooks.threshold
-    chances = needed_chances(made.model, made.files)
+    files = made.files if made.known else ()
+    chances = needed_chances(made.model, files)
     end = start + given.limit
     return messages.FilesResult(
         files=tuple(
@@ -142,10 +143,10 @@ def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> m
                 round(chances[one.path], 3),
                 ", ".join(words for words, _ in top_reasons(one)),
             )
-            for one in made.files[start:end]
+            for one in files[start:end]
         ),
         low_confidence=max(chances.values(), default=0.0) < threshold,
-        next_cursor=str(end) if end < len(made.files) else "",
+        next_cursor=str(end) if end < len(files) else "",
     )
 
 

@@ -165,11 +165,16 @@ def rank_for(
 def ranked_files(made: Ranking, confident: float, top: int | None = None) -> RankResponse:
     """Return the first files of a ranking as they are published, all of them without `top`.
 
-    The answer is of low confidence where no file is needed with a chance of `confident`.
+    The answer is of low confidence where no file is needed with a chance of `confident`, and empty where the
+    task says nothing about the project.
     """
+    if not made.known:
+        return rank_response((), low_confidence=True, known=False)
     likeliest = max(own_chances(made.model, made.files).values(), default=0.0)
     low = likeliest < confident
-    return rank_response(made.files[:top], low_confidence=low, confidence=plan_confidence(made))
+    return rank_response(
+        made.files[:top], low_confidence=low, confidence=None if low else plan_confidence(made)
+    )
 
 
 def match_for(

@@ -150,7 +150,12 @@ class PlanConfidence(Answer, frozen=True):
     ] = None
 
 
-_CONFIDENCE = Meta(description="Null where the model was not calibrated, and for the baseline.")
+_CONFIDENCE = Meta(
+    description="Null where the model was not calibrated, for the baseline, and with low_confidence."
+)
+_KNOWN = Meta(
+    description="Whether the task says anything about this project. Where it does not, nothing is packed."
+)
 
 
 class PlanResponse(Answer, frozen=True):
@@ -191,6 +196,7 @@ class PlanResponse(Answer, frozen=True):
         ),
     ]
     confidence: Annotated[PlanConfidence | None, _CONFIDENCE] = None
+    known: Annotated[bool, _KNOWN] = True
 
 
 class RankedPath(Answer, frozen=True):
@@ -212,3 +218,4 @@ class RankResponse(Answer, frozen=True):
         ),
     ]
     confidence: Annotated[PlanConfidence | None, _CONFIDENCE] = None
+    known: Annotated[bool, _KNOWN] = True

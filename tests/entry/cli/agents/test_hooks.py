@@ -180,6 +180,16 @@ def test_files_wait_for_a_likely_one(ask: Ask, monkeypatch: pytest.MonkeyPatch) 
     assert ask("UserPromptSubmit", prompt="the logout page is slow") is None
 
 
+def test_a_prompt_about_nothing_here_gets_nothing(ask: Ask) -> None:
+    """Not even a sentence, in a prompt or before a sub-agent's, and the next prompt gets its plan."""
+    for prompt in ("thanks, that will be all", "asdf qwer zxcv", "write a haiku"):
+        assert ask("UserPromptSubmit", prompt=prompt) is None
+    tool = {"tool_name": "Task", "tool_input": {"prompt": "write a haiku", "subagent_type": "x"}}
+    assert ask("PreToolUse", **tool) is None
+    said = ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
+    assert "pkg/auth.py" in said["hookSpecificOutput"]["additionalContext"]
+
+
 def test_context_keeps_to_its_characters(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """A prompt gets no more characters than the settings allow, and nothing where they allow none."""
     sizes = []

@@ -18,10 +18,9 @@ from workbench.entry.os.background import in_background, prepare_in_background
 from workbench.entry.os.terminal import fold
 from workbench.entry.services.plan import plan_for, rank_for, ranked_files, record_pack
 from workbench.errors import StoreError, UsageError
-from workbench.plan.pipeline import plan_confidence
 from workbench.plan.planner import is_unprepared
 from workbench.plan.ranking import needed_chances
-from workbench.plan.response import confidence_text, top_reasons, why_text
+from workbench.plan.response import NOTHING_KNOWN, confidence_text, top_reasons, why_text
 from workbench.records.plan import Detail, MlMode, PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
 
@@ -243,11 +242,14 @@ def rank(
     if here.flags.json:
         here.out.json(ranked_files(made, work.opened.planner.confident, top))
         return
-    for line in ranking_lines(made.files[:top], needed_chances(made.model, made.files)):
+    files = made.files[:top] if made.known else ()
+    for line in ranking_lines(files, needed_chances(made.model, made.files)):
         here.out.data(fold(line, _PATH_COLUMN))
-    if not made.files:
+    if not made.known:
+        here.out.say(NOTHING_KNOWN)
+    elif not made.files:
         here.out.say("no file matches this task")
-    elif (found := plan_confidence(made)) is not None:
+    elif (found := ranked_files(made, work.opened.planner.confident, 0).confidence) is not None:
         here.out.say(confidence_text(found))
     for note in notes:
         here.note(note)
