@@ -98,19 +98,17 @@ CHUNKS_TRAIN = (
     "jhy+jsoup",
     "honojs+hono",
 )
-PACKS_CHOSEN = ("encode+httpx", "fastify+fastify", "BurntSushi+ripgrep", "gin-gonic+gin")
-"""Where the parameters of packing were chosen; `python -m bench packs` reports on those of PACKS_TEST."""
 PACKS_TEST = (
     "simonw+datasette",
     "sharkdp+bat",
     "google+gson",
     "junegunn+fzf",
-    "square+retrofit",
     "vuejs+core",
-    "EntityProcess+agentv",
     "pallets+click",
     "vitejs+vite",
+    "pytest-dev+pytest",
 )
+"""Where packs are measured: the repositories with tasks in both wordings that no model has seen."""
 PROMPTS_TRAIN = ("entireio+cli", "JanDeDobbeleer+oh-my-posh")
 PROMPTS_TEST = (
     "PackmindHub+context-evaluator",

@@ -110,7 +110,7 @@ def test_long_definitions_are_split_at_little_indentation() -> None:
         lines += [f"    first_{block} = 1", "    if first:", "        a()", "        b()", "        c()", ""]
     chunks = cut("python", lines, (Symbol("long", "function", 1, len(lines), "def long():"),))
     assert [chunk.part for chunk in chunks] == list(range(len(chunks)))
-    assert len(chunks) > 2
+    assert len(chunks) > 1
     assert all(lines[chunk.start - 1].startswith("    first_") for chunk in chunks[1:])
 
 

@@ -181,12 +181,12 @@ async def test_a_digit_goes_elsewhere_from_a_field(tmp_path: Path) -> None:
         await pilot.press("alt+0")
         await settle(pilot)
         assert app.place.section == "log"
-        await pilot.press("1", "0", "ctrl+g", "0")
+        await pilot.press("1", "x", "0", "ctrl+g", "0")
         await settle(pilot)
         assert app.place.section == "log"
         await pilot.press("1")
         assert isinstance(app.section, PlanScreen)
-        assert app.section.editor.text == "0"
+        assert app.section.editor.text == "x0"
 
 
 def asks_to_leave(app: WorkbenchApp) -> bool:

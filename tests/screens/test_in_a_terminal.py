@@ -89,7 +89,7 @@ def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
         return "Back (n)" not in terminal.screen()
 
     terminal.until(is_written)
-    terminal.see("wrote ", gone="ctrl+s saves")
+    terminal.see("wrote", gone="ctrl+s saves")
 
     terminal.press("1")
     terminal.see("Welcome", "173", "enter  index this project and go")

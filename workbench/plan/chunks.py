@@ -15,7 +15,7 @@ from itertools import accumulate
 from workbench.records.dataclass import dataclass
 from workbench.records.project import Symbol
 
-MAX_LINES = 24
+MAX_LINES = 40
 MIN_LINES = 3
 _HEADING = re.compile(r"#{1,6}\s|={2,6}\s+\S")
 _UNDERLINE = re.compile(r"^([=\-~^*\"#+])\1{2,}\s*$")
