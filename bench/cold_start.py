@@ -1,11 +1,14 @@
 """What a command or hook costs from start to end, in CPU time, against Python that imports numpy and duckdb.
 
-    python -m bench.cold_start [PROJECT] [--times 7] [--only NAME...]
+    python -m bench.cold_start [PROJECT...] [--times 7] [--only NAME...] [--prompts 20]
 
-Without a project one of 1,000 files and 2,000 commits is made, indexed and given a rule with a check; one
-that is given is used as it is: its rules say whether a call of a tool has to be checked at all. Each run is a
-process of its own, as a person or an agent starts it, turn by turn with the import; bytecode is kept. Nothing
-of a hook is recorded for a session: the payload names none.
+Without a project one of 1,000 files and 2,000 commits is made, indexed and given a rule with a check; those
+that are given are used as they are: their rules say whether a call of a tool has to be checked at all. Each
+run is a process of its own, as a person or an agent starts it, in turn with the import; bytecode is kept.
+Nothing of a hook is recorded for a session: the payload names none.
+
+With `--prompts` the tasks are the subjects of that many of the project's newest commits instead of one task,
+and it is counted how many prompts get an answer, but none within the usual deadline.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.speed import make_project
@@ -51,22 +55,62 @@ RUNS: dict[str, tuple[list[str], dict[str, object] | None]] = {
 """The words of a command and what it reads from stdin, by name."""
 
 
-def cpu_seconds(words: list[str], given: bytes, project: Path) -> float:
-    """Return the CPU time, user and system, that a process takes with something on stdin."""
+def run_process(words: list[str], given: bytes, project: Path, deadline: str = "60") -> tuple[float, bytes]:
+    """Return the CPU time, user and system, that a process takes with something on stdin, and its stdout."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"WORKBENCH_HOOKS_DEADLINE": "60", "WORKBENCH_MODELS_BACKGROUND": "false"}
-    subprocess.run(
+    environment |= {"WORKBENCH_HOOKS_DEADLINE": deadline, "WORKBENCH_MODELS_BACKGROUND": "false"}
+    done = subprocess.run(
         [sys.executable, "-c", *words],
         input=given,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         check=True,
         cwd=project,
         env=environment,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+def subjects(project: Path, count: int) -> list[str]:
+    """Return the subjects of the newest commits that are no merges."""
+    log = ["git", "-C", str(project), "log", "--no-merges", "--format=%s", f"-{count}"]
+    return subprocess.run(log, capture_output=True, check=True, text=True).stdout.splitlines()
+
+
+def measure(project: Path, names: list[str], tasks: list[str], times: int) -> Iterator[str]:
+    """Yield a line for each run: its CPU time, and its ratio to the import, in the middle and at 95 %."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    for turn in range(times + 1):
+        task = tasks[turn % len(tasks)]
+        for name, pairs in found.items():
+            words, payload = RUNS[name]
+            given = {} if payload is None else {"cwd": str(project), **payload}
+            asked = [task if word == TASK else word for word in words]
+            text = json.dumps({key: task if value == TASK else value for key, value in given.items()})
+            base, _ = run_process([IMPORT], b"", project)
+            spent, _ = run_process([START, *asked], text.encode() + b"\n", project)
+            pairs.append((spent, base))
+    for name, pairs in found.items():
+        del pairs[0]  # the first of each may have compiled something
+        spent = sorted(pair[0] for pair in pairs)
+        ratio = statistics.median(pair[0] / pair[1] for pair in pairs)
+        late = spent[min(len(spent) - 1, int(len(spent) * 0.95))]
+        yield f"{name:<27} {statistics.median(spent):.3f} s CPU, p95 {late:.3f}  {ratio:.2f} × the import"
+
+
+def unanswered(project: Path, tasks: list[str]) -> str:
+    """Return how many prompts get an answer, but none within the usual deadline."""
+    words = [START, "hook", "UserPromptSubmit"]
+    late = answered = 0
+    for task in tasks:
+        given = json.dumps({"cwd": str(project), "prompt": task}).encode()
+        is_late = not run_process(words, given, project, "1")[1]
+        if run_process(words, given, project)[1]:
+            answered += 1
+            late += is_late
+    return f"without an answer in time   {late} of {answered} prompts"
 
 
 def make_ready(folder: Path) -> Path:
@@ -89,30 +133,24 @@ def make_ready(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Measure and print a line for each run: its median, and the median of its ratios to the import."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("project", type=Path, nargs="?")
+    parser.add_argument("projects", type=Path, nargs="*")
     parser.add_argument("--times", type=int, default=7)
     parser.add_argument("--only", nargs="*", choices=RUNS, default=list(RUNS))
+    parser.add_argument("--prompts", type=int, default=0)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        project = make_ready(Path(scratch)) if chosen.project is None else chosen.project.absolute()
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in chosen.only}
-        for _ in range(chosen.times + 1):
-            for name, pairs in found.items():
-                words, payload = RUNS[name]
-                given = {} if payload is None else {"cwd": str(project), **payload}
-                base = cpu_seconds([IMPORT], b"", project)
-                pairs.append(
-                    (cpu_seconds([START, *words], json.dumps(given).encode() + b"\n", project), base)
-                )
-    for name, pairs in found.items():
-        del pairs[0]  # the first of each may have compiled something
-        spent = statistics.median(pair[0] for pair in pairs)
-        ratio = statistics.median(pair[0] / pair[1] for pair in pairs)
-        print(f"{name:<27} {spent:.3f} s CPU  {ratio:.2f} × the import")
+        for project in chosen.projects or [make_ready(Path(scratch))]:
+            place = project.absolute()
+            print(place.name)
+            tasks = subjects(place, chosen.prompts) or [TASK]
+            for line in measure(place, chosen.only, tasks, chosen.times):
+                print(line)
+            if chosen.prompts:
+                print(unanswered(place, tasks))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from workbench.project.languages import language_of
 from workbench.project.scan import MAX_TERMS_BYTES
 from workbench.project.snapshot import content_hash
 from workbench.records.project import FileFacts, Role, Skipped
+from workbench.text.source_secrets import MaskedSource
 
 CAP = 10_000
 
@@ -91,7 +92,7 @@ def test_a_file_that_kills_its_reader_is_passed_over(tree: Path, monkeypatch: py
         pytest.skip("only a forked worker inherits the deadly parser")
     inner = extraction.extract_facts
 
-    def deadly(path: str, data: bytes) -> FileFacts:
+    def deadly(path: str, data: bytes, *rest: MaskedSource) -> FileFacts:
         if path == "d3/file_13.py":
             os.kill(os.getpid(), signal.SIGKILL)
         return inner(path, data)
@@ -109,7 +110,7 @@ def test_the_stat_is_from_before_the_read(tmp_path: Path) -> None:
     """A file that grows while it is read is seen as older than its content, never as newer."""
     place = tmp_path / "a.py"
     place.write_text("x = 1\n", encoding="utf-8")
-    found = extract_file(os.fspath(tmp_path), CAP, "a.py")
+    found = extract_file(os.fspath(tmp_path), CAP, None, "a.py")
     assert not isinstance(found, Skipped)
     assert found.stat.mtime_ns == place.stat().st_mtime_ns
     assert found.digest == content_hash(b"x = 1\n")

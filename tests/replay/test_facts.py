@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.project.extraction import extract_facts
-from workbench.replay.facts_cache import ENOUGH, SegmentedFacts, tidy
+from workbench.project.segment_cache import tidy
+from workbench.replay.facts_cache import ENOUGH, SegmentedFacts
 
 FACTS = [extract_facts(f"f{number}.py", f"def f{number}(): ...\n".encode()) for number in range(ENOUGH)]
 
@@ -35,21 +36,12 @@ def test_other_versions_are_of_no_use(tmp_path: Path) -> None:
     assert SegmentedFacts(tmp_path, "v1").get("f0.py", "sha0") is None
 
 
-def test_the_oldest_segments_go_first(tmp_path: Path) -> None:
-    """Beyond its size the cache loses what was written first."""
-    for version in ("v1", "v1", "v1"):
-        filled(tmp_path, version)
-    segments = sorted((tmp_path / "v1").iterdir())
-    tidy(tmp_path, "v1", most=2 * segments[0].stat().st_size)
-    assert sorted((tmp_path / "v1").iterdir()) == segments[1:]
-
-
 def test_damage_costs_time_alone(tmp_path: Path) -> None:
     """A segment cut short or empty is passed over; few facts are not worth a segment."""
     filled(tmp_path)
     (segment,) = (tmp_path / "v1").iterdir()
     segment.write_bytes(segment.read_bytes()[:20])
-    (tmp_path / "v1" / "0-0.facts").write_bytes(b"")
+    (tmp_path / "v1" / "0-0.seg").write_bytes(b"")
     cache = SegmentedFacts(tmp_path, "v1")
     assert cache.get("f0.py", "sha0") is None
     cache.put("f0.py", "sha0", FACTS[0])

@@ -23,6 +23,7 @@ from workbench.sessions.past import GENERATION as HISTORY
 from workbench.sessions.past import Commits, PastStore
 
 if TYPE_CHECKING:
+    from workbench.plan.cut_cache import CutCache
     from workbench.records.plan import Intent
 
 
@@ -49,9 +50,9 @@ class Adapters:
 
     `latest(kind)` returns the directory of the current generation, None before the first, or that it is
     damaged; `publish(kind, write)` makes a new one and returns its directory. `rule_store()` opens where
-    rules come from and go to. `control` is None outside a
-    repository. `stash()` opens the stash, None where nothing was ever put aside. `degraded` names what is
-    missing, `notes` explain why in sentences.
+    rules come from and go to. `control` is None outside a repository. `stash()` opens the stash, None where
+    nothing was ever put aside. `cuts` keeps what files are cut into. `degraded` names what is missing,
+    `notes` explain why in sentences.
     """
 
     root: Path
@@ -66,6 +67,7 @@ class Adapters:
     rule_store: Callable[[], RuleStore]
     control: VersionControl | None = None
     stash: Callable[[], StashSearch | None] = lambda: None
+    cuts: CutCache | None = None
     degraded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -87,6 +89,7 @@ class Adapters:
             latest=self.latest,
             publish=self.publish,
             lock=partial(self.lock, "index"),
+            texts=self.cuts,
         )
 
     def edit_store(self) -> EditStore | None:

@@ -8,7 +8,6 @@ ranking little.
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
@@ -30,9 +29,11 @@ UInt32 = NDArray[np.uint32]
 
 VERSION: Final = 1
 KINDS: Final = tuple(ChunkKind)
+_KIND_PLACES: Final = {kind: place for place, kind in enumerate(KINDS)}
 START, END, KIND, NAME, PARENT, PART, SUBSTANCE, TOKENS, WORDS = range(9)
 _COLUMNS: Final = 9
 _NONE: Final = -1
+_HALF: Final = np.uint64(32)  # bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,17 +86,17 @@ def cut_file(language: str, text: str, symbols: Sequence[Symbol], counter: Token
     names = tuple(dict.fromkeys(name for one in found for name in (one.name, one.parent) if name))
     place = {name: index for index, name in enumerate(names)} | {"": _NONE}
     rows: list[tuple[int, ...]] = []
-    postings: dict[int, list[tuple[int, int]]] = {}
-    for index, one in enumerate(found):
+    numbers: dict[str, int] = {}
+    spoken: list[int] = []  # the words of all chunks by their number in the file
+    for one in found:
         shown = "\n".join(lines[one.start - 1 : one.end])
         words = words_of(shown)
-        for term, times in _count(words).items():
-            postings.setdefault(term, []).append((index, times))
+        spoken += [numbers.setdefault(word, len(numbers)) for word in words]
         rows.append(
             (
                 one.start,
                 one.end,
-                KINDS.index(one.kind),
+                _KIND_PLACES[one.kind],
                 place[one.name],
                 place[one.parent],
                 one.part,
@@ -104,18 +105,18 @@ def cut_file(language: str, text: str, symbols: Sequence[Symbol], counter: Token
                 len(words),
             )
         )
-    terms = sorted(postings)
-    flat = [pair for term in terms for pair in postings[term]]
+    table = np.asarray(rows, np.int32).reshape(-1, _COLUMNS)
+    terms, starts, chunks, times = _count([*numbers], np.asarray(spoken, np.int64), table[:, WORDS])
     name_terms = [_name_terms(name) for name in names]
     joined = ["".join(piece for word in words_of(name) for piece in parts(word)) for name in names]
     return FileCut(
         lines=len(lines),
         names=names,
-        table=np.asarray(rows, np.int32).reshape(-1, _COLUMNS),
-        terms=np.asarray(terms, np.uint32),
-        starts=_starts(len(postings[term]) for term in terms),
-        chunks=np.asarray([chunk for chunk, _ in flat], np.int32),
-        times=np.asarray([times for _, times in flat], np.int32),
+        table=table,
+        terms=terms,
+        starts=starts,
+        chunks=chunks,
+        times=times,
         name_terms=np.asarray([term for terms in name_terms for term in terms], np.uint32),
         name_starts=_starts(map(len, name_terms)),
         spelled=np.asarray([term_id(one) for one in joined], np.uint32),
@@ -129,13 +130,30 @@ def cut_file(language: str, text: str, symbols: Sequence[Symbol], counter: Token
     )
 
 
-def _count(words: Sequence[str]) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    for word, times in Counter(words).items():
-        for term in word_terms(word):
-            key = term_id(term)
-            counts[key] = counts.get(key, 0) + times
-    return counts
+def _count(
+    words: Sequence[str], spoken: NDArray[np.int64], sizes: Int32
+) -> tuple[UInt32, Int32, Int32, Int32]:
+    """Return terms, starts, chunks and times of a cut.
+
+    words: the distinct words of a file; spoken: int64 [w], places in them, of all chunks in order; sizes:
+    int32 [c], words of each chunk.
+    """
+    places = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+    pairs, often = np.unique(places * max(1, len(words)) + spoken, return_counts=True)
+    places, spoken = np.divmod(pairs, max(1, len(words)))
+    ids = [[*map(term_id, word_terms(word))] for word in words]
+    lengths = np.asarray([*map(len, ids)], np.int64)
+    begins = np.cumsum(lengths) - lengths
+    repeats = lengths[spoken]
+    within = np.arange(int(repeats.sum())) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    flat = np.asarray([term for one in ids for term in one], np.uint64)
+    keys = flat[np.repeat(begins[spoken], repeats) + within] << _HALF | np.repeat(places, repeats).astype(
+        np.uint64
+    )
+    found, inverse = np.unique(keys, return_inverse=True)
+    times = np.bincount(inverse, np.repeat(often, repeats), len(found)).astype(np.int32)
+    terms, spread = np.unique(found >> _HALF, return_counts=True)
+    return terms.astype(np.uint32), _starts(spread), found.astype(np.uint32).astype(np.int32), times
 
 
 def _name_terms(name: str) -> list[int]:

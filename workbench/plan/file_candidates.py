@@ -43,7 +43,7 @@ def project_candidates(
         from workbench.plan.touches import task_touches  # a project that was never indexed by itself has none
 
         touch = task_touches(edits, workspace.history, ranking.intent)
-    return file_candidates(
+    found = file_candidates(
         planner,
         ranking.intent,
         ranking.files,
@@ -55,6 +55,8 @@ def project_candidates(
         touch=touch,
         project_files=workspace.index.count,
     )
+    planner.contents.flush()
+    return found
 
 
 def in_detail(candidates: Sequence[FileCandidate], detail: Detail) -> list[FileCandidate]:

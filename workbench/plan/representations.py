@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from workbench.plan import cuts
 from workbench.plan.compose import ViewOffer, worth
-from workbench.plan.cuts import FileCut, cut_file
+from workbench.plan.cut_cache import CutCache, KeptCut, make_cut
+from workbench.plan.cuts import FileCut
 from workbench.plan.render import ALSO, FileView, Span, Style, name_line
 from workbench.project.admission import content_refusal
 from workbench.project.index import ProjectIndex
@@ -35,7 +36,6 @@ from workbench.project.snapshot import Snapshot, content_hash
 from workbench.records.plan import Representation
 from workbench.records.project import Skipped, Symbol
 from workbench.text.sanitize import safe_lines, visible_line
-from workbench.text.source_secrets import mask_source
 from workbench.text.tokens import TokenCounter
 
 LEVELS: Final = 16
@@ -52,29 +52,37 @@ Float32 = NDArray[np.float32]
 class Content:
     """A file as it is now: its bytes, its cut, and its lines (masked, safe to show) once asked for."""
 
-    __slots__ = ("_lines", "_masked", "cut", "data", "path", "symbols")
+    __slots__ = ("_lines", "_read_symbols", "cut", "data", "kept", "path")
 
-    def __init__(self, path: str, data: bytes, cut: FileCut, symbols: Sequence[Symbol]) -> None:
+    def __init__(
+        self, path: str, data: bytes, kept: KeptCut, read_symbols: Callable[[], Sequence[Symbol]]
+    ) -> None:
         self.path = path
         self.data = data
-        self.cut = cut
-        self.symbols = symbols
+        self.kept = kept
+        self.cut = kept.cut
+        self._read_symbols = read_symbols
         self._lines: tuple[str, ...] | None = None
-        self._masked: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def symbols(self) -> Sequence[Symbol]:
+        """The definitions in the file."""
+        return self._read_symbols()
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines of the file; as many as its cut has."""
         if self._lines is None:
-            source = mask_source(self.data, role_of(self.path))  # goes to agents, and to the clipboard
-            self._lines = tuple(safe_lines(decode(source.data)))
-            self._masked = tuple(source.masked)
+            lines = safe_lines(decode(self.data))
+            for number, line in self.kept.shown.items():
+                lines[number : number + 1] = [line]
+            self._lines = tuple(lines)
         return self._lines
 
     def fill(self, view: FileView) -> FileView:
         """Return a view of the file with the lines of its spans."""
         lines = tuple(line for start, end in view.spans for line in self.lines[start - 1 : end])
-        masked = tuple(one for one in self._masked if any(a <= one[0] <= b for a, b in view.spans))
+        masked = tuple(one for one in self.kept.masked if any(a <= one[0] <= b for a, b in view.spans))
         return replace(view, lines=lines, masked=masked)
 
 
@@ -216,12 +224,15 @@ def merge_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
 class Contents:
     """Reads files for a plan; keeps the most recently used ones by content hash."""
 
-    def __init__(self, root: Path, counter: TokenCounter, *, cap: int, keep: int = 400) -> None:
+    def __init__(
+        self, root: Path, counter: TokenCounter, *, cap: int, cuts: CutCache | None = None, keep: int = 400
+    ) -> None:
         self.root = root
         self.counter = counter
         self.cap = cap
         self.hits = 0
         self.misses = 0
+        self._cuts = cuts or CutCache(None, counter.name)
         self._keep = keep
         self._known: OrderedDict[tuple[str, str], Content] = OrderedDict()
 
@@ -240,25 +251,45 @@ class Contents:
             self.hits += 1
             self._known.move_to_end(key)
             return known
-        self.misses += 1
-        position = index.positions.get(path)
-        if position is not None and digests.get(path) == digest:
-            symbols, _ = index.record(position)
-        else:
-            from workbench.project.symbols import extract_symbols  # parsers, for files that just changed
+        language, role = _language(path, data), role_of(path)
 
-            symbols, _ = extract_symbols(_language(path, data), data)
-        content = content_of(path, data, symbols, self.counter)
+        def read_symbols() -> Sequence[Symbol]:
+            position = index.positions.get(path)
+            if position is not None and digests.get(path) == digest:
+                return index.record(position)[0]
+            from workbench.project.symbols import extract_symbols  # parsers, for files that just changed
+            from workbench.text.source_secrets import mask_source
+
+            return extract_symbols(language, mask_source(data, role).data)[0]
+
+        kept = self._cuts.get(digest, language, role)
+        if kept is None:
+            from workbench.text.source_secrets import mask_source  # what is kept was masked before
+
+            self.misses += 1
+            kept = make_cut(language, data, mask_source(data, role), read_symbols(), self.counter)
+            self._cuts.put(digest, language, role, kept)
+        else:
+            self.hits += 1
+        content = Content(path, data, kept, read_symbols)
         self._known[key] = content
         while len(self._known) > self._keep:
             self._known.popitem(last=False)
         return content
 
+    def flush(self) -> None:
+        """Keep what was read for the next process."""
+        self._cuts.flush()
+
 
 def content_of(path: str, data: bytes, symbols: Sequence[Symbol], counter: TokenCounter) -> Content:
     """Return a file's content from its bytes and its symbols."""
-    masked = mask_source(data, role_of(path)).data
-    return Content(path, data, cut_file(_language(path, data), decode(masked), symbols, counter), symbols)
+    from workbench.text.source_secrets import mask_source
+
+    source = mask_source(data, role_of(path))
+    return Content(
+        path, data, make_cut(_language(path, data), data, source, symbols, counter), lambda: symbols
+    )
 
 
 def _language(path: str, data: bytes) -> str:

@@ -8,18 +8,38 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
 from workbench.project.scan import MAX_TERMS_BYTES, read_bytes, stat_file
 from workbench.project.snapshot import content_hash
 from workbench.records.project import FileFacts, FileStat, Skipped
-from workbench.text.source_secrets import mask_source
+from workbench.text.source_secrets import MaskedSource, mask_source
 from workbench.text.terms import count_terms
 from workbench.text.tokens import estimated_tokens
 
 Progress = Callable[[int, int], None]
 Take = Callable[[str, FileFacts, int], None]
+
+
+class TextKeeper(Protocol):
+    """Keeps what is made of texts beside the index, without a second reading. Workers get a copy of it."""
+
+    def prepare(
+        self, digest: str, data: bytes, source: MaskedSource, facts: FileFacts
+    ) -> tuple[str, bytes] | None:
+        """Return what to keep of a file, None if that is kept already."""
+
+    def take(self, prepared: tuple[str, bytes]) -> None:
+        """Keep what a worker has prepared."""
+
+    def flush(self) -> None:
+        """Write what is new."""
+
+    def tidy(self) -> None:
+        """Remove what is of no use any more."""
+
 
 _BATCH = 24
 _PARALLEL_FROM = 150  # below this, starting processes costs more than they save
@@ -27,12 +47,16 @@ _PARALLEL_FROM = 150  # below this, starting processes costs more than they save
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """One file read: its stat from before the read, its content hash, and its facts or why it has none."""
+    """One file read: its stat from before the read, its content hash, and its facts or why it has none.
+
+    `prepared` is what a `TextKeeper` takes.
+    """
 
     stat: FileStat
     digest: str
     facts: FileFacts | None
     skipped: Skipped | None = None
+    prepared: tuple[str, bytes] | None = None
 
 
 @dataclass(slots=True)
@@ -45,7 +69,7 @@ class Extraction:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-def extract_file(root: str, cap: int, path: str) -> Extracted | Skipped:
+def extract_file(root: str, cap: int, keeper: TextKeeper | None, path: str) -> Extracted | Skipped:
     """Read one file and extract its facts."""
     found = stat_file(root, path)
     if isinstance(found, str):
@@ -57,7 +81,10 @@ def extract_file(root: str, cap: int, path: str) -> Extracted | Skipped:
     refused = content_refusal(path, data)
     if refused is not None:
         return Extracted(found, digest, None, Skipped(path, refused))
-    return Extracted(found, digest, extract_facts(path, data))
+    source = mask_source(data, role_of(path))
+    facts = extract_facts(path, data, source)
+    prepared = None if keeper is None else keeper.prepare(digest, data, source, facts)
+    return Extracted(found, digest, facts, prepared=prepared)
 
 
 def extract_all(
@@ -66,6 +93,7 @@ def extract_all(
     *,
     cap: int,
     take: Take | None = None,
+    keeper: TextKeeper | None = None,
     progress: Progress | None = None,
     workers: int | None = None,
 ) -> Extraction:
@@ -77,14 +105,18 @@ def extract_all(
     top = os.fspath(root)
     done = 0
     with closing(
-        _batches(partial(extract_file, top, cap), partial(_fatal_file, top), paths, workers)
+        _batches(partial(extract_file, top, cap, keeper), partial(_fatal_file, top), paths, workers)
     ) as batches:
         for batch in batches:
             for path, item in zip(paths[done : done + len(batch)], batch, strict=True):
                 _sort_in(result, path, item, take)
+                if keeper is not None and isinstance(item, Extracted) and item.prepared is not None:
+                    keeper.take(item.prepared)
             done += len(batch)
             if progress is not None:
                 progress(done, len(paths))
+    if keeper is not None:
+        keeper.flush()
     return result
 
 
@@ -125,16 +157,16 @@ def _fatal_file(root: str, path: str) -> Extracted | Skipped:
     return Skipped(path, found) if isinstance(found, str) else Extracted(found, "", None, reason)
 
 
-def extract_facts(path: str, data: bytes) -> FileFacts:
+def extract_facts(path: str, data: bytes, source: MaskedSource | None = None) -> FileFacts:
     """Return the facts of a file. Never raises on malformed content.
 
-    Credentials are masked first: neither a signature nor a term of the index holds one.
+    Credentials are masked first: neither a signature nor a term of the index holds one. `source` is the file
+    without them where that is known.
     """
     from workbench.project.symbols import extract_symbols
 
-    tokens = estimated_tokens(len(data))
-    role = role_of(path)
-    data = mask_source(data, role).data
+    size, role = len(data), role_of(path)
+    data = (source or mask_source(data, role)).data
     text = data[:MAX_TERMS_BYTES].decode("utf-8", "replace")
     language = language_of(path, text[:200].split("\n", 1)[0])
     symbols, imports = extract_symbols(language, data)
@@ -142,7 +174,7 @@ def extract_facts(path: str, data: bytes) -> FileFacts:
         language=language,
         role=role,
         lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
-        tokens=tokens,
+        tokens=estimated_tokens(size),
         symbols=symbols,
         imports=imports,
         body_terms=count_terms(text),

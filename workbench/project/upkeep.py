@@ -29,7 +29,7 @@ from workbench.records.dataclass import dataclass
 from workbench.records.project import CacheStatus, Freshness, Skipped
 
 if TYPE_CHECKING:
-    from workbench.project.extraction import Extraction
+    from workbench.project.extraction import Extraction, TextKeeper
 
 Progress = Callable[[str, int, int], None]
 
@@ -49,7 +49,8 @@ class IndexStore:
     """Where the index of a project comes from and goes to.
 
     `latest(kind)` gives the directory of the current generation, `publish(kind, write)` makes a new one.
-    `inputs()` are files outside the project that decide which names are listed.
+    `inputs()` are files outside the project that decide which names are listed. `texts` keeps what is made of
+    files beside the index.
     """
 
     root: Path
@@ -58,6 +59,7 @@ class IndexStore:
     latest: Callable[[str], Path | Damaged | None]
     publish: Callable[[str, Callable[[Path], None]], Path]
     lock: Callable[[], AbstractContextManager[None]]
+    texts: TextKeeper | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +251,12 @@ class IndexKeeper:
             [found.path for found in scanned.files],
             cap=limits.max_bytes,
             take=builder.add,
+            keeper=store.texts,
             progress=_stage(progress, "reading files"),
             workers=limits.workers,
         )
+        if store.texts is not None:
+            store.texts.tidy()
         index = builder.finish()
         snapshot = take_snapshot(store.root, scanned, extraction.hashes, head=head, inputs=store.inputs())
         report = {**_scan_report(scanned, extraction, index.count), "made_for": _made_for(limits)}
@@ -272,6 +277,7 @@ class IndexKeeper:
             self.store.root,
             wanted,
             cap=limits.max_bytes,
+            keeper=self.store.texts,
             progress=_stage(progress, "reading changed files"),
             workers=limits.workers,
         )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from workbench.models.registry import RegisteredParams
     from workbench.models.rerank import SecondStage
     from workbench.plan.adapters import Adapters
+    from workbench.plan.cut_cache import CutCache
     from workbench.plan.own_models import OwnModels
     from workbench.plan.planner import Planner
     from workbench.plan.ranking import RankingModel
@@ -69,7 +70,7 @@ class OpenedProject(ProjectIndexes):
             embedder_note=unprepared,
             chunks=chunks,
             counter=self.counter,
-            contents=Contents(self.root, self.counter, cap=self.config.index.max_file_bytes),
+            contents=Contents(self.root, self.counter, cap=self.config.index.max_file_bytes, cuts=self._cuts),
             matching=match_params(self.config.rules),
             recheck=self._recheck if self.config.rules.recheck else None,
             search=candidate_source(self.config, self.root, self.repository),
@@ -77,6 +78,12 @@ class OpenedProject(ProjectIndexes):
             segment_share=self.config.stash.share,
             confident=self.config.hooks.threshold,
         )
+
+    @cached_property
+    def _cuts(self) -> CutCache:
+        from workbench.plan.cut_cache import CutCache
+
+        return CutCache(self.state / "cuts", self.config.plan.tokenizer)
 
     def own_ranking(self, base: RankingModel, task: str) -> tuple[RankingModel, str]:
         """Return what the project's own models make of a packaged one for a task; nothing without any."""
@@ -140,6 +147,7 @@ class OpenedProject(ProjectIndexes):
             degraded=() if repository is not None else ("history",),
             control=None if repository is None else version_control(repository),
             stash=self._stash_search,
+            cuts=self._cuts,
         )
 
     def _stash_search(self) -> StashSearch | None:

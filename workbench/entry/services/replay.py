@@ -34,11 +34,11 @@ from workbench.entry.services.replay_engine import (
 )
 from workbench.errors import UsageError
 from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
+from workbench.project.segment_cache import tidy
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
 from workbench.records.replay import ReplayRun, TaskRow
 from workbench.replay.engine import Progress, Replayed, replay_tasks
-from workbench.replay.facts_cache import tidy
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.run_report import counterpart
 from workbench.replay.statistics import system_scores
