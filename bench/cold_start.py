@@ -90,8 +90,8 @@ def measure(project: Path, names: list[str], tasks: list[str], times: int) -> It
             asked = [task if word == TASK else word for word in words]
             text = json.dumps({key: task if value == TASK else value for key, value in given.items()})
             base, _ = run_process([IMPORT], b"", project)
-            spent, _ = run_process([START, *asked], text.encode() + b"\n", project)
-            pairs.append((spent, base))
+            used, _ = run_process([START, *asked], text.encode() + b"\n", project)
+            pairs.append((used, base))
     for name, pairs in found.items():
         del pairs[0]  # the first of each may have compiled something
         spent = sorted(pair[0] for pair in pairs)
