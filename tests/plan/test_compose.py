@@ -186,12 +186,15 @@ def test_a_draft_far_below_the_limit_does_not_come_out_again() -> None:
     whole = counter.count(render_pack(MARKDOWN, [], [one.offers[0].view for one in files]))
     pack = compose([], [cheap, files[1]], whole - 2, MARKDOWN, counter)
     assert [one.path for one, _offer in pack.files] == [files[0].path]
+    roomy = compose([], [cheap, files[1]], 10 * whole, MARKDOWN, counter).report
+    assert pack.report.upper_bound == roomy.upper_bound
+    assert pack.report.efficiency_score < roomy.efficiency_score == 1.0
 
 
 def test_an_empty_pack_achieves_nothing() -> None:
-    """An empty pack of something scores 0, and one of nothing 1."""
+    """An empty pack scores 0, of something and of nothing."""
     assert compose([], [candidate(1, 3)], 3, MARKDOWN, token_counter()).report.efficiency_score == 0.0
-    assert compose([], [], 3, MARKDOWN, token_counter()).report.efficiency_score == 1.0
+    assert compose([], [], 3, MARKDOWN, token_counter()).report.efficiency_score == 0.0
 
 
 def candidate(number: int, lines: int) -> FileCandidate:

@@ -124,10 +124,13 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
     limit = max(0, budget - counter.count(style.opening + style.closing))
     fitting, too_much = 0, limit + budget  # limits whose texts are known to fit, and not to
     best: _Draft | None = None
+    bound = 0.0
     for number in count():
         if limit <= fitting or (number >= _ROUNDS and best is not None):
             break
         draft = _write(choose(limit), sources, budget, style, counter)
+        if number == 0:
+            bound = draft.packing.bound  # of the whole budget: what is written may need a smaller one
         spare = budget - draft.tokens
         if spare < 0:
             too_much = limit
@@ -143,7 +146,8 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
         fitting, limit = limit, min(limit + spare * 3 // 4, too_much - 1)
     if best is None or not best.packing.chosen:
         best = _single(items, budget, sources, style, counter)
-    return _finish(best, sources, budget, counter)
+    packing = replace(best.packing, bound=max(bound, best.packing.bound))
+    return _finish(replace(best, packing=packing), sources, budget, counter)
 
 
 def _single(
@@ -346,7 +350,7 @@ def _finish(draft: _Draft, sources: _Sources, budget: int, counter: TokenCounter
         report=BudgetReport(
             token_budget=budget,
             estimated_used=draft.tokens,
-            efficiency_score=round(packing.efficiency, 4) if packing.chosen or not sources else 0.0,
+            efficiency_score=round(packing.efficiency, 4) if packing.chosen else 0.0,
             tokenizer=counter.name,
             upper_bound=round(packing.bound, 4),
         ),

@@ -207,6 +207,7 @@ class Lazy:
     target: str  # module:attribute, or :the path of a group
     help: str
     examples: Sequence[str] = ()
+    alone: str = ""  # the command of a group that its name alone runs
 
     @property
     def summary(self) -> str:
@@ -218,7 +219,7 @@ class Lazy:
         module, _, attribute = self.target.partition(":")
         if not module:
             lazy = lazy_commands(attribute)
-            return LazyGroup(self.name, lazy=lazy, help=self.help, examples=self.examples)
+            return LazyGroup(self.name, lazy=lazy, help=self.help, examples=self.examples, alone=self.alone)
         command: Command = copy(getattr(import_module(module), attribute))
         command.name = self.name
         command.examples = self.examples
@@ -228,17 +229,19 @@ class Lazy:
 def lazy_commands(group: str) -> dict[str, Lazy]:
     """Return the commands of a group, `workbench` or the words of its path, as `commands.json` lists them.
 
-    It maps a command to its module below this package, empty for a group, its line in the list (all of its
-    help for a group) and examples. A command's function has its name, with `_` behind it where Python has a
-    meaning for that, or is given: `project.index:import_git`.
+    It maps a command to its module below this package, its line in the list (all of its help for a group) and
+    examples. A group's module is empty, or `:` and the command that its name alone runs. A command's function
+    has its name, with `_` behind it where Python has a meaning for that, or is given:
+    `project.index:import_git`.
     """
     found = {}
     for name, (place, text, *examples) in _registry()[group].items():
         own = f"{name}_" if name in ("import", "list", "set") else name.replace("-", "_")
         target = f"{__package__}.{place if ':' in place else f'{place}:{own}'}"
-        if not place:
+        alone = place.removeprefix(":") if place.startswith(":") else ""
+        if alone or not place:
             target = f":{name if group == 'workbench' else f'{group} {name}'}"
-        found[name] = Lazy(name, target, text, *examples)
+        found[name] = Lazy(name, target, text, examples[0] if examples else (), alone)
     return found
 
 
@@ -254,12 +257,24 @@ class LazyGroup(click.Group):
     """A group with the global options and examples under its help, that imports a command when it is run."""
 
     def __init__(
-        self, *args: Any, lazy: Mapping[str, Lazy], examples: Sequence[str] = (), **kwargs: Any
+        self,
+        *args: Any,
+        lazy: Mapping[str, Lazy],
+        examples: Sequence[str] = (),
+        alone: str = "",
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.lazy = lazy
+        self.alone = alone
         self.examples = examples
         self.params += global_options()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; options alone are those of the command that the group's name runs."""
+        if self.alone and {"-h", "--help"}.isdisjoint(args) and all(one.startswith("-") for one in args):
+            args = [self.alone, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the registry."""

@@ -47,11 +47,12 @@ class BudgetReport(Answer, frozen=True, omit_defaults=True):
     ]
     efficiency_score: Annotated[
         Share,
-        Meta(description="Achieved utility over upper_bound; 1 for nothing to pack, 0 where nothing fits."),
+        Meta(description="Achieved utility over upper_bound; 0 of an empty pack."),
     ]
     tokenizer: Annotated[str, Meta(extra_json_schema={"enum": ["o200k_base", "cl100k_base", "utf8-bound"]})]
     upper_bound: Annotated[
-        NotNegative, Meta(description="Utility of the linear relaxation of the packing problem.")
+        NotNegative,
+        Meta(description="Utility of the linear relaxation of the packing problem: worth less price."),
     ]
     segments: Annotated[
         Count, Meta(description="Tokens that segments of the stash take; left out where there are none.")

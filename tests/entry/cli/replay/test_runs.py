@@ -57,6 +57,8 @@ def test_a_replay_is_kept_and_shown_again(run: Any, project: Any) -> None:
     assert [score["system"] for score in document["systems"]] == ["baseline", "hybrid"]
     assert "gates" not in document
     assert listed["id"] in run("runs", "list").out
+    assert run("runs", "--json").json() == run("runs", "list", "--json").json()
+    assert run("runs").out == run("runs", "list").out
 
 
 def test_a_run_that_cannot_be_kept_is_shown(run: Any, project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
