@@ -31,6 +31,7 @@ from workbench.plan.representations import file_offers
 from workbench.project.languages import role_of
 from workbench.records.plan import Representation
 from workbench.records.project import Role
+from workbench.records.worktree import Hunk
 from workbench.replay.statistics import bootstrap
 from workbench.text.tokens import TokenCounter, token_counter
 
@@ -62,11 +63,16 @@ class Outcome:
 
 def places_of(task: PackTask) -> list[tuple[str, int, int]]:
     """Return the changed places of source files: path, first and last line."""
+    return changed_places({path: task.hunks[path] for path in task.truth})
+
+
+def changed_places(hunks: Mapping[str, Sequence[Hunk]]) -> list[tuple[str, int, int]]:
+    """Return the places of source files that hunks change, a line wider than they are on both sides."""
     found = []
-    for path in task.truth:
+    for path in hunks:
         if role_of(path) is not Role.SOURCE:
             continue
-        for hunk in task.hunks[path]:
+        for hunk in hunks[path]:
             last = hunk.old_start + max(hunk.old_lines, 2) - 1
             found.append((path, max(1, hunk.old_start - 1), last + 1))
     return found
