@@ -24,6 +24,7 @@ import store.git_process
 import store.journal
 import store.tables
 import workbench.plan.workspace
+from tests import workers
 
 FILTER: Final = "filter_rows"
 FEW_ROWS: Final = 500
@@ -45,6 +46,8 @@ DOORS: Final[tuple[tuple[Any, str], ...]] = (
 )
 _SCREENS = str(Path(screens.__file__).parent)
 _TESTS = str(Path(__file__).parents[1])
+_AROUND: Final = (__file__, workers.__file__)
+"""What is on the way from a test to a screen, or runs the test."""
 
 
 def caller_on_the_loop() -> str:
@@ -57,7 +60,7 @@ def caller_on_the_loop() -> str:
         name = frame.f_code.co_filename
         if name.startswith(_SCREENS):
             found = f"{name}:{frame.f_lineno}"
-        elif name.startswith(_TESTS) and name != __file__:
+        elif name.startswith(_TESTS) and name not in _AROUND:
             found = ""
         frame = frame.f_back
     return found
