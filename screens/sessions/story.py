@@ -19,7 +19,7 @@ from screens.themes import style_of
 from screens.widgets.table import Column, ListRows, NoRows, VirtualTable
 from workbench.records.episodes import ChangeKind, Episode, Event, EventType
 from workbench.records.plan import QueryType
-from workbench.sessions.episodes_fold import COMMITS
+from workbench.sessions.episodes_fold import COMMITS, event_text
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible, visible_line
 
@@ -185,13 +185,10 @@ def _events(story: TracedSession, folded: Collection[str]) -> Iterator[StoryLine
 
 
 def _event(number: int, event: Event) -> StoryLine:
-    payload = event.payload
-    what = [
-        str(payload[name]) for name in ("outcome", "why", "rationale", "query", "text") if payload.get(name)
-    ]
-    about = " · ".join(part for part in (event.file_path, event.symbol, *what) if part)
     late = Content.styled(" late", "$text-warning") if event.late else Content("")
-    text = Content.assemble(safe(f"{event.event_type.value} ", "$text-secondary"), safe(about), late)
+    text = Content.assemble(
+        safe(f"{event.event_type.value} ", "$text-secondary"), safe(event_text(event)), late
+    )
     note = safe(_clock(event.timestamp), "$text-muted")
     return StoryLine(f"event:{number}", EVENT, text, note, event.file_path, event.timestamp)
 

@@ -105,9 +105,9 @@ DELETE FROM session_counts WHERE session_id IN (SELECT session_id FROM temp.touc
 INSERT_COUNTS: Final = """
 INSERT INTO session_counts
 SELECT session_id, count(DISTINCT file_path) FILTER (event_type = 'read'),
-    count(DISTINCT file_path) FILTER (event_type = 'edit'), count(*), max("timestamp"),
+    count(DISTINCT file_path) FILTER (event_type IN ('edit', 'delta')), count(*), max("timestamp"),
     coalesce(array_agg(DISTINCT file_path ORDER BY file_path) FILTER (
-        event_type IN ('read', 'edit') AND file_path IS NOT NULL
+        event_type IN ('read', 'edit', 'delta') AND file_path IS NOT NULL
     ), [])
 FROM episode_events WHERE session_id IN (SELECT session_id FROM temp.touched_sessions) GROUP BY session_id
 """
@@ -121,12 +121,12 @@ WITH touched AS (SELECT DISTINCT task_fingerprint FROM temp.touched_fingerprints
 uses AS (
     SELECT task_fingerprint, file_path, session_id,
         max((event_type = 'read')::INTEGER) AS is_read,
-        max((event_type = 'edit')::INTEGER) AS is_edit,
-        max((event_type = 'edit' AND outcome = 'success')::INTEGER) AS is_success,
-        max((event_type = 'edit' AND outcome = 'failed')::INTEGER) AS is_failed,
+        max((event_type IN ('edit', 'delta'))::INTEGER) AS is_edit,
+        max((event_type IN ('edit', 'delta') AND outcome = 'success')::INTEGER) AS is_success,
+        max((event_type IN ('edit', 'delta') AND outcome = 'failed')::INTEGER) AS is_failed,
         max("timestamp") AS last_seen
     FROM episode_events JOIN episodes USING (session_id)
-    WHERE event_type IN ('read', 'edit') AND file_path IS NOT NULL
+    WHERE event_type IN ('read', 'edit', 'delta') AND file_path IS NOT NULL
         AND task_fingerprint IN (SELECT task_fingerprint FROM touched)
     GROUP BY task_fingerprint, file_path, session_id
 ),

@@ -43,7 +43,7 @@ MAX_HEAD = 500
 _SPARE = 2_000  # episodes held beyond the limit before the oldest are let go
 
 Entries = Iterable[tuple[int, Entry]]
-_FORMAT = 5
+_FORMAT = 6
 _LIVE = frozenset({EVENT, ENDED, FEEDBACK})
 _Changes = list[tuple[bytes, str, int, int, bytes]]
 _Row = tuple[int, dict[str, int], _Changes, list[str], bool, str, str, list[int], str]

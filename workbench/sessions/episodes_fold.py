@@ -98,6 +98,16 @@ def active_parts(events: Iterable[Event]) -> tuple[str, str]:
     return parts["scenario"], parts["step"]
 
 
+_SAID: Final = ("outcome", "decision", "why", "rationale", "query", "text")
+"""What of an event's payload is shown of it."""
+
+
+def event_text(event: Event) -> str:
+    """Return what an event was about in one line: its file, its symbol, what was decided or asked."""
+    said = [str(event.payload[name]) for name in _SAID if event.payload.get(name)]
+    return " · ".join(part for part in (event.file_path, event.symbol, *said) if part)
+
+
 def names(entry: Entry, session: str) -> bool:
     """Whether an entry is about a session."""
     return session in sessions_of(entry)
@@ -193,7 +203,13 @@ def _add_event(episode: Episode | None, entry: Entry) -> Episode | None:
     last = max(episode.last_at, event.timestamp)
     if event.file_path and event.event_type is EventType.READ and event.file_path not in episode.reads:
         return replace(episode, last_at=last, reads=(*episode.reads, event.file_path))
-    if event.file_path and event.event_type is EventType.EDIT:
+    if event.file_path and (
+        event.event_type is EventType.EDIT
+        or (
+            event.event_type is EventType.DELTA
+            and all(one.path != event.file_path for one in episode.changes)
+        )
+    ):  # a delta is what changed on disk: of a file whose edits were seen it says nothing new
         return replace(episode, last_at=last, changes=_add_edit(episode.changes, event))
     return replace(episode, last_at=last)
 

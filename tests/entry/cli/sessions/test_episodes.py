@@ -54,6 +54,32 @@ def test_start_prints_an_id_that_the_others_take(project: Any, run: Any) -> None
     assert again.json() == {"session_id": session}
 
 
+def test_what_changed_on_disk_counts_as_edited(project: Any, run: Any) -> None:
+    """Deltas, hits and decisions are in the story; a file's delta is an edit where none was seen."""
+    run("episode", "start", "fix the login", "--session", "s1")
+    run("episode", "event", "s1", "--type", "edit", "--file", "a.py", "--change", "added")
+    for path in ("a.py", "b.py", "b.py"):
+        run("episode", "event", "s1", "--type", "delta", "--file", path)
+    run("episode", "event", "s1", "--type", "grepai_hit", "--file", "c.py")
+    run("episode", "event", "s1", "--type", "decision", "--payload", '{"decision": "use tokens"}')
+    run("episode", "end", "s1", "--outcome", "success")
+    assert [
+        (one["path"], one["kind"]) for one in run("episode", "show", "s1", "--json").json()["changes"]
+    ] == [
+        ("a.py", "added"),
+        ("b.py", "modified"),
+    ]
+    shown = run("episode", "show", "s1").out
+    assert "decision   1 event" in shown
+    assert "use tokens" in shown
+    assert "grepai_hit 1 event" in shown
+    assert run("episode", "list", "--json").json()["sessions"][0]["edits"] == 2
+    found = run(
+        "sql", "select file_path, success_edits from task_file_affinity order by 1", "--format", "csv"
+    )
+    assert found.out.split()[1:] == ["a.py,1", "b.py,1"]
+
+
 def test_files_are_named_from_where_one_stands(
     project: Any, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,8 +13,8 @@ from workbench.entry.cli.inputs import list_options
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.session import episode_service_of
 from workbench.lists.sessions import SESSIONS
-from workbench.records.episodes import Episode, Event, EventType
-from workbench.sessions.episodes_fold import COMMIT, FULL, HOUR, TRACED, state_of, story
+from workbench.records.episodes import Event, EventType
+from workbench.sessions.episodes_fold import COMMIT, FULL, HOUR, TRACED, event_text, state_of, story
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
@@ -168,8 +168,8 @@ def show(session: str, every: bool) -> None:
     if here.flags.json:
         here.out.json(_facts(trace, state))
         return
-    for name, text in _lines(episode, state):
-        here.out.paint(here.out.style(f"{name:<9}", "1") + here.out.style(visible_line(text), "0"))
+    for name, text in _lines(trace, state):
+        here.out.paint(here.out.style(f"{name:<11}", "1") + here.out.style(visible_line(text), "0"))
     if every:
         for event in trace.events:
             here.out.data("  ".join(_event_cells(event)).rstrip())
@@ -187,7 +187,8 @@ def _facts(trace: Trace, state: str) -> dict[str, Any]:
     }
 
 
-def _lines(episode: Episode, state: str) -> Iterator[tuple[str, str]]:
+def _lines(trace: Trace, state: str) -> Iterator[tuple[str, str]]:
+    episode = trace.episode
     yield "task", episode.task_text or _UNSEEN
     part = f", prompt {episode.prompt_index} of {episode.parent_session}" if episode.parent_session else ""
     yield "session", f"{episode.session_id} (from {episode.source}{part})"
@@ -199,6 +200,11 @@ def _lines(episode: Episode, state: str) -> Iterator[tuple[str, str]]:
     yield from _some(episode.reads)
     yield "edits", plural(len(episode.changes), "file")
     yield from _some([f"{change.path} ({change.kind})" for change in episode.changes])
+    for kind in (EventType.DELTA, EventType.GREPAI_HIT, EventType.DECISION):
+        events = [event for event in trace.events if event.event_type is kind]
+        if events:
+            yield kind.value, plural(len(events), "event")
+            yield from _some([event_text(event) for event in events])
     evidence = f" ({episode.outcome_evidence})" if episode.outcome_evidence else ""
     yield "outcome", f"{episode.outcome}{evidence}"
     if episode.rationale:
