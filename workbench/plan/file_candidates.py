@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,7 @@ from workbench.plan.representations import Content, digests_of, file_offers, nam
 from workbench.plan.signals import ROLE_CUES
 from workbench.plan.touches import ChunkTouches
 from workbench.plan.workspace import Workspace
+from workbench.project.admission import is_generated
 from workbench.project.languages import role_of
 from workbench.records.plan import Detail, Intent, RankedFile, Representation
 from workbench.records.project import Role, Skipped
@@ -23,6 +25,12 @@ from workbench.text.terms import stem, words_of
 LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
 LEADS_FROM = 0.25  # a likelier first file is shown even where no place of it stands out
 FOLLOWING = frozenset({Role.TEST, Role.DOCS, Role.DATA})
+_CHANGES_FILE = re.compile(r"\bCHANGES\b|\bchanges\.\w")
+_LOCALE = re.compile(
+    r"(?:(?<=/)|(?<=^)|(?<=[._-]))(?:ar|bn|cs|da|de|el|en|es|fa|fi|fr|he|hi|hu|id|it|ja|ko|nl|no|pl|pt|ro|ru|sv|th|tr|uk|vi|zh)"
+    r"(?:[-_](?:[A-Za-z]{2}|hans|hant|Hans|Hant))?(?=/|\.)"
+)
+_VERBS = frozenset({stem("changes")})
 _UNWANTED = {Detail.COMPACT: Representation.FULL, Detail.VERBOSE: Representation.OUTLINE}
 
 
@@ -97,6 +105,7 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
     named: list[RankedFile] = []
     unread: list[Skipped] = []
     considered = files[: planner.read + planner.named]
+    wanted = named_files(intent, pinned)
     for place, found in enumerate(considered):
         chance = chances[found.path]
         if chance < least:
@@ -108,6 +117,10 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
         content = read(found.path)
         if isinstance(content, Skipped):
             unread.append(content)
+        elif found.path not in wanted and is_generated(content.data):
+            unread.append(Skipped(found.path, "generated: its first lines say so"))
+        elif found.path not in wanted and (twin := _twin_of(found.path, [one.path for one, _ in shown])):
+            unread.append(Skipped(found.path, f"one of a family: {twin} is likelier"))
         else:
             shown.append((found, content))
     placed = [
@@ -165,14 +178,39 @@ def following_files(
     Tests, documentation and data follow, unless the task is about such files, names one, or points at no
     file that is worked on by itself.
     """
-    words = {stem(word) for word in words_of(intent.task.head.lower())}
-    asked = {role for role, cues in ROLE_CUES.items() if cues & words}
+    asked = asked_roles(intent)
     if not any(one.role not in FOLLOWING and one.chance >= LEADS_FROM for one in files):
         return frozenset()
-    named = {*pinned, *intent.entities.paths, *(path for path, _line, _function in intent.entities.frames)}
+    named = named_files(intent, pinned)
     return frozenset(
         one.path for one in files if one.role in FOLLOWING and one.role not in asked and one.path not in named
     )
+
+
+def named_files(intent: Intent, pinned: Collection[str] = ()) -> frozenset[str]:
+    """Return the files that are asked for by name: pinned, in the task, or in its stack trace."""
+    frames = (path for path, _line, _function in intent.entities.frames)
+    return frozenset((*pinned, *intent.entities.paths, *frames))
+
+
+def _twin_of(path: str, likelier: Sequence[str]) -> str:
+    """Return the likelier file of which a path is another translation, empty where there is none."""
+    key = _LOCALE.sub("*", path)
+    if key == path:
+        return ""
+    return next((other for other in likelier if other != path and _LOCALE.sub("*", other) == key), "")
+
+
+def asked_roles(intent: Intent) -> frozenset[Role]:
+    """Return the kinds of files that the head of a task asks for.
+
+    "changes" does only as the name of a file: in "when the value changes" it is a verb.
+    """
+    head = intent.task.head
+    stems = {stem(word) for word in words_of(head.lower())}
+    if not _CHANGES_FILE.search(head):
+        stems -= _VERBS
+    return frozenset(role for role, cues in ROLE_CUES.items() if cues & stems)
 
 
 def _outline(content: Content, style: Style, planner: Planner) -> ViewOffer:

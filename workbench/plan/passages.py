@@ -8,6 +8,7 @@ has a reason. Where nothing was ever learned, nothing is read.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -17,7 +18,7 @@ from workbench.errors import GitError
 from workbench.plan.compose import FileCandidate
 from workbench.plan.overrides import PINNED
 from workbench.plan.planner import Planner, Ranking, Recheck
-from workbench.plan.render import LEARNINGS, Passage
+from workbench.plan.render import LEARNINGS, LOADED, BriefLine, Passage
 from workbench.plan.semantics import TaskVector
 from workbench.plan.workspace import Progress, Workspace
 from workbench.records.dataclass import dataclass
@@ -30,6 +31,8 @@ from workbench.rules.matching.filters import find_claims, find_disabled, match_c
 from workbench.rules.matching.match import MatchReport, RuleQuery
 from workbench.rules.matching.search import match_message
 from workbench.rules.matching.selection import DroppedRule, PlanRuleLimits, RuleSelection, select_rules
+from workbench.text.counts import plural
+from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
@@ -89,7 +92,7 @@ def _loaded_by_agent(rules: Sequence[Rule], agent: str, names: FileNames) -> lis
     files = loaded_files(rules, agent, names)
     known = {rule.id: rule for rule in rules}
     return [
-        DroppedRule(known[key], f"is in {file}, which {agent} loads by itself", with_file=True)
+        DroppedRule(known[key], f"is in {file}, which {agent} loads by itself", with_file=True, loaded=file)
         for key, file in files.items()
     ]
 
@@ -190,6 +193,20 @@ def rule_passages(selection: RuleSelection) -> list[Passage]:
             )
         )
     return passages
+
+
+def loaded_lines(selection: RuleSelection) -> list[BriefLine]:
+    """Return how many rules of each file apply that the agent loads by itself, a line for each file."""
+    counts = Counter(one.loaded for one in selection.dropped if one.loaded)
+    return [
+        BriefLine(
+            LOADED,
+            file,
+            f"{plural(count, 'rule')} of {visible_line(file)} {'apply' if count > 1 else 'applies'}; "
+            "your agent loads it",
+        )
+        for file, count in sorted(counts.items())
+    ]
 
 
 def without_rule_files(

@@ -13,6 +13,7 @@ from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.passages import (
     choose_rules,
     learned_passages,
+    loaded_lines,
     rule_passages,
     rule_share,
     without_rule_files,
@@ -185,7 +186,9 @@ def plan(
         price=_PRICES.get(request.detail, PRICE),
         around=None
         if baseline or not known
-        else describe_surroundings(workspace, planner, ranking, candidates, STYLES[style]),
+        else describe_surroundings(
+            workspace, planner, ranking, candidates, STYLES[style], loaded_lines(rules)
+        ),
     )
     stages["pack"] = _ms(clock)
     dropped = [

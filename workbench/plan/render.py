@@ -30,7 +30,15 @@ TOGETHER = "Usually changes too"
 USES = "Used by"
 MODELS = "The model to follow"
 STATE = "State"
-LISTS = {TOGETHER: "changes_too", ALSO: "also", USES: "used_by", MODELS: "model", STATE: "state"}
+LOADED = "Must hold, and is loaded"
+LISTS = {
+    TOGETHER: "changes_too",
+    ALSO: "also",
+    USES: "used_by",
+    MODELS: "model",
+    STATE: "state",
+    LOADED: "loaded",
+}
 """The headings that are followed by single lines, in their order, and their tags in XML."""
 
 

@@ -16,10 +16,12 @@ from workbench.plan.compose import FileCandidate
 from workbench.plan.cuts import FileCut
 from workbench.plan.planner import Planner, Ranking
 from workbench.plan.precedents import find_sibling, list_precedents
-from workbench.plan.render import Style
+from workbench.plan.render import BriefLine, Style
 from workbench.plan.representations import digests_of, name_offer
+from workbench.plan.state import list_state
 from workbench.plan.usages import list_usages
 from workbench.plan.workspace import Workspace
+from workbench.project.admission import is_generated
 from workbench.records.project import Skipped
 
 
@@ -29,6 +31,7 @@ def describe_surroundings(
     ranking: Ranking,
     candidates: Sequence[FileCandidate],
     style: Style,
+    loaded: Sequence[BriefLine] = (),
 ) -> Around:
     """Return what says what is around the files a pack shows; the same files are looked at once."""
     by_path = {one.path: one for one in candidates}
@@ -57,12 +60,17 @@ def describe_surroundings(
             companions = [
                 one
                 for one in find_companions(workspace.history, workspace.index, paths, following)
-                if one.path not in excluded
+                if one.path not in excluded and not _is_generated(sources.data(one.path))
             ]
             cuts = [(one, cut) for one in shown if (cut := cut_of(one[0].path)) is not None]
+            held = {
+                one[0].path: data for one in shown if isinstance(data := sources.data(one[0].path), bytes)
+            }
             lines = [
                 *list_usages(sources, cuts),
                 *find_sibling(workspace.index, ranking.intent, shown),
+                *list_state(workspace.history, workspace.task_heads, held),
+                *loaded,
                 *list_precedents(
                     workspace.history, workspace.task_heads, workspace.index, ranking.intent, paths
                 ),
@@ -71,3 +79,7 @@ def describe_surroundings(
         return known[key]
 
     return around
+
+
+def _is_generated(data: bytes | Skipped) -> bool:
+    return isinstance(data, bytes) and is_generated(data)

@@ -55,6 +55,10 @@ _GENERATED_LINE = re.compile(
     rb"|\bauto(?:matically|-)?[ ]?generated\b[^\n]{0,200}\bdo not (?:edit|modify))",
     re.IGNORECASE | re.MULTILINE,
 )
+_GENERATED_WORDS = re.compile(
+    rb"\bauto(?:matically)?[- ]?generated\b|\bthis file (?:is|was) generated\b|\bdo not edit\b",
+    re.IGNORECASE,
+)
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
 _PROSE = _words("prose")
@@ -107,6 +111,11 @@ def preference(path: str) -> tuple[int, int, str]:
     extension = path.rpartition("/")[2].lower().rpartition(".")[2]
     kind = 1 if extension in _PROSE else 2 if extension in _DATA else 0
     return kind, path.count("/"), path
+
+
+def is_generated(data: bytes) -> bool:
+    """Whether the first ten lines of a file say that a program wrote it."""
+    return any(map(_GENERATED_WORDS.search, data[:4096].split(b"\n")[:10]))
 
 
 def content_refusal(path: str, data: bytes) -> str | None:

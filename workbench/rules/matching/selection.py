@@ -53,13 +53,14 @@ class SelectedRule:
 class DroppedRule:
     """A rule that had a claim and is not in the plan, and why; `repeats` is one in it that says the same.
 
-    With `with_file` its file is not for the plan either.
+    With `with_file` its file is not for the plan either; `loaded` is the file from which the agent has it.
     """
 
     rule: Rule
     reason: str
     repeats: str = ""
     with_file: bool = False
+    loaded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,48 @@
+"""The state of the files that a pack shows: a series of commits in progress, conflicts that are open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from workbench.plan.render import STATE, BriefLine
+from workbench.sessions.history import History
+from workbench.text.sanitize import shorten, visible_line
+from workbench.text.terms import scope_of
+
+LEAST_SERIES: Final = 3
+_MOST_SERIES: Final = 20
+_PAUSE: Final = 6 * 3600  # seconds between two commits of a series
+_HEAD: Final = 60
+
+
+def list_state(history: History, heads: Sequence[str], shown: Mapping[str, bytes]) -> list[BriefLine]:
+    """Return what is unusual now about the files shown; shown: {path: content}."""
+    return [*_find_conflicts(shown), *_find_series(history, heads, [*shown])]
+
+
+def _find_conflicts(shown: Mapping[str, bytes]) -> Iterable[BriefLine]:
+    for path, data in shown.items():
+        begin = 0 if data.startswith(b"<<<<<<< ") else data.find(b"\n<<<<<<< ") + 1
+        if (begin or data.startswith(b"<<<<<<< ")) and data.find(b"\n>>>>>>> ", begin) >= 0:
+            line = data.count(b"\n", 0, begin) + 1
+            yield BriefLine(STATE, path, f"{visible_line(path)} has an open conflict in line {line}")
+
+
+def _find_series(history: History, heads: Sequence[str], shown: Sequence[str]) -> Iterable[BriefLine]:
+    """Yield the series that the last commits are, where some of them touch a file shown."""
+    scope = scope_of(heads[0]) if heads else ""
+    times = history.times.tolist()
+    count = 0
+    for task, head in enumerate(heads[:_MOST_SERIES]):
+        if not scope or scope_of(head) != scope or (task and times[task - 1] - times[task] > _PAUSE):
+            break
+        count += 1
+    rows = [history.paths.index(path) for path in shown if path in history.paths]
+    touching = {int(task) for task in history.tasks[np.isin(history.files, rows)] if task < count}
+    if count >= LEAST_SERIES and touching:
+        newest = f"the newest “{shorten(heads[0], _HEAD)}”"
+        what = f"the last {count} commits are a series on {visible_line(scope)}, {newest}"
+        yield BriefLine(STATE, scope, f"{what}; {len(touching)} of them touch files shown")
