@@ -19,7 +19,7 @@ from workbench.plan.precedents import find_sibling, list_precedents
 from workbench.plan.render import BriefLine, Style
 from workbench.plan.representations import digests_of, name_offer
 from workbench.plan.state import list_state
-from workbench.plan.usages import list_usages
+from workbench.plan.usages import Known, list_usages
 from workbench.plan.workspace import Workspace
 from workbench.project.admission import is_generated
 from workbench.records.project import Skipped
@@ -38,6 +38,7 @@ def describe_surroundings(
     following = {one.path: one.chance for one in candidates if one.follows and not one.excluded}
     scores = {one.path: one.score for one in ranking.files}
     known: dict[tuple[object, ...], Surroundings] = {}
+    uses: Known = {}
     sources = Sources(
         workspace.adapters.root, workspace.index, workspace.snapshot, workspace.limits.max_bytes
     )
@@ -67,7 +68,7 @@ def describe_surroundings(
                 one[0].path: data for one in shown if isinstance(data := sources.data(one[0].path), bytes)
             }
             lines = [
-                *list_usages(sources, cuts),
+                *list_usages(sources, cuts, uses),
                 *find_sibling(workspace.index, ranking.intent, shown),
                 *list_state(workspace.history, workspace.task_heads, held),
                 *loaded,

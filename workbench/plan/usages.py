@@ -11,13 +11,12 @@ from typing import Final
 
 from workbench.expand.lookup import Definition
 from workbench.expand.sources import Sources
-from workbench.expand.usages import find_uses
+from workbench.expand.usages import FileUses, find_uses
 from workbench.plan.brief_lines import ShownFile
 from workbench.plan.companions import is_news
 from workbench.plan.cuts import FileCut
 from workbench.plan.render import USES, BriefLine, Span
 from workbench.project.index import ProjectIndex
-from workbench.records.project import Symbol
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 from workbench.text.terms import parts, word_terms
@@ -26,15 +25,26 @@ MOST_DEFINITIONS: Final = 3
 _LOOKED_UP: Final = 6  # definitions of a pack whose uses are looked for
 _MOST_FILES: Final = 16  # a name in more files is looked for by nobody
 _FEW_FILES: Final = 3  # a name of one part in more files is a word
+_MOST_BYTES: Final = 250_000  # of the files that hold the names looked for
 _PLACES: Final = 4
 _LEAST_LENGTH: Final = 5
 
 
-def list_usages(sources: Sources, shown: Sequence[tuple[ShownFile, FileCut]]) -> list[BriefLine]:
-    """Return where definitions of the files shown are used, those of the first file first."""
+Known = dict[tuple[str, int], list[FileUses]]
+"""Uses by the path and line of the definition."""
+
+
+def list_usages(
+    sources: Sources, shown: Sequence[tuple[ShownFile, FileCut]], known: Known
+) -> list[BriefLine]:
+    """Return where definitions of the files shown are used, those of the first file first.
+
+    `known` keeps what was looked for, while packs of other files are tried out.
+    """
     spans = {candidate.path: offer.view.spans for (candidate, offer), _ in shown}
     found: list[BriefLine] = []
     names = list(_shown_definitions(sources.index, shown))[:_LOOKED_UP]
+    left = _MOST_BYTES
     for path, parent, name, line in names:
         symbol = next(
             (
@@ -44,7 +54,17 @@ def list_usages(sources: Sources, shown: Sequence[tuple[ShownFile, FileCut]]) ->
             ),
             None,
         )
-        if symbol is not None and (text := _usage(sources, path, symbol, spans)):
+        if symbol is None:
+            continue
+        cost = _bytes_to_read(sources.index, name)
+        if cost > left:
+            continue
+        left -= cost
+        definition = Definition(path, sources.index.roles[sources.index.positions[path]], symbol)
+        key = (path, symbol.line)
+        if key not in known:
+            known[key] = find_uses(sources, name, [definition])
+        if text := _usage(definition, known[key], spans):
             found.append(BriefLine(USES, symbol.name, text))
         if len(found) == MOST_DEFINITIONS:
             break
@@ -84,13 +104,15 @@ def _is_rare(index: ProjectIndex, name: str) -> bool:
     return 1 <= index.frequency("body", terms[-1]) <= most
 
 
-def _usage(sources: Sources, path: str, symbol: Symbol, spans: dict[str, tuple[Span, ...]]) -> str:
+def _bytes_to_read(index: ProjectIndex, name: str) -> int:
+    return int(index.size[index.holders("body", [word_terms(name)[-1]])].sum())
+
+
+def _usage(definition: Definition, uses: Sequence[FileUses], spans: dict[str, tuple[Span, ...]]) -> str:
     """Return the uses of a definition as a line, empty where all are in the text already."""
-    index = sources.index
-    definition = Definition(path, index.roles[index.positions[path]], symbol)
     places: list[str] = []
     count = 0
-    for file in find_uses(sources, symbol.name, [definition]):
+    for file in uses:
         if is_news(file.path):
             continue
         count += len(file.uses)
