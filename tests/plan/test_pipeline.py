@@ -175,7 +175,6 @@ def test_a_pack_that_shows_no_file_promises_none(project: Any) -> None:
     """How often all right files are in the pack is known of a pack that has files."""
     found = [planned(opened(project.root), token_budget=budget).response.confidence for budget in (1, 1500)]
     assert [one is not None and one.pack is not None for one in found] == [False, True]
-    assert None not in found
 
 
 def test_a_project_without_git_is_planned(tmp_path: Path) -> None:

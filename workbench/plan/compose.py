@@ -26,7 +26,7 @@ from workbench.text.tokens import TokenCounter
 
 _ROUNDS = 6
 _SLACK = 0.02
-PRICE = 0.06  # a token is in the pack if the task needs it with this chance
+PRICE = 0.09  # a token is in the pack if the task needs it with this chance
 LENGTH = 0.7  # exponent: twice the lines hold less than twice of what the task needs
 USUAL_TOKENS = 150  # of a chunk, where chance and worth agree
 MOST_NAMES = 6  # more than that nobody reads

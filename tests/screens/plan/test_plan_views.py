@@ -142,6 +142,7 @@ def test_files_lead_what_a_filter_lets_through(plan: ShownPlan) -> None:
 def test_a_rule_of_two_lines_is_one_line_of_the_list(work: Work) -> None:
     """A line feed is a space there; the pack and the pane have the rule as it was written."""
     work.write("AGENTS.md", "- Always run the linter:\n  `make lint`\n")
+    work.write("shop.py", f"# {TASK}\n")
     work.commit()
     plan = made(work.root)
     [one] = [one for one in plan.candidates if "Always run the linter" in one.title]
