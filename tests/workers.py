@@ -95,9 +95,10 @@ class Pool:
                             self._watch(ready, workers, self._fork(rest))
         finally:
             self.stopped[0] = 1
-            for process in workers:
+            for process, worker in workers.items():
                 os.kill(process, signal.SIGINT)
                 os.waitpid(process, 0)
+                worker.reports.close()
             os.close(self.read_turn)
 
     def _watch(self, ready: selectors.BaseSelector, workers: dict[int, Worker], worker: Worker) -> None:

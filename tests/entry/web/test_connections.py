@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
-import resource
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from socket import create_connection
-from typing import Any
 
 import pytest
 
@@ -153,24 +151,12 @@ async def test_a_shortage_of_descriptors_is_one_line(capsys: pytest.CaptureFixtu
         loop.set_exception_handler(None)
 
 
-@contextmanager
-def few_descriptors(count: int) -> Any:
-    """Have children begin with so many descriptors at most."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
 @pytest.mark.parametrize("face", ["serve", "serve-web"])
 def test_more_strangers_than_descriptors(face: str, shop: Work) -> None:
     """With 128 descriptors and 400 connections that never end their headers both servers answer at once."""
     command = [sys.executable, "-P", "-m", "workbench", "--project", str(shop.root), face, "--port", "0"]
     with ExitStack() as stack:
-        with few_descriptors(128):
-            server = stack.enter_context(running(command))
+        server = stack.enter_context(running(["sh", "-c", 'ulimit -n 128; exec "$@"', "sh", *command]))
         assert server.stdout is not None
         port = int(server.stdout.readline().split(":")[2].split("/")[0])
         for _ in range(400):
