@@ -125,7 +125,7 @@ def fuzzy(word: str) -> Callable[[str], int]:
             if (place := lower.find(character, place + 1)) < 0:
                 return 0
         found = pattern.search(text)
-        return max(_SUBSEQUENCE - (found.end() - found.start() - len(needle)), 1) if found else 0
+        return max(_SUBSEQUENCE - (found.end() - found.start(1) - len(needle)), 1) if found else 0
 
     return points
 
@@ -150,12 +150,14 @@ def _exact(needle: str, lower: str, text: str) -> int:
 
 
 def _subsequence(needle: str) -> re.Pattern[str]:
-    """Return a pattern of the characters in order inside one word, the first at the start of a part.
+    """Return a pattern of the characters in order inside a word, the first (a group) at the start of a part.
 
-    No gap takes in the character that ends it, so there is one way to match and the time is bounded.
+    No gap takes in the character that ends it, so there is one way to match; and where the first such part of
+    a word is none, no later one is, so each word is looked at once.
     """
     first, *rest = [_either(each) for each in list(needle)]
-    start = rf"[{first}](?:(?<![^\W_][{first}])|(?<=[a-z0-9][A-Z])|(?<=[A-Z][A-Z])(?=[a-z]))"
+    part = rf"[{first}](?:(?<![^\W_][{first}])|(?<=[a-z0-9][A-Z])|(?<=[A-Z][A-Z])(?=[a-z]))"
+    start = rf"(?<!\S)(?>\S*?({part}))"
     return re.compile(start + "".join(rf"[^\s{each}]*[{each}]" for each in rest))
 
 

@@ -25,7 +25,9 @@ MAX_LINES: Final = 5_000
 """Lines of a text that are shown."""
 
 _TOAST: Final = 600
-_EMPHASIS: Final = re.compile(r"`[^`\n]*`|(?<![\w/*])\*\*(?=[^\s*/])([^\n]+?)(?<=[^\s*/])\*\*(?![\w/*])")
+_EMPHASIS: Final = re.compile(
+    r"`[^`\n]*`|(?<![\w/*])\*\*(?=[^\s*/])([^\n]{1,250}?)(?<=[^\s*/])\*\*(?![\w/*])"
+)
 
 
 def safe(text: str, style: Style | str = "", *, limit: int = MAX_LINE) -> Content:

@@ -29,7 +29,7 @@ from workbench.errors import StoreError
 if TYPE_CHECKING:
     from screens.engine import AppEngine
 
-_FOREIGN_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+_FOREIGN_FONT: Final = re.compile(r"@font-face \{[^@}]*\}\s*")
 _DIRECTORY: Final = "screenshots"
 _SETTLED: Final = 0.1  # seconds without another size
 _MODES: Final = (1000, 1003, 1015, 1006)

@@ -283,8 +283,10 @@ def _is_partial(common: Path) -> bool:
 
 def _submodules(root: Path) -> tuple[str, ...]:
     text = _read(root / ".gitmodules")
-    found = re.findall(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\"\r\n]+?)\"?[ \t]*$", text, re.MULTILINE)
-    return tuple(sorted({path.strip("/") for path in found}))
+    found = re.findall(
+        r"^[ \t]*path[ \t]*=[ \t]*+(?:\"([^\"\r\n]+)\"|([^\"\r\n]*[^\"\r\n \t]))[ \t]*$", text, re.MULTILINE
+    )
+    return tuple(sorted({(quoted or bare).strip("/") for quoted, bare in found}))
 
 
 def _has_content(path: Path) -> bool:

@@ -12,7 +12,7 @@ from workbench.errors import ConfigError
 
 MAX_BYTES = 1_000_000
 
-_HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9_\-.\"' ]+?)\s*\]\s*(?:#.*)?$")
+_HEADER = re.compile(r"\s*\[([A-Za-z0-9_\-.\"'\s]+)\]\s*(?:#.*)?$")
 _KEY = re.compile(r"\s*([A-Za-z0-9_\-\"']+(?:\s*\.\s*[A-Za-z0-9_\-\"']+)*)\s*=")
 
 
@@ -77,7 +77,7 @@ def _find(lines: list[str], section: str, name: str) -> int | None:
     header = None
     for number, line in enumerate(lines):
         if match := _HEADER.match(line):
-            current = match[1].strip("\"' ")
+            current = match[1].strip().strip("\"' ")
             if current == section and header is None:
                 header = number
         elif name and (

@@ -202,7 +202,7 @@ def check(item: Given) -> Any:  # noqa: ANN401 - as the setting is typed
     except msgspec.ValidationError as error:
         reason = str(error).replace("`", "").split(" - at ")[0]
         raise ConfigError(
-            _LOGIN.sub("://…@", f"{place}{item.key} = {item.value!r}: {reason[0].lower()}{reason[1:]}"),
+            _LOGIN.sub(r"\1://…@", f"{place}{item.key} = {item.value!r}: {reason[0].lower()}{reason[1:]}"),
             hint=f"{item.key} is {describe(item.key)}.",
         ) from None
 
@@ -278,7 +278,7 @@ def parse(key: str, text: str) -> object:
     return text
 
 
-_LOGIN = re.compile(r"://\S*@")
+_LOGIN = re.compile(r"(?<!\S)(?>(\S*?)://)\S*@")
 _BOOLEANS = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),

@@ -36,7 +36,9 @@ OLDEST: Final = 14
 
 NEXT: Final = "What you do is kept here and sent later."
 
-_PREAMBLE: Final = re.compile(r"connection failed: |connection to server (?:at|on) .*? failed: |FATAL: +")
+_PREAMBLE: Final = re.compile(
+    r"connection failed: |connection to server (?:at|on) .{0,200}? failed: |FATAL: +"
+)
 _ADVICE: Final = "Is the server running "  # of libpq, a question beneath the reason
 _REASON: Final = 300  # characters
 _TLS: Final = "cannot be reached over TLS as the URL asks for it"

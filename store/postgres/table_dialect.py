@@ -17,10 +17,10 @@ _RULES: Final = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         # Lists and maps of JSON texts
-        (rf"({_NAME})::JSON::VARCHAR\[\]", r"texts(\1)"),
-        (rf"({_NAME})::JSON::MAP\([^()]*\)", r"as_json(\1)"),
-        (rf"({_NAME})::JSON\[\]", r"elements(\1)"),
-        (rf"(\$?{_NAME})::JSON\b", r"as_json(\1)"),
+        (rf"(?<![\w.\"])({_NAME})::JSON::VARCHAR\[\]", r"texts(\1)"),
+        (rf"(?<![\w.\"])({_NAME})::JSON::MAP\([^()]*\)", r"as_json(\1)"),
+        (rf"(?<![\w.\"])({_NAME})::JSON\[\]", r"elements(\1)"),
+        (rf"((?:\$|(?<![\w.\"])){_NAME})::JSON\b", r"as_json(\1)"),
         (r"\bcache\[level\]\[1\]", "(cache->level->>0)::float8"),
         (r"\bcache\[level\]\[2\]", "(cache->level->>1)::float8"),
         (r"\bstages\[(\$?\w+)\]", r"(stages->>\1)::float8"),
@@ -35,7 +35,8 @@ _RULES: Final = tuple(
         (rf"arg_max\(({_NAME}), (\([^()]*\)|\w+)\)", r"first(\1 ORDER BY \2 DESC)"),
         (rf"arg_min\(({_NAME}), (\([^()]*\)|\w+)\)", r"first(\1 ORDER BY \2)"),
         (
-            r"quantile_cont\((coalesce\([^,]*, 0\)|\([^()]*\)::float8|\w+), (ARRAY\[[^\]]*\]|[\d.]+)\)",
+            r"quantile_cont\((coalesce\([^,]{0,200}, 0\)|\([^()]*\)::float8|\w+), "
+            r"(ARRAY\[[^\[\]]*\]|[\d.]+)\)",
             r"percentile_cont(\2) WITHIN GROUP (ORDER BY \1)",
         ),
         (r"median\((\w+)\)", r"percentile_cont(0.5) WITHIN GROUP (ORDER BY \1)"),

@@ -319,4 +319,4 @@ def _word(token: Token, denied: bool, head: bool) -> Word | None:
     return Word(text, text if kind == "name" else meaning(text), kind, denied, head)
 
 
-_NAMELIKE: Final = re.compile(r"_|[^\W\d]\w*\d|\w{2}\.\w{2}")
+_NAMELIKE: Final = re.compile(r"_|[^\W\d]\d|\w{2}\.\w{2}")

@@ -33,9 +33,9 @@ MOST_PARTNERS: Final = 32
 
 _SEED: Final = 20
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
-_MARK = re.compile(r"^(?:\s*(?:\[[ xX~]\]|[-*+•]|\d+[.)])\s+)+", re.MULTILINE)
+_MARK = re.compile(r"(\A|(?<!\s)[^\S\n]*+\n)\s*+(?:(?:\[[ xX~]\]|[-*+•]|\d+[.)])\s+)+")
 _EMPHASIS = re.compile(r"(\*{1,3}|_{2,3})(?=\S)|(?<=\S)(\*{1,3}|_{2,3})")
-_SPAN = re.compile(r"(`+[^`\n]*`+)")
+_SPAN = re.compile(r"((?<!`)(?:`++[^`\n]*+`+|``+))")
 
 
 @lru_cache(maxsize=131_072)
@@ -56,7 +56,7 @@ def plain(text: str) -> str:
 
 def _strip_marks(text: str) -> list[str]:
     """Return a text's pieces without marks: prose and code spans in turn."""
-    text = _MARK.sub("", text)
+    text = _MARK.sub(r"\1", text)
     if "[" in text:
         text = _LINK.sub(lambda match: match[1] or "", text)
     pieces = _SPAN.split(text)

@@ -32,11 +32,11 @@ from workbench.text.terms import stem
 
 _UPPER = re.compile(
     r"(?:at most|up to|under|below|less than|fewer than|maximum(?: of)?|max|limit(?:ed)?(?: to)?|within|"
-    r"shorter than|≤|<=|<|no later than)\W*(?:\w+\W+){0,2}$"
+    r"shorter than|≤|<=|<|no later than)\W{0,20}(?:\w{1,60}\W{1,20}){0,2}$"
 )
 _LOWER = re.compile(
     r"(?:at least|minimum(?: of)?|min|more than|above|over|greater than|exceeds?|≥|>=|>|from)"
-    r"\W*(?:\w+\W+){0,2}$"
+    r"\W{0,20}(?:\w{1,60}\W{1,20}){0,2}$"
 )
 _LIMIT = re.compile(r"\b(?:max(?:imum)?|limit|exceed|at most|no more than)\b")
 _LEAST = re.compile(r"\b(?:min(?:imum)?|at least)\b")
@@ -121,16 +121,18 @@ _HEDGE = re.compile(
     r"(?:possible|appropriate|applicable|needed|necessary|practical|feasible|required|relevant|available|"
     r"suitable)|as much as possible|at all times)\b"
 )
-_FIRST = re.compile(r"(\b(?:without|before)\b[^,;:.]*)\sfirst(?=\W*$)|\bfirst(?=\s+before\b)")
+_FIRST = re.compile(r"(\b(?:without|before)\b[^,;:.]{0,200})\sfirst(?=\W*$)|\bfirst(?=\s+before\b)")
 """Where "first" adds nothing: "without asking first", "ask first before merging"."""
 
 _REJECTED = re.compile(
-    r"\s*,?\s*\b(?:instead of|rather than|as opposed to|in place of|and not|not|in preference to)\s+(.+)$"
+    r"\b(?:instead of|rather than|as opposed to|in place of|and not|not|in preference to)\s+(.+)"
 )
-_OVER = re.compile(r"\b(?:prefer|favou?r|choose|opt for)\b(.+?)\b(?:over|to|instead of|rather than)\s+(.+)$")
-_USE_OVER = re.compile(r"^(\W*(?:always )?use [\w`.-]+) over ([\w`.-]+)(\W*(?:for\b.*)?)$")
+_OVER = re.compile(
+    r"\b(?:prefer|favou?r|choose|opt for)\b(.{1,250}?)\b(?:over|to|instead of|rather than)\s+(.+)"
+)
+_USE_OVER = re.compile(r"^(\W*+(?:always )?use [\w`.-]+) over ([\w`.-]++)(\W*(?:for\b.*)?)$")
 _ENUMERATED = re.compile(r"\b([A-Z][a-z]+)/(?=[A-Z]?[a-z]+\b(?!/))")  # "Variables/Functions" is no path
-_IN_FAVOUR = re.compile(r"^(.*?)\bin favou?r of\s+(.+)$")
+_IN_FAVOUR = re.compile(r"^(.*?)\bin favou?r of\s+(.+)")
 
 ORDERING: Final = frozenset(map(canonical, ("before", "after")))
 """Terms on whose sides the same words say another thing."""
@@ -271,9 +273,10 @@ def _reject(text: str) -> tuple[str, tuple[str, ...]]:
         return text[: match.start()] + "prefer" + match[1], statement_terms(match[2])
     match = _REJECTED.search(text)
     if match and not text.startswith(("do ", "must ", "should ")):
-        lead = text[: match.start()].split()
-        if lead and lead[-1] not in _AUXILIARY | DENIALS and statement_terms(text[: match.start()]):
-            return text[: match.start()], statement_terms(match[1])
+        kept = text[: match.start()].rstrip().removesuffix(",").rstrip()
+        lead = kept.split()
+        if lead and lead[-1] not in _AUXILIARY | DENIALS and statement_terms(kept):
+            return kept, statement_terms(match[1])
     return text, ()
 
 

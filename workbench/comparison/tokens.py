@@ -14,9 +14,9 @@ from workbench.text.terms import stem
 
 MAX_WORDS: Final = 80
 
-_SPAN = re.compile(r"`+([^`\n]*)`+")
+_SPAN = re.compile(r"(?<!`)(?:`++[^`\n]*+`+|``+)")
 _TOKEN = re.compile(
-    r"(?P<path>(?:\.{0,2}/)?[\w.@*<>{}-]+(?:/[\w.@*<>{}-]+)+/?|[\w.-]+/(?=[\s,;.)`]|$))"
+    r"(?P<path>(?:\.{0,2}/|(?<![\w.@*<>{}-]))[\w.@*<>{}-]+(?:/[\w.@*<>{}-]+)+/?|(?<![\w.-])[\w.-]+/(?=[\s,;.)`]|$))"
     r"|(?P<flag>(?<![\w-])--?[a-z][\w-]*)"
     r"|(?P<number>(?<![\w.])[<>≤≥=v]{0,2}\d+(?:[.,]\d+)*(?:\.x)?"
     r"(?:\s?%|\+|(?:px|rem|em|ms|kb|mb|gb|s|m|h|k)?\b))"
@@ -102,10 +102,10 @@ def merge_phrases(tokens: list[Token]) -> list[Token]:
 MAX_CHARS: Final = 4000
 
 _CLAUSE = re.compile(
-    r"(?<=[.!?;])\s+|;\s*|\n+|\s[—–]\s|\s--?\s"
-    r"|,?\s+(?:and|but)\s+(?=(?:do not|don't|never|avoid|not|always|must|should)\b)"
-    r"|,\s+(?=(?:do not|don't|never|avoid|use|prefer|always)\b)|\s+but\s+"
-    r"|(?<=\))\s+(?=[A-Z])",
+    r"(?<=[.!?;]) |; ?| [—–] | --? "
+    r"|,? {1,9}(?:and|but) {1,9}(?=(?:do not|don't|never|avoid|not|always|must|should)\b)"
+    r"|, {1,9}(?=(?:do not|don't|never|avoid|use|prefer|always)\b)| but "
+    r"|(?<=\)) {1,9}(?=[A-Z])",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
@@ -121,7 +121,7 @@ _EXAMPLE = re.compile(
 )
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 LABEL = re.compile(r"^\s*([^\W\d_][\w ,/&-]{0,40}?)(?:\s*:|\s+(?:--?|[—–]))\s+(?=\S)")
-_CODE_LINE = re.compile(r"[{};]\s*$|^\s*[\w.$]+\([^`]*\)\s*;?\s*$|^\s*[$@}{)]|^\s*[\w.]+\s*=[^=]")
+_CODE_LINE = re.compile(r"[{};]$|^[\w.$]+\([^`]*\) ?;?$|^[$@}{)]|^[\w.]+ ?=[^=]")
 _CONTINUES = re.compile(
     r"(?:less|fewer|more|at least|at most|max(?:imum)?|min(?:imum)?|up to|no more|no less|under|over|about|"
     r"\d)\b",

@@ -162,13 +162,23 @@ def _find_inherited(
     return found
 
 
-def _by_line(sources: Sources, name: str, paths: Sequence[str]) -> Iterator[Definition]:
-    """Yield definitions by the form of their line: in blocks, of variables, of fields."""
+def declared_line(name: str) -> re.Pattern[str]:
+    """Return the form of a line that declares a name by a keyword."""
     escaped = re.escape(name)
-    declared = re.compile(rf"^[ \t]*(?:[\w@]+[ \t]+){{0,4}}(?:{_WORDS})[ \t]+{escaped}(?![\w$])")
-    assigned = re.compile(
+    return re.compile(rf"^[ \t]*(?:[\w@]+[ \t]+){{0,4}}(?:{_WORDS})[ \t]+{escaped}(?![\w$])")
+
+
+def assigned_line(name: str) -> re.Pattern[str]:
+    """Return the form of a line that assigns to a name, or gives a field of that name a type."""
+    escaped = re.escape(name)
+    return re.compile(
         rf"^[ \t]*(?:[\w.]+\.)?{escaped}[ \t]*(?::[^=\n]{{0,200}}=|:?=|:[ \t]*(?:function|async)\b)(?![=>~])"
     )
+
+
+def _by_line(sources: Sources, name: str, paths: Sequence[str]) -> Iterator[Definition]:
+    """Yield definitions by the form of their line: in blocks, of variables, of fields."""
+    declared, assigned = declared_line(name), assigned_line(name)
     word = word_pattern(name)
     index = sources.index
     rows = [index.positions[path] for path in paths] if paths else positions_with(sources, name)

@@ -114,7 +114,7 @@ class Filter:
         return bool(self.terms)
 
 
-_TOKEN: Final = re.compile(r"(?P<sign>[!-]?)(?:(?P<name>[A-Za-z][\w-]*):(?!//|:))?", re.ASCII)
+_TOKEN: Final = re.compile(r"(?P<sign>[!-]?)(?:(?P<name>[A-Za-z][\w-]{0,99}):(?!//|:))?", re.ASCII)
 _VALUE: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[^\s",]+', re.DOTALL)
 _BARE: Final = re.compile(r'[^\s"]+')
 _OP: Final = re.compile(r">=|<=|>|<")

@@ -22,7 +22,7 @@ _UNDERLINE = re.compile(r"^([=\-~^*\"#+])\1{2,}\s*$")
 _LEAD = re.compile(r"\s*(?://|#(?!include|define|if|endif|else)|/\*|\*|--|;;|@\w|\"\"\"|<!--|\[\w)")
 _IMPORT = re.compile(
     r"\s*(?:import\b|from\s+\S+\s+import\b|use\s+[\w:]+|#\s*include\b|require(?:_relative)?\b|package\s+\w"
-    r"|(?:const|let|var)\s+.*=\s*require\(|export\s+.*\bfrom\b|mod\s+\w+;|pub\s+mod\s+\w+;|extern\s+crate\b)"
+    r"|(?:const|let|var)\s.*=\s*require\(|export\s.*\bfrom\b|mod\s+\w+;|pub\s+mod\s+\w+;|extern\s+crate\b)"
 )
 _FIRST = frozenset('/#*-;@"<[' + "ifu#rpclvem")
 """What comments and imports begin with."""

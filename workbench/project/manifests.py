@@ -25,16 +25,16 @@ from workbench.project.declared import (
 from workbench.project.python_manifests import pyproject, requirements, setup_cfg
 
 _GO_REQUIRE = re.compile(
-    r"^\s*(?:require\s+)?([\w.~-]+\.[\w./~-]+|[\w-]+/[\w./~-]+)\s+(v\S+)\s*(//\s*indirect)?"
+    r"^\s*(?:require\s+)?((?=[\w.~-]+\.[\w./~-]|[\w-]+/[\w./~-])[\w./~-]+)\s+(v\S+)\s*(//\s*indirect)?"
 )
-_GEM = re.compile(r"^\s*gem[\s(]+[\"']([\w.-]+)[\"']((?:\s*,\s*[\"'][^\"']+[\"'])*)(.*)$")
-_GEM_GROUP = re.compile(r"^\s*group[\s(]+(.+?)\)?\s+do\b")
+_GEM = re.compile(r"^\s*gem[\s(]+[\"']([\w.-]+)[\"']((?:\s*,\s*[\"'][^\"']+[\"'])*)(.*)")
+_GEM_GROUP = re.compile(r"^\s*group[\s(]++(.+?)\)?(?<!\s)\s+do\b")
 _GEMSPEC = re.compile(
     r"\.add_(?P<kind>runtime_|development_)?dependency[\s(]+[\"'](?P<name>[\w.-]+)[\"'](?P<rest>(?:\s*,\s*[\"'][^\"']+[\"'])*)"
 )
 _GEMSPEC_NAME = re.compile(r"\.name\s*=\s*[\"']([\w.-]+)[\"']")
 _GRADLE = re.compile(
-    r"^\s*(\w*(?:implementation|api|compileOnly|runtimeOnly|compile|annotationProcessor|kapt|ksp|classpath))"
+    r"^[^\S\n]*(\w*(?:implementation|api|compileOnly|runtimeOnly|compile|annotationProcessor|kapt|ksp|classpath))"
     r"[\s(]+(?:platform\()?[\"']([\w.-]+):([\w.-]+)(?::([^\"'@]+))?",
     re.MULTILINE | re.IGNORECASE,
 )

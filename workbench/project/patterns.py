@@ -150,12 +150,12 @@ def _ends(lines: list[str], hits: list[_Hit], directive: str) -> list[int]:
 
 
 _MAX_LINE = 400
-_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.+)")
 _ASCIIDOC = re.compile(r"(={1,6})[ \t]+(\S.*)$")
 _RST_RULE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
 _MARKDOWN_RULE = re.compile(r"(=|-)\1{2,}[ \t]*$")
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)")
-_TOML_TABLE = re.compile(r"\[\[?[ \t]*([^\[\]#]+?)[ \t]*\]\]?")
+_TOML_TABLE = re.compile(r"\[\[?([^\[\]#]+)\]\]?")
 _TOML_KEY = re.compile(r"([\w.\"'-]+)[ \t]*=")
 _YAML_KEY = re.compile(r"([^\s#\-\"'\[{][^:#\n]*|\"[^\"\n]+\"|'[^'\n]+'):(?:[ \t]|$)")
 _INI_SECTION = re.compile(r"\[([^\]]+)\]")
@@ -208,7 +208,8 @@ def _markdown(lines: list[str]) -> list[tuple[int, int, str]]:
             continue
         heading = _ATX.match(line)
         if heading:
-            found.append((number, len(heading.group(1)), heading.group(2)))
+            title = heading.group(2).rstrip(" \t").rstrip("#").rstrip(" \t")
+            found.append((number, len(heading.group(1)), title or heading.group(2)[:1]))
         elif number > start and _MARKDOWN_RULE.match(line):
             above = lines[number - 1].strip()
             if above and not above.startswith(("#", "|", ">", "-", "*", "+")) and "|" not in above:
@@ -284,7 +285,7 @@ def _toml(lines: list[str]) -> list[tuple[int, str]]:
         key = _TOML_KEY.match(line) if not tables else None
         if table and "=" not in line.split("#", 1)[0].split("]", 1)[-1]:
             tables = True
-            found.append((number, table.group(1)))
+            found.append((number, table.group(1).strip(" \t")))
         elif key:
             found.append((number, key.group(1).strip("\"'")))
         for mark in ('"""', "'''"):

@@ -209,13 +209,13 @@ SECTIONS: dict[Layer, Section] = {
 }
 
 
-_PAREN_BASES = re.compile(r"\bclass\s+\w+\s*(?:\[[^\]]*\])?\s*\((.*)\)\s*$")
+_PAREN_BASES = re.compile(r"\bclass\s{1,9}\w{1,200}\s{0,9}(?:\[[^\]]{0,200}\]\s{0,9})?\((.{0,200})\)\s*$")
 _WORD_BASES = re.compile(
-    r"\b(?:extends|implements|with)\s+(.+?)(?=\b(?:extends|implements|with|where|permits)\b|$)"
+    r"\b(?:extends|implements|with)\s+(.{1,200}?)(?=\b(?:extends|implements|with|where|permits)\b|$)"
 )
-_FOR_BASES = re.compile(r"^(?:unsafe\s+)?impl(?:<.*?>)?\s+!?([\w:]+)(?:<.*>)?\s+for\s")
+_FOR_BASES = re.compile(r"^(?:unsafe\s+)?impl(?:<.{0,200}?>)?\s+!?([\w:]{1,200})(?:<.{0,200}>)?\s+for\s")
 _COLON_BASES = re.compile(
-    r"\b(?:class|struct|interface|object|enum|trait|protocol|record|actor)\s+[\w.:]+[^:]*?(?<!:):(?!:)(.+)$"
+    r"\b(?:class|struct|interface|object|enum|trait|protocol|record|actor)\s{1,9}[\w.:]{1,200}[^:]{0,200}?(?<!:):(?!:)(.+)"
 )
 _LESS_BASES = re.compile(r"^class\s+[\w:]+\s*<\s*([\w:]+)")
 _ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\([^()]*\)")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from sys import intern
@@ -24,18 +24,20 @@ IsCode = Callable[[int], bool]
 """Whether the byte at an offset is code: neither in a comment nor in a string."""
 
 _PYTHON = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(?P<base>\.*[ \t]*[\w.]*)[ \t]+import[ \t]*"
-    rb"(?P<names>\([^)]{0,6000}\)|(?:[^\n;#\\]|\\\r?\n)+)|import[ \t]+(?P<plain>(?:[^\n;#\\]|\\\r?\n)+))",
+    rb"^[ \t]*(?:from[ \t]++(?P<base>\.*+(?:[ \t]*+(?!import\b)[\w.]++)?)[ \t]++import[ \t]*+"
+    rb"(?P<names>\(|(?:[^\n;#\\]|\\\r?\n)+)|import[ \t]++(?P<plain>(?:[^\n;#\\]|\\\r?\n)+))",
     re.MULTILINE,
 )
 _COMMENT = re.compile(r"#[^\n]*")
 _JAVASCRIPT = re.compile(
-    rb"""(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire(?:\.resolve)?\s*\(\s*|\bimport\s+\w+\s*=\s*require\s*\(\s*)"""
+    rb"""(?:\bfrom\s*|\bimport\s*(?:\(\s*)?|\brequire(?:\.resolve)?\s*\(\s*|\bimport\s+\w+\s*=\s*require\s*\(\s*)"""
     rb"""(?:/\*[^*\n]*\*/\s*)?["']([^"'\n\\]{1,200})["']"""
 )
-_RUST_USE = re.compile(rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?use[ \t]+([^;]{1,4000});", re.MULTILINE)
-_RUST_MOD = re.compile(rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;", re.MULTILINE)
-_GO_BLOCK = re.compile(rb"^import[ \t]*(?:\(([^)]{0,20000})\)|(?:[\w.]+[ \t]+)?(\"[^\"\n]+\"))", re.MULTILINE)
+_RUST_USE = re.compile(rb"^[ \t]*(?:pub(?:\([^()]*\))?[ \t]+)?use[ \t]+", re.MULTILINE)
+_RUST_MOD = re.compile(rb"^[ \t]*(?:pub(?:\([^()]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;", re.MULTILINE)
+_GO_BLOCK = re.compile(rb"^import[ \t]*(?:(\()|(?:[\w.]+[ \t]+)?(\"[^\"\n]+\"))", re.MULTILINE)
+_LONGEST = {b")": 20_000, b";": 4_000}
+"""Bytes of what ends with a sign, which is looked for behind what began it."""
 _GO_PATH = re.compile(rb"^[^/\n]*?[\"`]([^\"`\n]+)[\"`]", re.MULTILINE)
 _RUBY = re.compile(
     rb"^[ \t]*(?:(?P<relative>require_relative)|require|load|(?:\w+\.)?autoload[ \t(]+:?\w+[ \t]*,)"
@@ -45,10 +47,12 @@ _RUBY = re.compile(
 
 _MENTION = re.compile(r"(?<![\w.@])[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*(?:::[A-Z][A-Za-z0-9]*)*")
 _NOT_MENTIONED = {
-    "c-like": re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL),
+    "c-like": re.compile(rb"//[^\n]*|/\*|(?<!\\)\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL),
     # The names a file defines are no mentions.
     "ruby": re.compile(
-        rb"^[ \t]*(?:module|class)[ \t]+[\w:]+|#(?!\{)[^\n]*|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"", re.M
+        rb"^[ \t]*(?:module|class)[ \t]+[\w:]+|#(?!\{)[^\n]*"
+        rb"|(?<!\\)'(?:[^'\\\n]|\\.)*'|(?<!\\)\"(?:[^\"\\\n]|\\.)*\"",
+        re.MULTILINE,
     ),
 }
 # Files of these languages use each other's types without importing them: those of the same package,
@@ -93,9 +97,33 @@ def import_specifiers(language: str, data: bytes, is_code: IsCode | None = None)
 
 def _mentions(syntax: str, data: bytes) -> list[str]:
     """Names of types outside comments and strings, at most MAX_MENTIONS."""
-    text = _NOT_MENTIONED[syntax].sub(b" ", data).decode("utf-8", "replace")
+    text = b" ".join(_mentioning(_NOT_MENTIONED[syntax], data)).decode("utf-8", "replace")
     distinct = dict.fromkeys(_MENTION.findall(text))
     return [intern(name) for name in distinct if name not in _CORE_TYPES][:MAX_MENTIONS]
+
+
+def _mentioning(left_out: re.Pattern[bytes], data: bytes) -> Iterator[bytes]:
+    """Yield the parts of a file between comments and strings; a comment that never ends is none."""
+    at = begin = 0
+    ends = True
+    while (found := left_out.search(data, at)) is not None:
+        at = found.end()
+        if found[0] == b"/*":
+            end = data.find(b"*/", at) if ends else -1
+            ends = end >= 0
+            if not ends:
+                at = found.start() + 1
+                continue
+            at = end + 2
+        yield data[begin : found.start()]
+        begin = at
+    yield data[begin:]
+
+
+def _until(sign: bytes, data: bytes, begin: int) -> bytes | None:
+    """Return what is before the next such sign, None if it is too far."""
+    end = data.find(sign, begin, begin + _LONGEST[sign] + 1)
+    return data[begin:end] if end >= 0 else None
 
 
 @cache
@@ -136,7 +164,10 @@ def _python(data: bytes, is_code: IsCode | None) -> list[str]:
             continue
         base = match.group("base").decode("utf-8", "replace").replace(" ", "").replace("\t", "")
         joint = "" if not base or base.endswith(".") else "."
-        for name in _names(match.group("names")):
+        names = match.group("names")
+        if names == b"(":
+            names = _until(b")", data, match.end()) or b""
+        for name in _names(names):
             name = name.split(" as ")[0].strip()
             found.append(base if name == "*" else f"{base}{joint}{name}")
     return [spec for spec in found if spec and " " not in spec]
@@ -163,7 +194,7 @@ def _rust(data: bytes, is_code: IsCode | None) -> list[str]:
     ]
     for match in _RUST_USE.finditer(data):
         if is_code is None or is_code(_keyword(match)):
-            paths = _expand(match.group(1).decode("utf-8", "replace"))
+            paths = _expand((_until(b";", data, match.end()) or b"").decode("utf-8", "replace"))
             if data[match.start() : match.start() + 1] in (b" ", b"\t"):
                 # Inside an inline module, mostly `mod tests`, `super` is the file itself.
                 paths = [f"self{path[5:]}" if path.startswith("super") else path for path in paths]
@@ -173,7 +204,7 @@ def _rust(data: bytes, is_code: IsCode | None) -> list[str]:
 
 def _expand(tree: str) -> list[str]:
     """Expand a use tree: `a::{b, c::{d, self}}` gives a::b, a::c::d and a::c."""
-    text = "".join(re.sub(r"\bas\s+\w+|//[^\n]*|/\*.*?\*/", "", tree, flags=re.DOTALL).split())
+    text = "".join(re.sub(r"\bas\s+\w+|//[^\n]*|/\*(?:(?!/\*).)*?\*/", "", tree, flags=re.DOTALL).split())
     found: list[str] = []
     prefixes = [""]
     word = ""
@@ -197,7 +228,7 @@ def _go(data: bytes, is_code: IsCode | None) -> list[str]:
     found = []
     for match in _GO_BLOCK.finditer(data):
         if is_code is None or is_code(match.start()):
-            block = match.group(1) if match.group(1) is not None else match.group(2)
+            block = match.group(2) if match.group(1) is None else _until(b")", data, match.end()) or b""
             found += [path.group(1).decode("utf-8", "replace") for path in _GO_PATH.finditer(block)]
     return found
 

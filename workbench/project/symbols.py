@@ -65,10 +65,10 @@ _WALKS = {
     "cpp": c.collect,
     "ruby": ruby.collect,
 }
-_SCRIPT = re.compile(rb"<script\b([^>]{0,300})>", re.IGNORECASE)
+_SCRIPT = re.compile(rb"<script\b([^<>]{0,300})>", re.IGNORECASE)
 _FRONT_SCRIPT = re.compile(rb"\A---[ \t]*\r?\n(.*?)^---", re.DOTALL | re.MULTILINE)
 _CPP_HEADER = re.compile(
-    rb"^[ \t]*(?:class[ \t]+\w+[^;\n]*$|namespace\b|template[ \t]*<|using[ \t]+\w+"
+    rb"^[ \t]*(?:class[ \t]+\w[^;\n]*$|namespace\b|template[ \t]*<|using[ \t]+\w+"
     rb"|public:|private:|protected:)",
     re.MULTILINE,
 )

@@ -33,7 +33,7 @@ LEAST_ERROR: Final = 16
 _LINE: Final = 12  # characters of a line that says something
 _WORDS: Final = 2_000  # of a text that are compared
 _DIGITS: Final = re.compile(r"\d+")
-_WORD: Final = re.compile(r"\S*\w\S*")
+_WORD: Final = re.compile(r"(?<!\S)\S*\w\S*")
 _QUOTED: Final = frozenset(
     {
         SegmentType.MESSAGE,

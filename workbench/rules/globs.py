@@ -21,7 +21,7 @@ _EVERYTHING = frozenset(
     {"*", "**", "**/*", "*.*", "**/*.*", "/**", "/**/*", "./**", "./**/*", "**/**", "**/**/*"}
 )
 
-_ODD_SET = re.compile(r"\[[^\]]*(?:\[|--|&&|~~|\|\|)")  # sets with a future meaning
+_ODD_SET = re.compile(r"\[[^\[\]]*(?:\[|--|&&|~~|\|\|)")  # sets with a future meaning
 
 
 def split_globs(text: str) -> tuple[str, ...]:

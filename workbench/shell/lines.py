@@ -21,8 +21,8 @@ MAX_COMMANDS = 2_000
 _MAX_VALUE = 4_096
 _SHORT = 1_000  # characters of a line that is remembered for long
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]\n]*\])?\+?=")
-_REDIRECTION = re.compile(r"(?:\d*|\{\w+\})(<<<|<<-|<<|<>|<&|>>|>\||>&|<(?!\()|>(?!\())|(&>>?)")
+_ASSIGNMENT = re.compile(r"(?<!\w)([A-Za-z_]\w*)(?:\[[^\]\n]{0,200}\])?\+?=")
+_REDIRECTION = re.compile(r"(?:\d{0,9}|\{\w{1,99}\})(<<<|<<-|<<|<>|<&|>>|>\||>&|<(?!\()|>(?!\())|(&>>?)")
 _RESERVED = frozenset("if then elif else fi do done while until ! { } coproc".split())
 _DECLARE = frozenset("export declare local readonly typeset".split())
 

@@ -23,7 +23,7 @@ _ABOVE: Final = 2
 _CAUSE: Final = 25  # characters of a message that names a cause and not only a value
 _NAMED: Final = 12  # places of the same error
 
-_FENCE = re.compile(r"^(?P<mark>[ \t]*(?:```+|~~~+))[ \t]*(?P<language>[\w+#.-]*)[^\n]*\n", re.MULTILINE)
+_FENCE = re.compile(r"^(?P<mark>[ \t]*(?:```++|~~~++))[ \t]*+(?P<language>[\w+#.-]*+)[^\n]*\n", re.MULTILINE)
 _PROSE = frozenset({"markdown", "md", "text", "txt", "plain", "plaintext", ""})
 _DRAWN = re.compile(r"[┌┐└┘├┤─│╔╗╚╝═║→←▼▲]")
 _MORE = re.compile(r"[ \t]|$|[|^]|Caused by|During handling|The above exception|error: |E  |> ")

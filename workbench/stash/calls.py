@@ -50,7 +50,6 @@ _PURPOSES: Final = {
 }
 _BY_NAME: Final = {name: purpose for purpose, names in _PURPOSES.items() for name in names.split()}
 _LOOKUP: Final = re.compile(r"search|fetch|crawl|browse|docs|wiki|scrape", re.IGNORECASE)
-_PLAN_FILE: Final = re.compile(r"(?:^|/)[^/]*plan[^/]*\.md$|/\.claude/plans/", re.IGNORECASE)
 _SUBJECTS: Final = (
     "query",
     "url",
@@ -164,7 +163,9 @@ def _patched_code(patch: str, cwd: str) -> Iterator[WrittenCode]:
 
 def is_plan_file(path: str) -> bool:
     """Whether a file holds an agent's plan."""
-    return _PLAN_FILE.search(path) is not None
+    path = path.lower()
+    name = path.rpartition("/")[2]
+    return (name.endswith(".md") and "plan" in name[:-3]) or "/.claude/plans/" in path
 
 
 def todo_items(use: ToolUse) -> list[tuple[str, str]]:

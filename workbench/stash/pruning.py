@@ -31,7 +31,7 @@ _SHARE: Final = 4  # of the budget one piece of the latest turns may take, as a 
 _TURNS: Final = 12.0  # turns after which a piece is worth a third as much
 _LARGE: Final = 2_000  # tokens that are worth a reason
 _USUAL: Final = 200  # tokens of a piece whose size counts little
-_PATH: Final = re.compile(r"[\w./-]+\.\w{1,8}\b")
+_PATH: Final = re.compile(r"(?<![\w./-])[\w./-]+\.\w{1,8}\b")
 
 _WORTH: Final = {
     SegmentType.MESSAGE: 0.6,
@@ -205,7 +205,9 @@ def _covers(newer: ContextSegment, older: ContextSegment) -> bool:
 
 def _command(one: ContextSegment) -> str:
     """Return what is run, without what only shows less of it."""
-    return re.sub(r"\s*(?:2>&1|\|\s*(?:tail|head)\b[^|]*)", "", one.metadata.get("command", "")).strip()
+    return re.sub(
+        r"(?:(?<!\s)\s+|)(?:2>&1|\|\s*(?:tail|head)\b[^|]*)", "", one.metadata.get("command", "")
+    ).strip()
 
 
 def place_of(one: ContextSegment) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from workbench.errors import UsageError
 
-_WEEKDAY: Final = re.compile(r"\s*\(?\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b\.?\)?,?\s*", re.IGNORECASE)
+_WEEKDAY: Final = re.compile(r"\(?\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b\.?\)?,?", re.IGNORECASE)
 _FORMS: Final = (
     "%Y/%m/%d %H:%M",
     "%Y/%m/%d %H:%M:%S",

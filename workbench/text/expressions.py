@@ -24,10 +24,10 @@ class LazyPattern:
 
     def __init__(self, source: str, flags: int = 0) -> None:
         """Take what `re.compile` takes."""
-        self._given = source, flags
+        self.source = source, flags
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - what patterns have
-        pattern = re.compile(*self._given)
+        pattern = re.compile(*self.source)
         vars(self).update({method: getattr(pattern, method) for method in _METHODS})
         return getattr(pattern, name)
 

@@ -27,7 +27,7 @@ _ROUNDS: Final = 16  # what hides behind a secret is found in the next round
 _WORD: Final = re.compile(r"[a-z_.-]{0,24}")  # announces nothing, and most names are one
 
 MARK: Final = re.compile(rb"\[secret:[a-z-]{1,40}\]")
-_NAME: Final = re.compile(rb"[\w.-]*\Z")
+_NAME: Final = re.compile(rb"[\w.-]{0,60}\Z")
 _LONGEST_NAME: Final = 60
 _MEMORY: Final = 128 << 20  # bytes for the automata's states; they take a few of them
 

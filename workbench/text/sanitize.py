@@ -32,7 +32,8 @@ _VISIBLE = (
     _PICTURES | {code: f"<U+{code:04X}>" for code in _HIDDEN} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 )
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_PASSWORD = re.compile(r"(://[^\s/@:]*:)[^\s]*@|([?&]password=)[^&#\s]*")
+_RUN = re.compile(r"\S+")
+_PASSWORD = re.compile(r"(://[^\s/@:]*:)|([?&]password=)[^&#\s]*")
 _UNSAFE = frozenset(map(chr, _VISIBLE))
 OPENING: Final = "<workbench-memory>"
 CLOSING: Final = "</workbench-memory>"
@@ -78,7 +79,21 @@ def shorten(text: str, most: int) -> str:
 
 def without_passwords(text: str) -> str:
     """Return the text with the passwords of URLs in it left out: `redis://:…@host`, `?password=…`."""
-    return _PASSWORD.sub(lambda found: f"{found[1]}…@" if found[1] else f"{found[2]}…", text)
+    return _RUN.sub(_without_password, text) if "://" in text or "password=" in text else text
+
+
+def _without_password(run: re.Match[str]) -> str:
+    text, kept, begin, at = run[0], [], 0, 0
+    end = text.rfind("@")
+    while (found := _PASSWORD.search(text, at)) is not None:
+        at = found.start() + 1
+        if found[2] is not None:
+            kept += [text[begin : found.end(2)], "…"]
+            begin = at = found.end()
+        elif found.end() <= end:
+            kept += [text[begin : found.end()], "…@"]
+            begin = at = end + 1
+    return "".join((*kept, text[begin:]))
 
 
 def safe_lines(text: str) -> list[str]:

@@ -39,8 +39,8 @@ _PATH = LazyPattern(
     r"|(?:~|\.{1,2})?/[\w.~+-]+(?:/|\Z)"
 )
 _NAME = LazyPattern(
-    r"(?:[A-Za-z]+[-_.:/ ])*[A-Za-z]*(?:password|passwd|passphrase|secret|token|key|credential|auth)s?"
-    r"(?:[-_.:/ ][A-Za-z]+)*\Z",
+    r"(?=[A-Za-z]+(?:[-_.:/ ][A-Za-z]+)*\Z)"
+    r".*?(?:password|passwd|passphrase|secret|token|key|credential|auth)s?(?![A-Za-z])",
     re.IGNORECASE,
 )
 _METAVARIABLE = LazyPattern(r"[A-Z]+(?:_[A-Z]+)*\Z")

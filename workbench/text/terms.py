@@ -15,7 +15,7 @@ from functools import lru_cache
 from workbench.records.plan import TaskText
 
 _WORD = re.compile(r"\w+")
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
+_PART = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+")
 _MAX_WORD = 64  # longer runs are hashes, base64 or minified code
 
 STOPWORDS = frozenset(

@@ -26,7 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # Hashes and base64, then what the real tables split at: letters by case, digits by three, blanks, punctuation
 # (with the blank before it), bytes outside ASCII, control characters.
 _PIECE = re.compile(
-    r"(?P<hash>(?=[A-Za-z+/]*[0-9])[A-Za-z0-9+/]{12,})|(?P<letters> ?(?:[A-Z]?[a-z]+|[A-Z]+))"
+    r"(?P<hash>(?=[A-Za-z+/]{0,256}[0-9])[A-Za-z0-9+/]{12,})|(?P<letters> ?(?:[A-Z]?[a-z]+|[A-Z]+))"
     r"|(?P<digits>[0-9]{1,3})|(?P<sign> ?[!-/:-@\[-`{-~])|(?P<blank>[ \t]+|[\r\n]+)|(?P<wide>[^\x00-\x7f]+)"
     r"|(?P<control>[\x00-\x1f\x7f])"
 )

@@ -22,7 +22,7 @@ Span: TypeAlias = tuple[int, int]
 """From (inclusive) and to (exclusive), in characters."""
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE = re.compile(r"[^\n]+\n?|\n")
 _MOST_PAIRS: Final = 150_000
 """Pairs of equal tokens a comparison may look at: some 30 ms; 400 words against another 400."""
 

@@ -22,7 +22,7 @@ from workbench.errors import ParseError
 
 MAX_BYTES: Final = 64 << 20
 _SECTION: Final = re.compile(
-    r"(?:(?<=\n)\r?\n)?^<!-- workbench begin\b(?:(?!<!-- workbench begin\b)[\s\S])*?"
+    r"(?:(?<=\n)\r?\n)?^<!-- workbench begin\b(?:(?!<!-- workbench begin)[\s\S])*?"
     r"^<!-- workbench end -->[ \t]*(?:\r?\n|\Z)",
     re.MULTILINE,
 )

@@ -19,10 +19,10 @@ from workbench.errors import ParseError
 
 MAX_DEPTH: Final = 100
 _SPACE: Final = re.compile(r"[ \t\r\n\ufeff]*")
-_COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_STRING: Final = re.compile(r'"(?:[^"\\\r\n]|\\.)*"')
+_COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?(?:\*/|(\Z))", re.DOTALL)
+_STRING: Final = re.compile(r'"(?:[^"\\\r\n]|\\.)*+"?')
 _SCALAR: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_LINE_REST: Final = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
+_BLANKS: Final = re.compile(r"[ \t]*")
 _BREAK: Final = re.compile(r"\r?\n")
 
 Member: TypeAlias = "tuple[str, int, JsonNode]"
@@ -86,7 +86,17 @@ def _skip(text: str, at: int) -> int:
         found = _SPACE.match(text, at)
         at = found.end() if found else at
         comment = _COMMENT.match(text, at)
-        if comment is None:
+        if comment is None or comment[1] is not None:
+            return at
+        at = comment.end()
+
+
+def _line_rest(text: str, at: int) -> int:
+    """Return where the comments end that follow in the same line."""
+    while True:
+        blanks = _BLANKS.match(text, at)
+        comment = _COMMENT.match(text, blanks.end() if blanks else at)
+        if comment is None or comment[1] is not None or _BREAK.search(comment[0]):
             return at
         at = comment.end()
 
@@ -199,8 +209,7 @@ def _insert_first(
     unit, newline = style
     inside = node.start + 1
     first = node.members[0][1] if node.members else node.end - 1
-    rest = _LINE_REST.match(text, inside)
-    after = rest.end() if rest else inside  # comments of the line that the container begins in stay there
+    after = _line_rest(text, inside)  # comments of the line that the container begins in stay there
     gap = text[after:first]
     broken = _BREAK.search(gap)
     if not node.members and not broken:

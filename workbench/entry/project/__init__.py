@@ -94,16 +94,16 @@ if TYPE_CHECKING:
         server_identity,
     )
 
-_IMPORT = re.compile(r"^    from (\S+) import (?:\(([^)]+)\)|(.+))", re.MULTILINE)
+_IMPORT = re.compile(r"^    from (\S+) import (?:\(([^()]+)\)|(.+))", re.MULTILINE)
 
 
 @cache
 def _homes() -> dict[str, tuple[str, str]]:
     """Return {name: (its module, what it is called there)} of the imports that type checkers see above."""
     return {
-        name: (module, original or name)
+        alias or name: (module, name)
         for module, many, few in _IMPORT.findall(Path(__file__).read_text(encoding="utf-8"))
-        for original, name in re.findall(r"(?:(\w+) as )?(\w+)", many or few)
+        for name, alias in re.findall(r"(\w+)(?: as (\w+))?", many or few)
     }
 
 

@@ -81,7 +81,7 @@ class Parser:
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>])")
 _MAX_LINE = 1_500
-_LONG = re.compile(rf"([^\n]{{{_MAX_LINE}}})[^\n]+")
+_LONG = re.compile(rf"^([^\n]{{{_MAX_LINE}}})[^\n]+", re.MULTILINE)
 _FOREIGN = re.compile(
     r"(?:^|[/\\])(?:site-packages|dist-packages|node_modules|\.cargo|rustc|\.rustup|\.venv|venv|\.tox|"
     r"python\d[\d.]*|pkg[/\\]mod|go[/\\]src|\.gradle|\.m2)[/\\]|"

@@ -31,7 +31,7 @@ MOST: Final = 110  # characters of a command that is worth learning
 _HEAD: Final = 600
 _READ: Final = 4_000  # characters of an answer that are looked at
 _NOT_CALLABLE: Final = re.compile(
-    r"(?:(?:[\w./@+-]+): (?:command )?not found|command not found: \S+)"
+    r"(?:(?:(?<![\w./@+-])[\w./@+-]+): (?:command )?not found|command not found: \S+)"
     r"|No module named ['\"]?[\w.]+['\"]?"
     r"|Cannot find module ['\"][\w@./-]+['\"]"
     r"|(?:unrecogni[sz]ed|unknown|invalid|illegal|unexpected)(?: \w+)? (?:option|argument|flag)s?\b.{0,60}"
@@ -64,8 +64,10 @@ _PREPARES: Final = re.compile(
     r"(?:^|[\s:])(?:build|install|sync|restore|generate|codegen|compile|migrate|setup|bootstrap|prepare|seed|"
     r"fix|format|fmt|add|ci|up|deps\.get|download)(?=$|[\s:])|--fix\b|--write\b"
 )
-_FILE: Final = re.compile(r"\S/\S*\.\w{1,4}(?=$|\s)")  # preparing one file is for once
-_REDIRECTED: Final = re.compile(r"\s*(?:2>&1|[12&]?>\s*/dev/null|\|\s*(?:head|tail|grep|rg)\b[^|]*)\s*$")
+_FILE: Final = re.compile(r"(?<!\S)(?>\S+?/)\S*\.\w{1,4}(?!\S)")  # preparing one file is for once
+_REDIRECTED: Final = re.compile(
+    r"(?<!\s)\s*(?:2>&1\s*|[12&]?>\s*/dev/null\s*|\|\s*(?:head|tail|grep|rg)\b[^|]*)$"
+)
 _VARIABLES: Final = re.compile(r"(?:^|&&\s*|;\s*)((?:[A-Za-z_]\w*=[^\s;&|'\"$`]*\s+)+)(?=\S)")
 _OWN_PATH: Final = re.compile(r"(?:^|(?<=[\s='\"]))(?:~|/(?:home|Users|root|private|tmp|var|workspace))/\S*")
 _WORD: Final = re.compile(r"[\w@%+=:,./*\[\]{}~^-]+")

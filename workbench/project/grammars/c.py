@@ -38,7 +38,7 @@ _NAMES = frozenset(
     """.split()
 )
 _ARGUMENTS = re.compile(r"<[^<>]*>")
-_GUARD = re.compile(r"^_*[A-Z0-9_]+_H(?:PP|XX|_)?_*$|^_+\w+$")
+_GUARD = re.compile(r"^[A-Z0-9_]+_H(?:PP|XX|_)?_*$|^_\w+$")
 
 # During the walk definitions and prototypes have kinds of their own, to distinguish them at the end.
 _DEFINED = {"function definition": "function", "method definition": "method"}

@@ -36,10 +36,10 @@ MAX_NAME = 120
 MAX_SYMBOLS = 2_000
 _SPACE = re.compile(r"\s+")
 _TAIL = " \t{:=,;(["
-_COMMENTS = re.compile(rb"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_COMMENTS = re.compile(rb"(?:\s|//[^\n]*+|(?>/\*.*?\*/))*+", re.DOTALL)
 _AMONG = {None: None, "members": True, "others": False}
 _DEFINITION = re.compile(rb"@definition\.(\w+)")
-_TYPE_NAME = re.compile(r"(\w+)\s*(?:<.*)?$", re.DOTALL)
+_TYPE_NAME = re.compile(r"(?<!\w)(\w+)\s*(?:<.*)?$", re.DOTALL)
 _ANNOTATIONS = frozenset({"annotation", "marker_annotation", "line_comment", "block_comment"})
 
 Captures = dict[str, "list[Node]"]

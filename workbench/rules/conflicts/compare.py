@@ -30,7 +30,7 @@ SUBSUMED_SHARE: Final = 0.5
 _SPACE = re.compile(r"\s+")
 _AFTER = re.compile(r"(\W*)([\w.-]*)")
 _CLOSING = frozenset(",;:.()[]—–")
-_DIRECTED = re.compile(r"^(.*)\b(to|into|from|by|than)\b(.*)$")
+_DIRECTED = re.compile(r"^(.*)\b(to|into|from|by|than)\b(.*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,8 +88,11 @@ def _lines(text: str) -> list[str]:
     return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
 
 
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\(?s:.)?+|[^\"\\])*+(\"?)|\\.")
+
+
 def _runs_apart(text: str) -> bool:
-    unquoted = re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", "", text)
+    unquoted = _QUOTED.sub(lambda found: found[0] if found[1] == "" else "", text)
     return re.search(r"[;&|()`]", unquoted) is not None
 
 

@@ -50,8 +50,8 @@ _FORCE_TO = re.compile(
 _CHANGE = re.compile(
     rf"\b{_NEVER} {_ADVERB}(?P<verb>edit|modify|change|touch|alter|write to|overwrite|update|commit|"
     r"delete|remove|read|open|access|stage)(?: or (?:edit|modify|delete|commit|remove|change|touch))? "
-    r"(?:(?:the|any|anything|files?|code|contents|of|in|inside|under|within|existing|generated|to|your|a|an|"
-    rf"file|files in) )*{_SPANS}(?P<rest>[^.!;\n]*)",
+    r"(?:(?:the|any|anything|files?|code|contents|of|in|inside|under|within|existing|generated|to|your|a|an) "
+    rf")*{_SPANS}(?P<rest>[^.!;\n]*)",
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(
@@ -71,7 +71,7 @@ _UNLESS = re.compile(
     re.IGNORECASE,
 )
 _CLEAR = re.compile(
-    r"^\W*(?:commands?|directly|manually|yourself|by hand|ever|at all|under any circumstances|files?|"
+    r"^(?:commands?|directly|manually|yourself|by hand|ever|at all|under any circumstances|files?|"
     r"folders?|director(?:y|ies)|for any reason|in this (?:repo|repository|project|codebase)|here|"
     r"or similar|(?:to|into|in) (?:the )?(?:version control|source control|git|repo(?:sitory)?)|"
     r"branch(?:es)?|\W)*"

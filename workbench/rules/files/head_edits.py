@@ -27,8 +27,8 @@ from workbench.rules.reading.construction import globs_for
 from workbench.rules.reading.discovery import RuleSource
 from workbench.text.sanitize import visible_line
 
-_LINE = re.compile(r"""^(\s*(?:"[^"]+"|'[^']+'|[\w.-]+)\s*:)(\s*)(.*?)(\s+#\s.*)?$""")
-_ITEM = re.compile(r"^(\s*-\s+)(.*?)(\s+#\s.*)?$")
+_LINE = re.compile(r"""^(\s*(?:"[^"]+"|'[^']+'|[\w.-]+)\s*:)(\s*+)(.*?)((?<!\s)\s+#\s(?s:.*))?$""")
+_ITEM = re.compile(r"^(\s*-\s++)(.*?)((?<!\s)\s+#\s(?s:.*))?$")
 
 
 def edit_front_matter(data: bytes, key: str, value: Value | None, *, path: str = "") -> bytes:

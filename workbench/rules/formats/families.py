@@ -129,23 +129,32 @@ def _write_kiro(reach: Reach) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A format. `pattern` matches a project-relative path; `dir` in it is what the rules are for.
+    """A format. `matches` says whether a project-relative path is of it; `dir` is what the rules are for.
 
     `keys` are those that its front matter defines, the one of its globs first; others are carried along. A
     format without a head has none and no `write`.
     """
 
     name: str
-    pattern: re.Pattern[str]
+    matches: Callable[[str], re.Match[str] | None]
     read: Reader = _read_plain
     write: Writer | None = None
     keys: tuple[str, ...] = ()
 
 
 def _family(
-    name: str, path: str, read: Reader = _read_plain, write: Writer | None = None, keys: str = ""
+    name: str,
+    path: str,
+    read: Reader = _read_plain,
+    write: Writer | None = None,
+    keys: str = "",
+    *,
+    rest: str = "",
 ) -> Family:
-    return Family(name, re.compile(rf"(?:(?P<dir>.+?)/)??{path}"), read, write, tuple(keys.split()))
+    """`rest` is what follows the first folder of the name `path`."""
+    whole = rf"(?:(?P<dir>.+?)/)??{path}"
+    pattern = re.compile(f"(?>{whole}){rest}" if rest else whole)
+    return Family(name, pattern.fullmatch, read, write, tuple(keys.split()))
 
 
 FAMILIES = (
@@ -156,30 +165,45 @@ FAMILIES = (
     _family("windsurfrules", r"\.windsurfrules"),
     _family("copilot", r"\.github/copilot-instructions\.md"),
     _family(
-        "claude-rules", r"\.claude/rules/.+\.md", _by_globs("paths", "globs"), _write_paths, "paths globs"
+        "claude-rules",
+        r"\.claude/rules/",
+        _by_globs("paths", "globs"),
+        _write_paths,
+        "paths globs",
+        rest=r".+\.md",
     ),
-    _family("cursor", r"\.cursor/rules/.+\.mdc", _read_cursor, _write_cursor, "globs alwaysApply"),
+    _family("cursor", r"\.cursor/rules/", _read_cursor, _write_cursor, "globs alwaysApply", rest=r".+\.mdc"),
     _family(
         "copilot-instructions",
-        r"\.github/instructions/.+\.instructions\.md",
+        r"\.github/instructions/",
         _read_copilot,
         _write_copilot,
         "applyTo",
+        rest=r".+\.instructions\.md",
     ),
     _family(
         "windsurf",
-        r"\.windsurf/rules/.+\.md",
+        r"\.windsurf/rules/",
         _by_word("trigger", _WINDSURF, Activation.PATHS, "globs"),
         _write_windsurf,
         "globs trigger",
+        rest=r".+\.md",
     ),
-    _family("cline", r"\.clinerules(?:/.+\.(?:md|txt))?", _by_globs("paths"), _write_paths, "paths"),
+    _family(
+        "cline",
+        r"\.clinerules(?![^/])",
+        _by_globs("paths"),
+        _write_paths,
+        "paths",
+        rest=r"(?:/.+\.(?:md|txt))?",
+    ),
     _family(
         "kiro",
-        r"\.kiro/steering/.+\.md",
+        r"\.kiro/steering/",
         _by_word("inclusion", _KIRO, Activation.ALWAYS, "fileMatchPattern"),
         _write_kiro,
         "fileMatchPattern inclusion",
+        rest=r".+\.md",
     ),
 )
 # Every pattern needs one of these; most paths of a project hold none.
@@ -193,7 +217,7 @@ def family_of(path: str) -> tuple[Family, str] | None:
     if not _HINT.search(path):
         return None
     for family in FAMILIES:
-        match = family.pattern.fullmatch(path)
+        match = family.matches(path)
         if match:
             return family, match.group("dir") or ""
     return None

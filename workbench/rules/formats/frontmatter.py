@@ -16,12 +16,12 @@ from workbench.rules.globs import narrow, split_globs
 
 Value = str | tuple[str, ...]
 
-_KEY = re.compile(r"""^(?:"([^"]+)"|'([^']+)'|([A-Za-z_][\w.-]*))\s*:(?:\s+(.*)|)$""")
-_ITEM = re.compile(r"^\s*-(?:\s+(.*)|)$")
+_KEY = re.compile(r"""^(?:"([^"]+)"|'([^']+)'|([A-Za-z_][\w.-]*))\s*:(?:\s++(.*)|)$""")
+_ITEM = re.compile(r"^\s*-(?:\s++(.*)|)$")
 _COMMENT = re.compile(r"(?<=\s)#\s")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?$""")
 _BACKSLASH = re.compile(r"\\([\\\"])")
-_AFTER_LIST = re.compile(r"\]\s+#.*$")
+_AFTER_LIST = re.compile(r"\]\s+#.*")
 _MAX_LINES = 500
 
 

@@ -29,7 +29,7 @@ _OPENERS = {
     "Only when asked for": Activation.MANUAL,
 }
 _BY_ACTIVATION = {activation: opener for opener, activation in _OPENERS.items()}
-_GLOB = r"``[^\n]+?``(?!`)|`[^`\n]+`"
+_GLOB = r"(?>`{2,3}(?:[^`\n]|`(?!`))*+`{2,3}(?!`)|`[^`\n]+`)"
 _WORDS = re.compile(
     rf"^(?P<opener>{'|'.join(_OPENERS)})(?:(?:, for)? (?P<globs>(?:{_GLOB})(?:, (?:{_GLOB}))*))?"
     r"(?: \((?P<description>.+)\))?:$"

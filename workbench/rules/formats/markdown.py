@@ -12,7 +12,7 @@ from enum import StrEnum
 from workbench.records.dataclass import dataclass
 from workbench.text.prose import CODE_SPAN, table_cells
 
-FENCE = re.compile(r"^(`{3,}|~{3,})(.*)$")
+FENCE = re.compile(r"^(`{3,}+|~{3,}+)(.*)$")
 _HEADING = re.compile(r"^(#{1,6})(?=\s|$)")
 _BREAK = re.compile(r"^(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,}|─{3,}|━{3,}|═{3,})$")
 BULLET_MARK = re.compile(r"^([-*+•‣◦▪–]|\d{1,9}[.)]|[A-Za-z]\))(\s+)(?=\S)|^([-*+•])$")

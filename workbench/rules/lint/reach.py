@@ -37,10 +37,14 @@ _KEYS: Final = {
 """Formats with the agent that reads them, its key of globs, and keys that mean something to others only."""
 
 _LOOKALIKES: Final = (
-    (re.compile(r"(?:.+/)?\.cursor/rules/.+\.md"), "Cursor reads only .mdc in there", ".mdc"),
-    (re.compile(r"(?:.+/)?\.claude/rules/.+\.(?:mdc|txt)"), "Claude Code reads only .md in there", ".md"),
+    (re.compile(r"(?>(?:.+?/)??\.cursor/rules/).+\.md").fullmatch, "Cursor reads only .mdc in there", ".mdc"),
     (
-        re.compile(r"(?:.+/)?\.github/instructions/.+(?<!\.instructions)\.md"),
+        re.compile(r"(?>(?:.+?/)??\.claude/rules/).+\.(?:mdc|txt)").fullmatch,
+        "Claude Code reads only .md in there",
+        ".md",
+    ),
+    (
+        re.compile(r"(?>(?:.+?/)??\.github/instructions/).+(?<!\.instructions)\.md").fullmatch,
         "Copilot reads only .instructions.md in there",
         ".instructions.md",
     ),
@@ -48,7 +52,7 @@ _LOOKALIKES: Final = (
 _ANNOUNCED: Final = frozenset({"password", "secret", "token"})  # by a name before them, not by their form
 _LEAST_SECRET: Final = 16
 _ENDING: Final = re.compile(r"\*\.[\w.{},]+$|^\*\*/(?=\*\.[\w.{},]+$)")
-_IDENTIFIER: Final = re.compile(r"\W*[A-Za-z]+(?:[_-][A-Za-z]*\d*)+\W*")
+_IDENTIFIER: Final = re.compile(r"\W*+[A-Za-z]+(?:[_-][A-Za-z]*\d*)++\W*")
 _README: Final = re.compile(r"(?:^|/)(?:README|CHANGELOG|LICENSE|INDEX)\b", re.IGNORECASE)
 
 
@@ -163,8 +167,8 @@ def unreadable(project: LintProject) -> Iterator[LintFinding]:
 def never_loaded(project: LintProject) -> Iterator[LintFinding]:
     """Find files that are named nearly like rule files, and those that each agent leaves out everywhere."""
     for path in project.paths:
-        for pattern, why, ending in _LOOKALIKES:
-            if pattern.fullmatch(path) and not _README.search(path):
+        for matches, why, ending in _LOOKALIKES:
+            if matches(path) and not _README.search(path):
                 step = f"Rename it so that it ends in {ending}."
                 yield LintFinding(LintKind.NEVER_LOADED, path, 0, why, step)
     families = {family for precedence in PRECEDENCE.values() for family in precedence.families}

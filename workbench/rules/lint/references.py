@@ -23,7 +23,7 @@ from workbench.text.sanitize import safe_lines
 _FENCE: Final = re.compile(r"^\s{0,12}(`{3,}|~{3,})\s*([\w+-]*)")
 _SHELLS: Final = frozenset({"", "bash", "sh", "shell", "zsh", "console", "shellsession", "text"})
 _MOST_LINE: Final = 4_000  # characters of a line; longer ones hold no prose
-_SPAN: Final = re.compile(r"(?<!`)(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)")
+_SPAN: Final = re.compile(r"(?<!`)(`{1,3})(?!`)(.{1,250}?)(?<!`)\1(?!`)")
 _LINK: Final = re.compile(r"(?<!!)\[[^\]\[]*\]\(\s*<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 _SCHEME: Final = re.compile(r"^(?:[a-z][\w+.-]*:|//|#|/|~|mdc:|www\.)", re.IGNORECASE)
 _PATH: Final = re.compile(r"(?:\./)?[\w.@+-]+(?:/[\w.@+()\[\]-]+)+/?")
@@ -51,12 +51,13 @@ _NOT_THERE: Final = re.compile(
 """Words of lines that speak of files which are to come, are gone, or are nobody's."""
 
 _RUN: Final = re.compile(
-    r"(?:^|[;&|(]\s*|\$\s+)(?:cd\s+\S+\s*&&\s*)?(npm|pnpm|yarn|bun)\s+((?:-{1,2}[\w-]+(?:[= ]\S+)?\s+)*)"
-    r"(?:run|run-script)\s+(?:-{1,2}\w[\w-]*\s+)*([A-Za-z][\w:.-]*)(?=\s|$|[;&|)])"
+    r"(?:^|[;&|(]\s*|\$\s+)(?:cd\s+\S{1,200}\s*&&\s*)?(npm|pnpm|yarn|bun)\s+"
+    r"((?:-{1,2}\w[\w-]{0,99}(?:[= ]\S{1,200})?\s{1,9}){0,5})"
+    r"(?:run|run-script)\s+(?:-{1,2}\w[\w-]{0,99}\s{1,9}){0,9}([A-Za-z][\w:.-]*)(?=\s|$|[;&|)])"
 )
 _MAKE: Final = re.compile(r"(?:^|[;&|(]\s*|\$\s+)make((?:\s+[A-Za-z][\w./-]*)+)\s*(?=$|[;&|)#]|\s#)")
-_TARGET: Final = re.compile(r"^([A-Za-z0-9_.%/$(){} -]+?)\s*:(?![=:]?=)", re.MULTILINE)
-_ANY_TARGET: Final = re.compile(r"^\s*-?include\b|\$\(eval\b|^\S*%\S*\s*:(?!=)", re.MULTILINE)
+_TARGET: Final = re.compile(r"^([A-Za-z0-9_.%/$(){} -]+)\t*:(?![=:]?=)", re.MULTILINE)
+_ANY_TARGET: Final = re.compile(r"^[ \t]*-?include\b|\$\(eval\b|^[^\s%]*%\S*\s*:(?!=)", re.MULTILINE)
 """What makes targets that are not listed: an include, `eval`, a pattern."""
 
 _MAKEFILES: Final = ("Makefile", "makefile", "GNUmakefile")

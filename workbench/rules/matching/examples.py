@@ -38,7 +38,7 @@ some of them not naming the rule's subject. Do not mention that there is a rule.
 Answer with one JSON object whose key "messages" holds the list of texts, and nothing else."""
 
 _LEADING = re.compile(r"^(?:[-*•]\s+|\(?\d{1,3}[.):]\s+|[\"'“‘`]+)+")
-_TRAILING = re.compile(r"[\"'”’`]+$")
+_TRAILING = re.compile(r"(?<![\"'”’`])[\"'”’`]+$")
 _TALK = re.compile(
     r"^(?:sure|certainly|of course|okay)\b[,!.]? (?:here|i)\b"
     r"|^here (?:are|is) (?:the |some |a )?(?:\d+|ten|list|messages?|examples?)\b"

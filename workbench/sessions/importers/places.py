@@ -31,7 +31,7 @@ _SLUG = re.compile(r"[^A-Za-z0-9]")
 _SLUG_LENGTH = 200  # characters; longer names are cut and get a hash
 _WORKTREE = re.compile(r"(?:\.claude/worktrees|\.worktrees|\.codex/worktrees|\.cursor/worktrees)/[^/]+/(.+)")
 _INTERNAL = (".git/", ".workbench/")
-_ADDRESS = re.compile(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^:/]+)(?::\d+)?[:/]+(.+?)(?:\.git)?/*\Z", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:[a-z+]++://)?(?:[^@/]++@)?([^:/]+)(?::\d+(?=[:/]))?[:/]++(.+)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,10 @@ def is_inside(directory: str, roots: Sequence[str]) -> bool:
 def same_address(address: str) -> str:
     """Return a repository's address in the one form that all ways of writing it share: `host/owner/name`."""
     found = _ADDRESS.match(address.strip())
-    return f"{found[1]}/{found[2]}".casefold() if found is not None else ""
+    if found is None:
+        return ""
+    path = found[2].rstrip("/").casefold()
+    return f"{found[1].casefold()}/{path.removesuffix('.git') or path}"
 
 
 def session_roots(

@@ -56,8 +56,8 @@ def is_bare(text: str) -> bool:
 
 def user_text(text: str) -> UserText:
     """Return what of a text is the user's own."""
-    if _FORMS["interrupted"].match(text):
-        rest = _FORMS["interrupted"].sub("", text, count=1).partition("</turn_aborted>")
+    if interrupted := _FORMS["interrupted"].match(text):
+        rest = text[interrupted.end() :].partition("</turn_aborted>")
         own = (rest[2] if rest[1] else "" if "<turn_aborted>" in text else rest[0]).strip()
         return UserText(own, "" if own else "interruption", interrupted=True)
     head = text.lstrip()[:200]

@@ -24,7 +24,9 @@ _SHELLS = frozenset(
 )
 _READERS = frozenset("read notebookread read_file view_file".split())
 _PATCH = re.compile(
-    r"^\*\*\* (Add|Update|Delete) File: (.+?)[ \t\r]*$|^\*\*\* Move to: (.+?)[ \t\r]*$|^([+-])", re.MULTILINE
+    r"^\*\*\* (Add|Update|Delete) File: (.*[^ \t\r\n])[ \t\r]*$"
+    r"|^\*\*\* Move to: (.*[^ \t\r\n])[ \t\r]*$|^([+-])",
+    re.MULTILINE,
 )
 _FILE = re.compile(r"[^\s*?\[\]{}$`'\"|<>;,!=:^\\]+")
 _NAMED_FILES = frozenset(
