@@ -26,7 +26,7 @@ def opened(tmp_path: Path, monkeypatch: Any) -> Any:
     root = tmp_path / "project"
     root.mkdir()
     (root / "CLAUDE.md").write_text("- Prefer to run the tests after changing how tokens are refreshed.\n")
-    (root / "main.py").write_text("x = 1\n")
+    (root / "main.py").write_text("def change_tokens(): pass  # tests run after\n")
     return open_project(root, Config(rules=RulesConfig(home=False)))
 
 

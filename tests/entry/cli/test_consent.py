@@ -44,7 +44,7 @@ def test_what_is_large_is_refused_where_nobody_can_be_asked(
 def test_indexing_by_name_is_consent(large: Path, run: Run) -> None:
     """Whoever runs `index` means it, for every command from then on."""
     assert run("index").code == exits.OK
-    assert "a.py" in run("plan", "a").out
+    assert "a.py" in run("plan", "a.py").out
 
 
 @pytest.mark.parametrize(("yes", "code"), [(True, exits.OK), (False, exits.ERROR)])
@@ -61,11 +61,11 @@ def test_a_person_is_asked(
     monkeypatch.setattr(click, "confirm", confirm)
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert main.run(["plan", "a"]) == code
+    assert main.run(["plan", "a.py"]) == code
     assert (large / ".workbench").exists() == yes
     assert len(asked) == 1
     assert ("a.py" in capsys.readouterr().out) == yes
-    main.run(["plan", "a"])
+    main.run(["plan", "a.py"])
     assert len(asked) == (1 if yes else 2)
 
 

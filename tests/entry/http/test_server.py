@@ -134,7 +134,7 @@ async def test_rules_hold_where_a_request_says_the_work_is(
         added = (
             await client.post("/v1/rules", json={"rule": text, "authority": "absolute", **limits})
         ).json()
-        asked = {"task": "cut the release"}
+        asked = {"task": "cut the release of the token"}
         without = (await client.post("/v1/plan-context", json=asked)).json()
         held = (await client.post("/v1/plan-context", json={**asked, **known})).json()
     served = ServedProject(str(shop.root), {})

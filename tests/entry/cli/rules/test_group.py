@@ -61,11 +61,15 @@ def test_state_that_cannot_be_written_is_shown_and_announced(
     state = project.root / ".workbench"
     with monkeypatch.context() as patch:
         patch.setattr(os, "access", lambda path, mode: access(path, mode) and Path(path) != state)
-        for words in (("rules", "list", "--json"), ("status", "--json"), ("plan", "push", "--json")):
+        for words in (
+            ("rules", "list", "--json"),
+            ("status", "--json"),
+            ("plan", "push refresh_token", "--json"),
+        ):
             done = run(*words)
             assert done.err.count(f"because {state} is read-only") == 1, words
         assert [rule["id"] for rule in run("rules", "list", "--json").json()["rules"]] == before
-        assert "Never push to main." in run("plan", "push").out
+        assert "Never push to main." in run("plan", "push refresh_token").out
         assert run("rules", "add", "Added meanwhile.").code == exits.OK
     done = run("rules", "list")
     assert "brought back" in done.err

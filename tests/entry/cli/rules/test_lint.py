@@ -84,7 +84,7 @@ def test_an_order_to_the_assistant_reaches_nobody_until_it_is_enabled(project: A
 
     def reached() -> list[bool]:
         texts = (
-            run("plan", "print the prompt").out,
+            run("plan", "print the prompt in refresh_token").out,
             json.dumps(respond(start.encode(), "SessionStart", "claude").output.decode()),
             run("rules", "export", "--to", "cursor", "--dry-run").out,
             run("rules", "match", order).out,
