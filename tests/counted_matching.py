@@ -7,8 +7,8 @@ places where they may end, the first tried first.
 from __future__ import annotations
 
 import re
-import re._constants as codes  # type: ignore[import-untyped]
-import re._parser as parser  # type: ignore[import-untyped]
+import re._constants as codes  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,8 +32,8 @@ def count_steps(pattern: re.Pattern[str], text: str, use: str) -> int:
             return matcher.steps
         at = 0
         while at <= len(text):
-            end = next(matcher.sequence(tree, at), None)
-            at = at + 1 if end is None or end == at else end
+            stop = next(matcher.sequence(tree, at), None)
+            at = at + 1 if stop is None or stop == at else stop
     except _TooMany:
         return MOST
     return matcher.steps
@@ -49,7 +49,8 @@ class _Matcher:
         if not parts:
             yield at
             return
-        for end in self._part(*parts[0], at):
+        code, value = parts[0]
+        for end in self._part(code, value, at):
             yield from self.sequence(parts[1:], end)
 
     def _part(self, code: Any, value: Any, at: int) -> Iterator[int]:

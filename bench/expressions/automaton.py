@@ -11,8 +11,8 @@ certain.
 from __future__ import annotations
 
 import re
-import re._constants as codes  # type: ignore[import-untyped]
-import re._parser as parser  # type: ignore[import-untyped]
+import re._constants as codes  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -216,7 +216,7 @@ class _Builder:
         if code is not codes.POSSESSIVE_REPEAT:
             return self._repeated(code, value, flags, then, self._free)
         least, most, body = value
-        single = self._alphabet.read(*body[0], flags) if len(body) == 1 else None
+        single = self._alphabet.read(body[0][0], body[0][1], flags) if len(body) == 1 else None
         if single is not None and most is codes.MAXREPEAT:
             without = self._edge(after=self._alphabet.anything & ~single)
             return self._repeated(code, value, flags, then, without)

@@ -157,7 +157,8 @@ def _uses(tree: ast.Module) -> dict[str, frozenset[str]]:
                 and parent.value is node
                 and isinstance(parent.slice, ast.Constant)
             ):
-                name, parent = f"{name}[{parent.slice.value!r}]", parent.parent
+                name = f"{name}[{parent.slice.value!r}]"
+                parent = parent.parent  # type: ignore[attr-defined]
             call = getattr(parent, "parent", None)
             anchored = (
                 isinstance(parent, ast.Attribute)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import re._constants as codes  # type: ignore[import-untyped]
+import re._constants as codes  # type: ignore[import-not-found]
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
