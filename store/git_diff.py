@@ -38,7 +38,7 @@ def diff_files(repository: Repository, revision: str, other: str | None = None) 
     output = git_process.run(
         repository.root,
         [
-            *_settings_without_filters(repository, other),
+            *settings_without_filters(repository, other),
             *arguments,
             *_revisions(repository, revision, other),
             "--",
@@ -55,9 +55,7 @@ def touched_files(repository: Repository) -> tuple[str, ...]:
     """
     arguments = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames"]
     arguments += ["--ignore-submodules=all"]
-    output = git_process.run(
-        repository.root, [*_settings_without_filters(repository, None), *arguments, "--"]
-    )
+    output = git_process.run(repository.root, [*settings_without_filters(repository), *arguments, "--"])
     return tuple(sorted(name(token[3:]) for token in output.split(b"\0") if token))
 
 
@@ -71,7 +69,7 @@ def diff_hunks(
     """
     arguments = ["diff", "-U0", *_rename_flag(repository), *PATCH_FLAGS, "--ignore-submodules=all"]
     whole = [
-        *_settings_without_filters(repository, other),
+        *settings_without_filters(repository, other),
         *arguments,
         *_revisions(repository, revision, other),
         "--",
@@ -161,7 +159,7 @@ def _rename_flag(repository: Repository) -> tuple[str, ...]:
     return ("-M100%",) if repository.partial else ("-M",)
 
 
-def _settings_without_filters(repository: Repository, other: str | None) -> list[str]:
+def settings_without_filters(repository: Repository, other: str | None = None) -> list[str]:
     """Return settings that switch off content filters, which git runs on files on disk that it compares."""
     if other is not None:
         return []

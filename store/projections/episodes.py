@@ -75,6 +75,7 @@ class EpisodeProjector:
             "episode.imported": self._project_imported,
             "episode.started": self._project_started,
             "episode.event": self._event,
+            "episode.disk": lambda offset, entry: None,  # what its end compares the disk with is in no table
             "episode.ended": self._project_ended,
             "episode.forgotten": self._forgotten,
             "feedback.given": self._feedback,

@@ -64,9 +64,10 @@ class ProjectSessions:
         """
         from workbench.entry.services.episodes import recording_of
 
-        return recording_of(self._host).start(
-            task, session_id=session, query_type=query_type, token_budget=budget
-        )
+        episodes = recording_of(self._host)
+        started = episodes.start(task, session_id=session, query_type=query_type, token_budget=budget)
+        episodes.note_disk(started)
+        return started
 
     def event(
         self,

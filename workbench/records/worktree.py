@@ -65,6 +65,19 @@ class CommitPatch:
     files: tuple[FilePatch, ...]
 
 
+ABSENT = (-1, 0)
+"""The stamp of a file that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiskState:
+    """What differs from a commit on disk: (bytes, time in ns) per path; `new` ones are in no commit."""
+
+    head: str | None
+    files: dict[str, tuple[int, int]]
+    new: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class WorkChanges:
     """Everything that differs between a revision and the files on disk.

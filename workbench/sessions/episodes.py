@@ -8,20 +8,22 @@ started is an error with the nearest one that is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import chain, count, islice
 from typing import Any
 
-from workbench.errors import UsageError
+from workbench.errors import GitError, UsageError
 from workbench.ports import Entry, Journal
 from workbench.records.dataclass import dataclass
-from workbench.records.episodes import Episode, EventType, Outcome, Trace
+from workbench.records.episodes import Episode, EventType, FileChange, Outcome, Trace
 from workbench.records.ids import new_id
 from workbench.records.plan import Intent, QueryType
 from workbench.sessions import episodes_checks as checks
+from workbench.sessions.disk import WorkDisk, changes_since, delta_body, disk_body, disk_noted
 from workbench.sessions.episodes_fold import (
     COMMITS,
+    DISK,
     ENDED,
     EVENT,
     FEEDBACK,
@@ -32,6 +34,7 @@ from workbench.sessions.episodes_fold import (
     TIMEOUT,
     active_parts,
     events_of,
+    follow,
     follow_all,
     names,
     timed_out,
@@ -49,7 +52,7 @@ class EpisodeStore:
 
     `mentioning(text)` yields the entries of the stream whose line holds a text of ASCII, in order.
     `lock` is held while a call decides and writes; `timeout` is in seconds. `excluded` is whether nothing
-    about a path of the project is to be kept.
+    about a path of the project is to be kept. Without a `disk` nothing is known of what changed on it.
     """
 
     root: str
@@ -61,6 +64,7 @@ class EpisodeStore:
     now: Callable[[], float]
     timeout: float
     excluded: Callable[[str], bool]
+    disk: WorkDisk | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,22 @@ class EpisodeService:
                     hint="An episode is one task: end it, and begin the next one under another id.",
                 )
         return session
+
+    def note_disk(self, session: str) -> None:
+        """Note, once, what differs from the last commit on disk as an episode begins; its end compares it.
+
+        Raises: StoreError.
+        """
+        store, state = self.store, None
+        with suppress(GitError):
+            state = None if store.disk is None else store.disk.look()
+        if state is None:
+            return
+        body = {"session_id": session, **disk_body(state, store.excluded)}
+        with store.lock():
+            entries = store.mentioning(f'"{session}"')
+            if not any(entry.kind in (DISK, ENDED) and names(entry, session) for entry in entries):
+                store.journal.append_all(STREAM, [(DISK, body)], by=self.by, sync=False)
 
     def free_name(self, task: str) -> str:
         """Return an id for a new session that people can type: words of its task, as `refund-stuck-orders`.
@@ -226,7 +246,24 @@ class EpisodeService:
                 **({"commit_sha": sha} if sha else {}),
                 **({"outcome_evidence": proof} if proof and not episode.judged else {}),
             }
-            return self._append(entries, episode, ENDED, body)
+            ended = self._append(entries, episode, ENDED, body)
+        # Only then the disk is read: an end is recorded also where that takes longer than a hook may.
+        return ended if is_over else self._record_delta(entries, ended)
+
+    def _record_delta(self, entries: list[Entry], episode: Episode) -> Episode:
+        """Record what differs on disk from an episode's start; return the episode afterwards."""
+        store, noted = self.store, disk_noted(entries, episode.session_id)
+        if store.disk is None or noted is None:
+            return episode
+        changes: tuple[FileChange, ...] = ()
+        with suppress(GitError):
+            changes = changes_since(noted, store.disk, episode.started_at)
+        bodies = [delta_body(episode, one) for one in changes if not store.excluded(one.path)]
+        if bodies:
+            store.journal.append_all(STREAM, [(EVENT, body) for body in bodies], by=self.by, sync=False)
+        for body in bodies:
+            episode = follow(episode, Entry("", "", EVENT, self.by, body)) or episode
+        return episode
 
     def feedback(self, session_id: str, outcome: str = "", rationale: str = "") -> Episode:
         """Judge an episode, live or imported, and return it. The last word on an outcome counts.
@@ -317,7 +354,7 @@ class EpisodeService:
         return episode, session
 
     def _find_episode(self, entries: list[Entry], given: str) -> tuple[Episode, str]:
-        for session in _sessions(entries, given):
+        for session in checks.named_sessions(entries, given):
             episode = follow_all(entries, session)
             if episode is not None:
                 return episode, session
@@ -340,10 +377,10 @@ class EpisodeService:
         """
         checks.session_id(given)
         entries = list(self.store.mentioning(f'"{given}"'))
-        if _sessions(entries, given) == [given]:
+        if checks.named_sessions(entries, given) == [given]:
             return entries
         entries = list(self.store.mentioning(f'"{given}'))
-        found = _sessions(entries, given)
+        found = checks.named_sessions(entries, given)
         if last and (prompts := [one for one in found if one.startswith(f"{given}/")]):
             return [entry for entry in entries if entry.body.get("session_id") == prompts[-1]]
         if len(found) > 1:
@@ -361,11 +398,3 @@ class EpisodeService:
             if entry.kind == STARTED
         ]
         return list(islice(reversed(started), _NAMED))
-
-
-def _sessions(entries: Iterable[Entry], given: str) -> list[str]:
-    """Return the session that is named, else those whose ids begin so, as they first occur."""
-    named = [str(entry.body.get("session_id")) for entry in entries if entry.kind in (STARTED, IMPORTED)]
-    if given in named:
-        return [given]
-    return list(dict.fromkeys(session for session in named if session.startswith(given)))

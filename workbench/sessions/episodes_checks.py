@@ -14,7 +14,9 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from workbench.errors import UnknownRecord, UsageError
+from workbench.ports import Entry
 from workbench.records.episodes import ChangeKind
+from workbench.sessions.episodes_fold import IMPORTED, STARTED
 from workbench.suggest import did_you_mean
 from workbench.text.redact import redact, redact_values
 from workbench.text.sanitize import visible_line
@@ -162,3 +164,11 @@ def _storable(text: str) -> str:
 
 def _short(text: str) -> str:
     return visible_line(text)[:60]
+
+
+def named_sessions(entries: Iterable[Entry], given: str) -> list[str]:
+    """Return the session that is named, else those whose ids begin so, as they first occur."""
+    named = [str(entry.body.get("session_id")) for entry in entries if entry.kind in (STARTED, IMPORTED)]
+    if given in named:
+        return [given]
+    return list(dict.fromkeys(session for session in named if session.startswith(given)))

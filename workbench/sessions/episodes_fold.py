@@ -27,6 +27,7 @@ HOOK: Final = "hook"
 """Who records what hooks of agents report."""
 STARTED: Final = "episode.started"
 EVENT: Final = "episode.event"
+DISK: Final = "episode.disk"  # what differed from the last commit on disk when an episode began
 ENDED: Final = "episode.ended"
 FEEDBACK: Final = "feedback.given"
 FORGOTTEN: Final = "episode.forgotten"

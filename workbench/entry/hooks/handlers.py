@@ -96,7 +96,7 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
     """
     from workbench.entry.hooks.answers import HookAnswer, takes_context, write_answer
     from workbench.entry.hooks.context import prompt_context, session_start_context
-    from workbench.entry.hooks.sessions import session_state
+    from workbench.entry.hooks.sessions import recorder, session_state
     from workbench.entry.services.handovers import record_loss
     from workbench.entry.services.metrics import measure
     from workbench.errors import StoreError
@@ -104,7 +104,7 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
     starts = call.event is HookEvent.SESSION_START
     given: HookContext | None = None
     state = session_state(project, call.session)
-    unrecorded = None if starts else _begin_episode(project, config, call, state)
+    begun, unrecorded = ("", None) if starts else _begin_episode(project, config, call, state)
     if starts and call.session and call.source in ("compact", "clear"):
         record_loss(project, call.session, call.source)
     if takes_context(call) and project.is_indexed:
@@ -115,6 +115,8 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
                 given = prompt_context(project, config, call, state, measurement)
 
     def then() -> None:
+        if begun:
+            recorder(project, config).note_disk(begun)
         if given is not None:
             _record_given(project, given)
         elif takes_context(call) and (fault := project.index_fault):
@@ -142,24 +144,25 @@ def record_prompt(
 
     Raises: WorkbenchError.
     """
-    from workbench.entry.hooks.sessions import session_state, start_prompt
+    from workbench.entry.hooks.sessions import recorder, session_state, start_prompt
 
     if call.event is HookEvent.PROMPT and seems_used(project.root, environment):
-        start_prompt(project, project.config, call, session_state(project, call.session))
+        begun = start_prompt(project, project.config, call, session_state(project, call.session))
+        if begun:
+            recorder(project, project.config).note_disk(begun)
 
 
 def _begin_episode(
     project: OpenedProject, config: Config, call: HookCall, state: SessionState
-) -> WorkbenchError | None:
-    """Record that a prompt begins an episode; return why that cannot be, which stops no context."""
+) -> tuple[str, WorkbenchError | None]:
+    """Record that a prompt begins an episode; return its id, and why that failed, which stops no context."""
     from workbench.entry.hooks.sessions import start_prompt
     from workbench.errors import WorkbenchError
 
     try:
-        start_prompt(project, config, call, state)
+        return start_prompt(project, config, call, state), None
     except WorkbenchError as error:
-        return error
-    return None
+        return "", error
 
 
 def _record_given(project: OpenedProject, given: HookContext) -> None:

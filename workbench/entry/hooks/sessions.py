@@ -86,20 +86,20 @@ def own_task(prompt: str) -> str:
     return "" if says_nothing else own
 
 
-def start_prompt(project: OpenedProject, config: Config, call: HookCall, state: SessionState) -> None:
+def start_prompt(project: OpenedProject, config: Config, call: HookCall, state: SessionState) -> str:
     """Record that a prompt begins an episode, and that the one before is over; bare ones begin none.
 
-    Raises: WorkbenchError.
+    Returns the id of the episode that began, '' for none. Raises: WorkbenchError.
     """
     if not (call.session and own_task(call.prompt)):
-        return
+        return ""
     episodes = recorder(project, config)
     if state.episode and not state.ended:
         if state.idle and state.task == task_text(call.prompt):
-            return  # the same hook is installed twice, or a server has recorded it
+            return ""  # the same hook is installed twice, or a server has recorded it
         episodes.end(state.episode)
     number = state.prompts + 1
-    episodes.start(
+    return episodes.start(
         call.prompt,
         session_id=f"{call.session}/{number}",
         parent_session=call.session,

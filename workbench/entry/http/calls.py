@@ -221,12 +221,14 @@ def start_episode(host: ProjectHost, given: messages.StartRequest) -> answers.Se
     """Start an episode for a task; the same one again changes nothing."""
     from workbench.entry.services.episodes import recording_of
 
-    started = recording_of(host).start(
+    episodes = recording_of(host)
+    started = episodes.start(
         given.task,
         session_id=given.session_id,
         query_type=given.query_type or "",
         token_budget=given.token_budget,
     )
+    episodes.note_disk(started)
     return answers.SessionReceipt(started)
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from store.git_objects import BlobReader, read_tree
     from store.git_process import git_version
     from store.git_repository import Repository, remote_addresses, resolve, share_history, work_trees
+    from store.git_status import disk_state
+    from store.git_status import stamp as file_stamp
     from store.journal import FileJournal
     from store.journal_copies import JournalDamage
     from store.journal_files import ROTATED, list_streams

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from workbench.config import Config
 from workbench.entry.project import find_state
 from workbench.entry.services.opening import ProjectHost
 from workbench.records.plan import Intent, QueryType
+from workbench.sessions.disk import MOST_FILES, WorkDisk
 from workbench.sessions.episodes import EpisodeService, EpisodeStore
 from workbench.sessions.episodes_fold import HOUR, RECORDING_LOCK, STREAM
+
+if TYPE_CHECKING:
+    from workbench.entry.project import Repository
+    from workbench.records.episodes import Commit
+    from workbench.records.worktree import DiskState
 
 _PATIENCE: Final = 10.0  # seconds that a hook may wait for others that record
 
@@ -34,6 +40,7 @@ def episode_service(
             now=project.clock.now,
             timeout=config.sessions.timeout_hours * HOUR,
             excluded=partial(_is_excluded, config.privacy.exclude),
+            disk=None if project.repository is None else _disk_of(project.repository),
         ),
         by,
     )
@@ -42,6 +49,28 @@ def episode_service(
 def recording_of(host: ProjectHost) -> EpisodeService:
     """Return where sessions of a project that is kept open are recorded; it waits for nobody's turn."""
     return episode_service(host.root, host.project.config, host.by, host.project.environment)
+
+
+def _disk_of(repository: Repository) -> WorkDisk:
+    """Return the disk of a repository; what asks git is loaded when it is asked."""
+
+    def look() -> DiskState | None:
+        from workbench.entry.project import disk_state
+
+        return disk_state(repository, MOST_FILES)
+
+    def commits(since: str | None) -> Iterable[Commit]:
+        from workbench.entry.project import log_commits, resolve
+
+        known = None if since is None else resolve(repository, since)
+        return log_commits(repository, since_sha=known, limit=MOST_FILES, line_counts=False)
+
+    def stamp(path: str) -> tuple[int, int]:
+        from workbench.entry.project import file_stamp
+
+        return file_stamp(repository, path)
+
+    return WorkDisk(look, commits, stamp)
 
 
 def _is_excluded(patterns: Sequence[str], path: str) -> bool:

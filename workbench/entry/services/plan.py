@@ -257,6 +257,7 @@ def record_pack(episodes: EpisodeService, request: PlanRequest, response: PlanRe
             query_type=str(request.query_type or ""),
             token_budget=request.token_budget,
         )
+        episodes.note_disk(session)
     else:
         session = str(request.session_id)
     payload = {

@@ -121,6 +121,18 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
     assert "claude  UserPromptSubmit" in run("stats", "--usage").out
 
 
+def test_what_no_hook_saw_is_the_delta_of_the_prompt(ask: Ask, run: Run, project: Any) -> None:
+    """A file that a shell command changed during a turn is in its episode, as what changed on disk."""
+    ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
+    project.write("pkg/auth.py", "AUTH = 1\n")
+    ask("PostToolUse", tool_name="Bash", tool_input={"command": "python fix.py"}, tool_use_id="a")
+    ask("Stop")
+    shown = run("episode", "show", f"{SESSION}/1", "--json").json()
+    deltas = [one["file_path"] for one in shown["events"] if one["event_type"] == "delta"]
+    assert deltas == ["pkg/auth.py"]
+    assert [(one["path"], one["kind"]) for one in shown["changes"]] == [("pkg/auth.py", "modified")]
+
+
 def test_an_import_takes_the_place_of_what_hooks_recorded(
     ask: Ask, run: Run, project: Any, tmp_path: Path
 ) -> None:

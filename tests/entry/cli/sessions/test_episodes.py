@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,51 @@ def test_what_changed_on_disk_counts_as_edited(project: Any, run: Any) -> None:
         "sql", "select file_path, success_edits from task_file_affinity order by 1", "--format", "csv"
     )
     assert found.out.split()[1:] == ["a.py,1", "b.py,1"]
+
+
+def test_an_end_records_what_changed_on_disk(project: Any, run: Any) -> None:
+    """Files whose edits nobody saw are the episode's delta; what was dirty before or is excluded is not."""
+    project.write("pkg/store.py", "dirty = 1\n")
+    project.write("notes.txt", "mine\n")
+    run("episode", "start", "rework the login", "--session", "s1")
+    project.write("pkg/auth.py", "AUTH = 2\n")
+    project.time = int(time.time())
+    project.commit("Rework the login")
+    project.write("pkg/new.py", "NEW = 1\n")
+    project.write("notes.txt", "mine, and more\n")
+    project.write(".env", "KEY=1\n")
+    (project.root / "pyproject.toml").unlink()
+    run("episode", "event", "s1", "--type", "edit", "--file", "pkg/new.py", "--change", "added")
+    ended = run("episode", "end", "s1", "--outcome", "success", "--json").json()
+    shown = run("episode", "show", "s1", "--json").json()
+    assert sorted((one["path"], one["kind"]) for one in shown["changes"]) == [
+        ("notes.txt", "modified"),
+        ("pkg/auth.py", "modified"),
+        ("pkg/new.py", "added"),
+        ("pyproject.toml", "removed"),
+    ]
+    assert ended["edits"] == 4
+    assert [one["event_type"] for one in shown["events"]] == ["edit", *["delta"] * 4]
+    before = len(shown["events"])
+    project.write("later.py", "LATER = 1\n")
+    run("episode", "end", "s1", "--commit", "abcdef1")
+    assert len(run("episode", "show", "s1", "--json").json()["events"]) == before
+    found = run("sql", "select file_path from task_file_affinity order by 1", "--format", "csv")
+    assert found.out.split()[1:] == ["notes.txt", "pkg/auth.py", "pkg/new.py", "pyproject.toml"]
+    assert run("doctor").code == 0
+
+
+def test_what_a_pull_brings_is_no_delta(project: Any, run: Any) -> None:
+    """Commits older than the episode, which come with a checkout, are nobody's edits in it."""
+    git = ("git", "-C", str(project.root))
+    project.write("pkg/other.py", "OTHER = 1\n")
+    project.commit("Another branch")
+    subprocess.run([*git, "branch", "other"], check=True)
+    subprocess.run([*git, "reset", "-q", "--hard", "HEAD~1"], check=True)
+    run("episode", "start", "merge the branch", "--session", "s1")
+    subprocess.run([*git, "merge", "-q", "other"], check=True)
+    run("episode", "end", "s1")
+    assert run("episode", "show", "s1", "--json").json()["changes"] == []
 
 
 def test_files_are_named_from_where_one_stands(
@@ -215,7 +261,7 @@ def test_tables_rebuilt_are_the_same(recorded: str, run: Any) -> None:
 def test_doctor_tells_entries_that_are_no_episodes(recorded: str, project: Any, run: Any) -> None:
     """An entry of another form is reported, and harms no other."""
     path = project.root / ".workbench" / "journal" / "sessions.jsonl"
-    line = json.loads(path.read_text().splitlines()[1])
+    line = next(json.loads(one) for one in path.read_text().splitlines() if "episode.event" in one)
     line["body"]["event_type"] = "dreamt"
     with path.open("a") as file:
         file.write(json.dumps(line) + "\n")

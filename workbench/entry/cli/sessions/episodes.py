@@ -64,6 +64,7 @@ def start(
         parent_session=parent,
         prompt_index=prompt,
     )
+    records.note_disk(found)
     if parts := _parts(scenario, step):
         records.event(found, "decision", payload=parts, key=f"begun in {parts}")
     if not here.wrote_json({"session_id": found}):
