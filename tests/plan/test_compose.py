@@ -239,6 +239,22 @@ def test_a_budget_stays_free_rather_than_hold_what_is_unlikely() -> None:
     ]
 
 
+def test_a_file_that_leads_shows_its_best_place_alone_where_none_is_worth_its_tokens() -> None:
+    """Places below the price do not add up: without one that stands out the budget stays free."""
+    longest = candidate(1, 200)
+    views = [FileView(longest.path, Representation.SNIPPETS, ((1, 12 * size),)) for size in range(1, 9)]
+    offers = tuple(ViewOffer(view, 120 * size, 6.0 * size) for size, view in enumerate(views, 1))
+    content = tuple(f"line {number}" for number in range(1, 97))
+    leading = replace(
+        longest,
+        offers=(longest.offers[0], *offers),
+        leads=True,
+        fill=lambda view: replace(view, lines=content[: view.spans[0][1]]),
+    )
+    pack = compose([], [leading], 4000, MARKDOWN, token_counter())
+    assert [offer.view.spans for _one, offer in pack.files] == [((1, 12),)]
+
+
 @pytest.mark.parametrize("style", sorted(STYLES))
 @pytest.mark.parametrize("budget", [400, 1000, 2000, 4000, 8000])
 def test_few_files_are_only_named(style: str, budget: int) -> None:

@@ -239,7 +239,7 @@ def _items(sources: _Sources, style: Style, counter: TokenCounter, price: float)
         )
     for key, candidate in sources.candidates.items():
         offers = tuple(
-            Offer(str(number), max(1, offer.tokens), _net(offer, price, candidate))
+            Offer(str(number), max(1, offer.tokens), _net(candidate, number, price))
             for number, offer in enumerate(candidate.offers)
             if candidate.pinned or not _names_only(offer)
         )
@@ -257,10 +257,14 @@ def _items(sources: _Sources, style: Style, counter: TokenCounter, price: float)
     return items
 
 
-def _net(offer: ViewOffer, price: float, candidate: FileCandidate) -> float:
-    """Return what an offer is worth beyond its price; of a file that leads a little, whatever the price."""
-    least = _LEAST * offer.utility if candidate.leads or candidate.pinned else 0.0
-    return max(offer.utility - price * offer.tokens, least)
+def _net(candidate: FileCandidate, number: int, price: float) -> float:
+    """Return what an offer is worth beyond its price.
+
+    Whatever the price, the best place of a file that leads is worth a little, and all of what is pinned.
+    """
+    offer = candidate.offers[number]
+    wanted = candidate.pinned or (candidate.leads and number == 1)
+    return max(offer.utility - price * offer.tokens, _LEAST * offer.utility if wanted else 0.0)
 
 
 def _write(packing: Packing, sources: _Sources, budget: int, style: Style, counter: TokenCounter) -> _Draft:
