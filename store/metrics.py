@@ -34,9 +34,8 @@ SELECT operation, count(*), count(*) FILTER (NOT ok), quantile_cont(duration_ms,
 FROM metrics WHERE "at" >= $since GROUP BY operation ORDER BY operation
 """
 SELECT_LEVELS: Final = """
-SELECT operation, level, sum(cache[level][1])::DOUBLE AS hits, sum(cache[level][2])::DOUBLE AS misses
-FROM (SELECT operation, cache, unnest(map_keys(cache)) AS level FROM metrics WHERE "at" >= $since)
-GROUP BY operation, level ORDER BY operation, level
+SELECT operation, level, sum(hits)::DOUBLE, sum(misses)::DOUBLE
+FROM cache_stats WHERE "at" >= $since GROUP BY operation, level ORDER BY operation, level
 """
 SELECT_STAGES: Final = """
 SELECT operation, stage, quantile_cont(stages[stage], 0.5)
@@ -66,10 +65,12 @@ FROM metrics WHERE "at" >= $since AND "at" < $until AND (operation = $operation 
 GROUP BY operation, start ORDER BY operation, start
 """
 SELECT_HITS: Final = """
-SELECT level, floor("at" / $step) * $step AS start, sum(cache[level][1])::DOUBLE, sum(cache[level][2])::DOUBLE
-FROM (SELECT "at", cache, unnest(map_keys(cache)) AS level FROM metrics
-      WHERE "at" >= $since AND "at" < $until AND (operation = $operation OR $operation = ''))
-GROUP BY level, start HAVING sum(cache[level][1]) + sum(cache[level][2]) > 0 ORDER BY level, start
+SELECT level, floor("at" / $step) * $step AS start, sum(hits)::DOUBLE, sum(misses)::DOUBLE
+FROM cache_stats WHERE "at" >= $since AND "at" < $until AND (operation = $operation OR $operation = '')
+GROUP BY level, start HAVING sum(hits) + sum(misses) > 0 ORDER BY level, start
+"""
+SELECT_EVENTS: Final = """
+SELECT kind, count(*) FROM events WHERE "at" >= $since GROUP BY kind ORDER BY kind
 """
 SELECT_SLOWEST: Final = """
 SELECT id, "at", operation, duration_ms, stages::JSON::VARCHAR, tokens, tokens_saved, candidates,
@@ -237,6 +238,11 @@ def lock_waits(tables: Tables, since: float = 0.0) -> list[LockWaits]:
     """
     rows = tables.query(SELECT_WAITS, {"since": since, "locks": LOCKS, "lock": LOCK})
     return [LockWaits(name, calls, p50, p95, longest) for name, calls, (p50, p95), longest in rows]
+
+
+def event_counts(tables: Tables, since: float = 0.0) -> dict[str, int]:
+    """Return how much of each kind was recorded since a time in seconds, by kind. Raises: StoreError."""
+    return dict(tables.query(SELECT_EVENTS, {"since": since}))
 
 
 def measurements(

@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from store.file_history import file_history
-from store.metrics import lock_waits, measurements, operation_stats
+from store.metrics import event_counts, lock_waits, measurements, operation_stats
 from store.table_state import model_entries, tables_report
 from store.tables import Tables
 from store.usage import usage_records
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Completeness
 
 if TYPE_CHECKING:
     from store.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSpan:
+    """A project by its name in records: how many tasks are recorded of it, from when to when in seconds."""
+
+    project_id: str
+    tasks: int
+    first_at: int
+    last_at: int
 
 
 # A session that nobody ended counts as ended once it is quiet since before $quiet_since; as the journal does
@@ -35,14 +46,26 @@ def completeness(tables: Tables, *, quiet_since: float) -> Completeness:
     return Completeness(*counts)
 
 
+SELECT_PROJECTS: Final = """
+SELECT project_id, tasks, first_at, last_at FROM projects ORDER BY last_at DESC, project_id
+"""
+
+
+def project_spans(tables: Tables) -> list[ProjectSpan]:
+    """Return the projects that tasks were recorded of, the last one first. Raises: StoreError."""
+    return [ProjectSpan(*row) for row in tables.query(SELECT_PROJECTS)]
+
+
 class TableQueries(Tables):
     """Tables whose questions are methods: see the functions of the same names."""
 
     completeness = completeness
+    event_counts = event_counts
     file_history = file_history
     lock_waits = lock_waits
     measurements = measurements
     model_entries = model_entries
     operation_stats = operation_stats
+    project_spans = project_spans
     report = tables_report
     usage_records = usage_records

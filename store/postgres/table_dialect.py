@@ -21,8 +21,6 @@ _RULES: Final = tuple(
         (rf"(?<![\w.\"])({_NAME})::JSON::MAP\([^()]*\)", r"as_json(\1)"),
         (rf"(?<![\w.\"])({_NAME})::JSON\[\]", r"elements(\1)"),
         (rf"((?:\$|(?<![\w.\"])){_NAME})::JSON\b", r"as_json(\1)"),
-        (r"\bcache\[level\]\[1\]", "(cache->level->>0)::float8"),
-        (r"\bcache\[level\]\[2\]", "(cache->level->>1)::float8"),
         (r"\bstages\[(\$?\w+)\]", r"(stages->>\1)::float8"),
         (r"(?<![\w\])\"])\[\]", "'{}'"),
         (r"(?<![\w\])\"])\[", "ARRAY["),
@@ -60,6 +58,9 @@ _COLUMNS: Final = (
     (re.compile(r"\bDOUBLE\b"), "float8"),
     (re.compile(r"\browid\b"), "ctid"),
     (re.compile(r"list_value\(\)"), "'{}'"),
+    (re.compile(r'"cache"\["?level"?\]\[1\]'), '("cache"->level->>0)::float8'),
+    (re.compile(r'"cache"\["?level"?\]\[2\]'), '("cache"->level->>1)::float8'),
+    (re.compile(r"count_star\(\)"), "count(*)"),
 )
 _LISTED: Final = re.compile(r"list_(transform|filter)\(")
 _GENERATED: Final = re.compile(r"GENERATED ALWAYS AS\s*\(")

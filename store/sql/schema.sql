@@ -1,4 +1,4 @@
--- What the first migrations amount to, so many of them: 16
+-- What the first migrations amount to, so many of them: 17
 -- UPDATE_GOLDENS=1 pytest tests/store/test_migrations.py writes this file for all there are.
 CREATE TABLE schema_migrations("version" INTEGER PRIMARY KEY, "name" VARCHAR NOT NULL, sha256 VARCHAR NOT NULL);
 CREATE TABLE applied(origin VARCHAR, stream VARCHAR, "position" BIGINT NOT NULL, head VARCHAR NOT NULL, PRIMARY KEY(origin, stream));
@@ -37,6 +37,9 @@ CREATE TABLE loaded_instructions("position" BIGINT NOT NULL, session_id VARCHAR 
 CREATE TABLE rule_breaches("position" BIGINT NOT NULL, session_id VARCHAR, rule_id VARCHAR, "call" VARCHAR, decision VARCHAR NOT NULL, "at" DOUBLE NOT NULL, "by" VARCHAR NOT NULL, PRIMARY KEY(session_id, rule_id, "call"));
 CREATE TABLE model_provenance(model_id VARCHAR PRIMARY KEY, base VARCHAR NOT NULL, since BIGINT NOT NULL, "until" BIGINT NOT NULL, samples BIGINT NOT NULL, sessions BIGINT NOT NULL, metrics JSON NOT NULL, code_version VARCHAR NOT NULL, seed BIGINT NOT NULL, canary DOUBLE NOT NULL);
 CREATE VIEW sessions AS SELECT episode_sources.rowid AS rowid, number, session_id AS id, haystack, cased, task_text, query_type, started_at, ended_at, COALESCE(outcome, 'unknown') AS outcome, "source", parent_session, prompt_index, outcome_evidence, closed_by, COALESCE(reads, 0) AS reads, COALESCE(edits, 0) AS edits, COALESCE(events, 0) AS events, greatest(started_at, COALESCE(ended_at, started_at), COALESCE(last_event, started_at)) AS last_at, COALESCE(files, list_value()) AS files FROM ((episodes INNER JOIN episode_sources USING (session_id)) LEFT JOIN session_counts USING (session_id));
+CREATE VIEW cache_stats AS SELECT id, "at", operation, "level", "cache"["level"][1] AS hits, "cache"["level"][2] AS misses FROM (SELECT id, "at", operation, "cache", unnest(map_keys("cache")) AS "level" FROM metrics);
+CREATE VIEW events AS (SELECT CAST(started_at AS DOUBLE) AS "at", 'started' AS kind, session_id, task_text AS about FROM episodes) UNION ALL (SELECT CAST(ended_at AS DOUBLE), 'ended', session_id, outcome FROM episodes WHERE (ended_at IS NOT NULL))UNION ALL (SELECT CAST("timestamp" AS DOUBLE), event_type, session_id, COALESCE(file_path, '') FROM episode_events)UNION ALL (SELECT "at", 'handover', session_id, "event" FROM handovers)UNION ALL (SELECT "at", 'call', '', operation FROM metrics);
+CREATE VIEW projects AS SELECT project_id, count_star() AS tasks, min(started_at) AS first_at, max(COALESCE(ended_at, started_at)) AS last_at FROM episodes GROUP BY project_id;
 CREATE INDEX idx_episodes_project_time ON episodes(project_id, started_at);
 CREATE INDEX idx_episode_events_session ON episode_events(session_id, "timestamp");
 CREATE INDEX idx_affinity_task_weight ON task_file_affinity(task_fingerprint, weight);

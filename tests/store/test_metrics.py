@@ -8,7 +8,16 @@ import pytest
 
 from store.journal import FileJournal, segments
 from store.journal_files import Rotation
-from store.metrics import LOCK, LOCKS, lock_waits, measurements, operation_stats, record_call
+from store.metrics import (
+    LOCK,
+    LOCKS,
+    event_counts,
+    lock_waits,
+    measurements,
+    operation_stats,
+    record_call,
+)
+from store.table_queries import ProjectSpan, project_spans
 from tests.adapters import ManualClock
 from tests.store.engines import open_tables
 
@@ -52,6 +61,33 @@ def test_shares_of_reranked_plans_and_of_those_without_a_model(
     record_call(journal, "plan", 9.0, by="cli")
     [plan] = operation_stats(open_tables(tmp_path, {"project": journal}, clock))
     assert (plan.rerank_rate, plan.model_fallback_rate, plan.fallback_rate) == (0.5, 0.25, 0.5)
+
+
+def test_views_keep_the_tables_that_are_specified(
+    journal: FileJournal, tmp_path: Path, clock: ManualClock
+) -> None:
+    """Cache questions by call and level, all that was recorded by kind, and the project of the records."""
+    record_call(journal, "plan", 5.0, by="cli", cache={"index": (1, 0), "embeddings": (7, 3)})
+    record_call(journal, "search", 5.0, by="cli")
+    at = int(clock.now())
+    begun = {"session_id": "s", "project_id": "p", "task_text": "fix", "task_fingerprint": "f"}
+    journal.append(
+        "sessions", "episode.started", [{**begun, "query_type": "bugfix", "started_at": at}], by="x"
+    )
+    event = {"session_id": "s", "event_type": "edit", "timestamp": at + 1, "file_path": "a.py"}
+    journal.append("sessions", "episode.event", [event, {**event, "event_type": "delta"}], by="x")
+    journal.append(
+        "sessions", "episode.ended", [{"session_id": "s", "ended_at": at + 9, "outcome": "success"}], by="x"
+    )
+    tables = open_tables(tmp_path, {"project": journal}, clock)
+    assert tables.query("SELECT level, hits, misses FROM cache_stats ORDER BY level") == [
+        ("embeddings", 7, 3),
+        ("index", 1, 0),
+    ]
+    assert event_counts(tables) == {"call": 2, "delta": 1, "edit": 1, "ended": 1, "started": 1}
+    assert event_counts(tables, at + 5) == {"ended": 1}
+    assert tables.query("SELECT about FROM events WHERE kind = 'ended'") == [("success",)]
+    assert project_spans(tables) == [ProjectSpan("p", 1, at, at + 9)]
 
 
 def test_figures_since_a_time(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:

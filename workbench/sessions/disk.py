@@ -44,7 +44,7 @@ def changes_since(before: DiskState, disk: WorkDisk, since: int) -> tuple[FileCh
     now = disk.look()
     if now is None:
         return ()
-    committed = _committed(before, now, disk, since)
+    committed = _first_changes(before, now, disk, since)
     found = []
     for path in sorted({*before.files, *now.files, *committed}):
         if refusal(path) is not None:
@@ -67,7 +67,7 @@ def _kind(was: tuple[int, int] | None, stamp: tuple[int, int]) -> ChangeKind:
     return ChangeKind.ADDED if was == ABSENT else ChangeKind.MODIFIED
 
 
-def _committed(before: DiskState, now: DiskState, disk: WorkDisk, since: int) -> Mapping[str, ChangeKind]:
+def _first_changes(before: DiskState, now: DiskState, disk: WorkDisk, since: int) -> Mapping[str, ChangeKind]:
     """Return what the first commit of each file did to it, of those made since a time."""
     found: dict[str, ChangeKind] = {}
     if now.head == before.head:

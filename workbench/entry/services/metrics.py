@@ -111,6 +111,12 @@ def waits_for_locks(project: OpenedProject, since: float) -> list[LockWaits]:
         return tables.lock_waits(since)
 
 
+def recorded_events(project: OpenedProject, since: float) -> dict[str, int]:
+    """Return how much of each kind was recorded since a time in seconds. Raises: StoreError."""
+    with project.journal_tables() as tables:
+        return tables.event_counts(since)
+
+
 def measurements_between(
     project: OpenedProject, *, since: float, until: float, step: float, operation: str = ""
 ) -> Measurements:

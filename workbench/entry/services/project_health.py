@@ -239,6 +239,7 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
         report = tables.catch_up()
         count, first = tables.rejected_entries()
         found = tables.report()
+        spans = tables.project_spans()
         file = project.table_file()
     finally:
         tables.close()
@@ -263,6 +264,10 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     rows = sorted(((count, name) for name, count in found.rows.items() if count), reverse=True)
     text = ", ".join(f"{name} {count:,}" for count, name in rows)
     findings.append(ok("tables", f"rows: {text}"))
+    for one in spans:
+        age = _age(project.clock.now() - one.last_at)
+        text = f"{plural(one.tasks, 'task')} of {visible_line(one.project_id)}, the last one {age}"
+        findings.append(ok("tables", text))
     for model in found.models:
         name = visible_line(f"{model.model_id} {model.version}")
         text = f"registered {model.model_kind} {name}{', active' if model.active else ''}"

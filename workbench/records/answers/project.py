@@ -226,6 +226,10 @@ class StatsReport(Answer, frozen=True):
         tuple[LockWaits, ...],
         Meta(description="All together, then by lock; those nobody waited for are left out."),
     ] = ()
+    events: Annotated[
+        Mapping[str, int],
+        Meta(description="What was recorded, by kind: read, edit, delta, decision, handover, call, …"),
+    ] = {}
 
 
 class DeltaFile(Answer, frozen=True):

@@ -47,7 +47,12 @@ def stats(since: str, usage: bool, storage: bool) -> None:
     they had not been given. Under it the newest sessions, and what became of rules: how many sessions they
     matched, were given to or loaded by the agent itself, and whether those obeyed, where a check can judge.
     """
-    from workbench.entry.services.metrics import specified_figures, statistics, waits_for_locks
+    from workbench.entry.services.metrics import (
+        recorded_events,
+        specified_figures,
+        statistics,
+        waits_for_locks,
+    )
     from workbench.entry.services.sessions import (
         completeness_sentence,
         session_completeness,
@@ -73,10 +78,14 @@ def stats(since: str, usage: bool, storage: bool) -> None:
         plans = next((one for one in found if one.operation == "plan"), None)
         figures = specified_figures(opened, plans, start)
         waits = waits_for_locks(opened, start)
-    if here.wrote_json(StatsReport(since, tuple(found), stories, figures, tuple(waits))):
+        events = recorded_events(opened, start)
+    if here.wrote_json(StatsReport(since, tuple(found), stories, figures, tuple(waits), events)):
         return
     if stories.ended or stories.open:
         here.out.say(completeness_sentence(stories))
+    if events:
+        counted = ", ".join(f"{kind} {count:,}" for kind, count in events.items())
+        here.out.say(f"recorded: {counted}")
     if not found:
         off = "" if opened.config.store.metrics else " (store.metrics is off)"
         here.out.say(f"nothing was measured in the last {since}{off}")
