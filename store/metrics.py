@@ -69,6 +69,9 @@ SELECT level, floor("at" / $step) * $step AS start, sum(hits)::DOUBLE, sum(misse
 FROM cache_stats WHERE "at" >= $since AND "at" < $until AND (operation = $operation OR $operation = '')
 GROUP BY level, start HAVING sum(hits) + sum(misses) > 0 ORDER BY level, start
 """
+SELECT_ANSWERED: Final = """
+SELECT sum(hits)::DOUBLE, sum(misses)::DOUBLE FROM cache_stats WHERE "at" >= $since
+"""
 SELECT_EVENTS: Final = """
 SELECT kind, count(*) FROM events WHERE "at" >= $since GROUP BY kind ORDER BY kind
 """
@@ -238,6 +241,12 @@ def lock_waits(tables: Tables, since: float = 0.0) -> list[LockWaits]:
     """
     rows = tables.query(SELECT_WAITS, {"since": since, "locks": LOCKS, "lock": LOCK})
     return [LockWaits(name, calls, p50, p95, longest) for name, calls, (p50, p95), longest in rows]
+
+
+def cache_hit_rate(tables: Tables, since: float = 0.0) -> float | None:
+    """Return the share of questions to caches that they answered, None without one. Raises: StoreError."""
+    [(hits, misses)] = tables.query(SELECT_ANSWERED, {"since": since})
+    return hits / (hits + misses) if hits or misses else None
 
 
 def event_counts(tables: Tables, since: float = 0.0) -> dict[str, int]:

@@ -18,7 +18,13 @@ from workbench.text.counts import abbreviate, plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.records.answers.usage import DoorUse, RuleUse, UsageResponse, VariantGap
+    from workbench.records.answers.usage import (
+        DoorUse,
+        RuleOutcome,
+        RuleUse,
+        UsageResponse,
+        VariantGap,
+    )
 
 _DOORS = (
     Column("event", "Hand-over", "The hook, tool or command that handed something over.", 16, priority=9),
@@ -54,6 +60,14 @@ _RULES = (
     ),
     Column("success", "Succeeded", "Sessions that had it and succeeded.", 9, "right", priority=3),
     Column("failed", "Failed", "Sessions that had it and failed.", 6, "right", priority=2),
+    Column(
+        "share",
+        "Success",
+        "Share of judged sessions that had it and succeeded, with its 95 % interval.",
+        16,
+        "right",
+        priority=5,
+    ),
     Column("variant", "Variant", "How rules were matched there.", 8, priority=1),
 )
 _VARIANTS = (
@@ -166,6 +180,7 @@ def rule_cells(one: RuleUse, texts: Mapping[str, str]) -> tuple[Content, ...]:
         Content(f"{one.obeyed:,}" if one.checkable else "·"),
         _warning_text("✗", one.broken, "$text-error") if one.checkable else Content("·"),
         *map(_number, (one.success, one.failed)),
+        Content("·" if one.outcome is None else _share_text(one.outcome)),
         safe(one.variant, "$text-muted"),
     )
 
@@ -205,17 +220,38 @@ def rule_story(one: RuleUse, texts: Mapping[str, str]) -> str:
     """Return everything that was counted of a rule: sessions, each once."""
     judged = ((one.obeyed, "had it and obeyed"), (one.broken, "had it and broke it"))
     variant = f"\nvariant {visible_line(one.variant)}" if one.variant else ""
-    return _story(
-        f"{visible_line(' '.join(texts.get(one.rule_id, '').split()))}\n{one.rule_id}{variant}".strip(),
-        (
-            (one.matched, "sessions with a task that it matched"),
-            (one.given, "were given it"),
-            (one.loaded, "had it loaded by their agent"),
-            *(judged if one.checkable else ()),
-            (one.success, "had it and succeeded"),
-            (one.failed, "had it and failed"),
-        ),
-    ) + ("" if one.checkable else "\n\nNo check can judge whether they obeyed.")
+    ended = "" if one.outcome is None else f"\n\n{_outcome_text(one.outcome)}"
+    return (
+        _story(
+            f"{visible_line(' '.join(texts.get(one.rule_id, '').split()))}\n{one.rule_id}{variant}".strip(),
+            (
+                (one.matched, "sessions with a task that it matched"),
+                (one.given, "were given it"),
+                (one.loaded, "had it loaded by their agent"),
+                *(judged if one.checkable else ()),
+                (one.success, "had it and succeeded"),
+                (one.failed, "had it and failed"),
+            ),
+        )
+        + ended
+        + ("" if one.checkable else "\n\nNo check can judge whether they obeyed.")
+    )
+
+
+def _share_text(one: RuleOutcome) -> str:
+    return f"{one.share:.0%} ({one.low:.0%}–{one.high:.0%})"
+
+
+def _outcome_text(one: RuleOutcome) -> str:
+    """Return how sessions with a rule ended beside those without it, in sentences."""
+    text = f"{_share_text(one)} of {plural(one.judged, 'judged session')} with it succeeded"
+    if not one.others:
+        return f"{text}; none was judged without it."
+    ends = f"{100 * one.difference_low:+.0f} to {100 * one.difference_high:+.0f}"
+    return (
+        f"{text}, {one.others_share:.0%} of {one.others:,} without it: {100 * one.difference:+.0f} points "
+        f"({ends} with 95 % confidence).\nRules are given to the tasks they match: a difference is no cause."
+    )
 
 
 def _story(head: str, figures: tuple[tuple[int, str], ...]) -> str:

@@ -94,6 +94,11 @@ def test_rules_are_judged_where_a_check_can() -> None:
     found = {one.rule_id: one for one in rule_uses(records, RULES)}
     assert (found["rule-a"].given, found["rule-a"].obeyed, found["rule-a"].broken) == (2, 1, 1)
     assert (found["rule-a"].success, found["rule-a"].failed) == (1, 1)
+    outcome = found["rule-a"].outcome  # s failed and t succeeded with it, of u nobody knows
+    assert outcome is not None
+    assert (outcome.judged, outcome.share, outcome.others) == (2, 0.5, 0)
+    only = found["rule-b"].outcome
+    assert only is None or only.others + only.judged == 2
     assert (found["rule-b"].checkable, found["rule-b"].matched, found["rule-b"].obeyed) == (False, 2, 0)
     assert (found["rule-c"].given, found["rule-c"].loaded) == (0, 1)
     sessions = {one.session_id: one.broken for one in session_uses(records, RULES)}

@@ -11,6 +11,7 @@ from store.journal_files import Rotation
 from store.metrics import (
     LOCK,
     LOCKS,
+    cache_hit_rate,
     event_counts,
     lock_waits,
     measurements,
@@ -84,6 +85,8 @@ def test_views_keep_the_tables_that_are_specified(
         ("embeddings", 7, 3),
         ("index", 1, 0),
     ]
+    assert cache_hit_rate(tables) == pytest.approx(8 / 11)
+    assert cache_hit_rate(tables, at + 5) is None
     assert event_counts(tables) == {"call": 2, "delta": 1, "edit": 1, "ended": 1, "started": 1}
     assert event_counts(tables, at + 5) == {"ended": 1}
     assert tables.query("SELECT about FROM events WHERE kind = 'ended'") == [("success",)]

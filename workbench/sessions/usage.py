@@ -8,15 +8,17 @@ obeyed. Nothing is said of tokens that somebody saved.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 
 from workbench.ports import Entry
-from workbench.records.answers.usage import DoorUse, RuleUse, SessionUse
+from workbench.records.answers.usage import DoorUse, RuleOutcome, RuleUse, SessionUse
 from workbench.records.dataclass import dataclass
 from workbench.records.usage import FileTouch, Handover, UsageRecords
 from workbench.sessions.episodes_fold import EVENT, FORGOTTEN, IMPORTED, MALFORMED
+from workbench.sessions.rule_outcomes import rule_outcome
 from workbench.text.counts import plural
 
 
@@ -117,6 +119,7 @@ def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
     """Return what became of each rule, by the variant of the matching, the most given first."""
     columns = ("matched", "given", "loaded", "obeyed", "broken", "success", "failed")
     counts: dict[tuple[str, str], dict[str, int]] = {}
+    ends: dict[str, Counter[str]] = {}
     broken = _broken_rules(records)
     for session, given in _by_session(records.handovers).items():
         if not session:
@@ -127,6 +130,7 @@ def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
         matched = {one for each in given for one in each.matched} & rules.ids
         had = handed | loaded
         outcome = session_outcome(records.outcomes.get(session, ()))
+        ends.setdefault(variant, Counter())[outcome] += 1
         bad = broken.get(session, frozenset()) & had
         marks = {
             "matched": matched | handed,
@@ -142,13 +146,27 @@ def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
                 row[name] = row.get(name, 0) + 1
     found = [
         RuleUse(
-            rule_id=rule, variant=variant, checkable=rule in rules.checkable, **{n: row[n] for n in columns}
+            rule_id=rule,
+            variant=variant,
+            checkable=rule in rules.checkable,
+            **{name: row[name] for name in columns},
+            outcome=_outcome_of(row, ends[variant]),
         )
         for (rule, variant), row in counts.items()
     ]
     return tuple(
         sorted(found, key=lambda one: (-one.given, -one.loaded, -one.matched, one.rule_id, one.variant))
     )
+
+
+def _outcome_of(row: Mapping[str, int], ends: Mapping[str, int]) -> RuleOutcome | None:
+    """Return how sessions of a rule ended, from its counts by outcome and those of all sessions."""
+    judged = sum(row.get(name, 0) for name in _JUDGED)
+    others = sum(ends.get(name, 0) for name in _JUDGED) - judged
+    return rule_outcome(judged, row["success"], others, ends.get("success", 0) - row["success"])
+
+
+_JUDGED = ("success", "partial", "failed")
 
 
 def session_measures(

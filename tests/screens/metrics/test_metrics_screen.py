@@ -24,7 +24,7 @@ from store.metrics import HitPoint, LatencyPoint, Measurements, Totals, record_c
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size
 from workbench.records.answers.project import OperationStats
-from workbench.records.answers.usage import RuleUse, SessionUse, UsageResponse, VariantGap
+from workbench.records.answers.usage import RuleOutcome, RuleUse, SessionUse, UsageResponse, VariantGap
 
 
 def journal_of(root: Path) -> FileJournal:
@@ -107,7 +107,10 @@ def test_only_a_check_judges_whether_a_rule_was_obeyed() -> None:
     """A rule without one says so in its row and where it is opened; broken ones carry a mark."""
     judged = RuleUse("rule-0", "", 3, 2, 0, True, 1, 1, 1, 0)
     row = [str(cell) for cell in rule_cells(judged, {"rule-0": "Never\n push [/]"})]
-    assert row == ["Never push [/]", "3", "2", "·", "1", "✗ 1", "1", "·", ""]
+    assert row == ["Never push [/]", "3", "2", "·", "1", "✗ 1", "1", "·", "·", ""]
+    ended = replace(judged, outcome=RuleOutcome(4, 0.5, 0.15, 0.85, 10, 0.4, 0.1, -0.35, 0.5))
+    assert str(rule_cells(ended, {})[8]) == "50% (15%–85%)"
+    assert "40% of 10 without it: +10 points (-35 to +50" in rule_story(ended, {})
     assert "        1  had it and broke it" in rule_story(judged, {})
     blind = replace(judged, checkable=False, obeyed=0, broken=0, variant="wide")
     assert [str(cell) for cell in rule_cells(blind, {})][4:6] == ["·", "·"]

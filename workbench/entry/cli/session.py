@@ -126,6 +126,7 @@ def rule_session(operation: str, **flags: object) -> Iterator[RuleSession]:
     opened = open_workspace(here.project, config)
     with _measure(here, opened, operation) as measurement:
         book, notes = opened.workspace.sync_rules()
+        measurement.note_saved(renewed=book.renewed)
         measurement.candidates = len(book.rules)
         yield RuleSession(here, config, opened, measurement, opened.workspace.rule_store(), book)
     for note in notes:

@@ -36,9 +36,17 @@ class Measured:
     note: str = ""
 
     def note_sync(self, found: Synced) -> None:
-        """Add what a sync did; a generation that had to be updated or built counts as a miss."""
+        """Add what a sync did; what had to be updated or built counts as a miss of its level.
+
+        `index` is that of files, `saved` are past tasks and rules as the last process left them.
+        """
         self.stages.update(found.stages)
         self.cache["index"] = (1, 0) if found.cache is CacheStatus.HIT else (0, 1)
+        self.note_saved(renewed=found.renewed)
+
+    def note_saved(self, *, renewed: bool) -> None:
+        """Add whether past tasks or rules were as they were saved, or read from journals and files again."""
+        self.cache["saved"] = (0, 1) if renewed else (1, 0)
 
     def level(self, name: str, hits: int, misses: int) -> None:
         """Add a cache level that was asked at all."""
@@ -142,6 +150,9 @@ FIGURES: Final = {
         "without one, share of tasks whose pack sufficed in the last replay."
     ),
     "affinity_hit_rate": "Share of tasks for which past tasks found a right file, by the last replay.",
+    "cache_hit_rate": (
+        "Share of what calls of the last {span} asked caches, saved ones too, that these answered."
+    ),
     "rerank_invocation_rate": "Share of plans that asked a second stage in the last {span}.",
 }
 """The figures of [img §13] by their names, and what each is, of a {span} of time."""
@@ -164,6 +175,10 @@ def specified_figures(project: OpenedProject, plans: OperationStats | None, sinc
             found["context_tokens_median"] = plans.tokens_median
         found["fallback_rate_ml_unavailable"] = plans.model_fallback_rate
         found["rerank_invocation_rate"] = plans.rerank_rate
+    with project.journal_tables() as tables:
+        answered = tables.cache_hit_rate(since)
+    if answered is not None:
+        found["cache_hit_rate"] = answered
     share = session_completeness(project).share
     if share is not None:
         found["causal_trace_completeness"] = share

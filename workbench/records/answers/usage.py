@@ -52,6 +52,28 @@ class SessionUse(Answer, frozen=True):
     variant: str
 
 
+Share = Annotated[float, Meta(ge=0, le=1)]
+Difference = Annotated[float, Meta(ge=-1, le=1)]
+
+
+class RuleOutcome(Answer, frozen=True):
+    """How many of the sessions that had a rule succeeded, and how those did that were judged without it."""
+
+    judged: Annotated[Count, Meta(description="Sessions that had it and whose outcome is known.")]
+    share: Annotated[Share, Meta(description="Share of them that succeeded.")]
+    low: Annotated[Share, Meta(description="Lower end of its 95 % interval (Wilson).")]
+    high: Share
+    others: Annotated[
+        Count, Meta(description="Judged sessions of the same variant that had it not; 0: nothing follows.")
+    ] = 0
+    others_share: Share = 0.0
+    difference: Annotated[Difference, Meta(description="The share less that of the others.")] = 0.0
+    difference_low: Annotated[
+        Difference, Meta(description="Lower end of its 95 % interval (Newcombe).")
+    ] = -1.0
+    difference_high: Difference = 1.0
+
+
 class RuleUse(Answer, frozen=True):
     """What became of one rule in sessions, each counted once; `variant` is how rules were matched there."""
 
@@ -67,6 +89,9 @@ class RuleUse(Answer, frozen=True):
     broken: Annotated[Count, Meta(description="Sessions that had it and broke it.")]
     success: Annotated[Count, Meta(description="Sessions that had it and succeeded.")]
     failed: Annotated[Count, Meta(description="Sessions that had it and failed.")]
+    outcome: Annotated[
+        RuleOutcome | None, Meta(description="How they ended beside those without it; null if none is known.")
+    ] = None
 
 
 class VariantGap(Answer, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,8 @@ _RULE_CHARS = 46
 @click.option("--since", default="7d", show_default=True, metavar="SPAN", help="How far back: 30m, 24h, 7d.")
 @click.option("--storage", is_flag=True, help="Room on the disk by kind instead, and how it grows.")
 @click.option("--usage", is_flag=True, help="What sessions were given instead, and what became of it.")
-def stats(since: str, usage: bool, storage: bool) -> None:
+@click.option("--rules", is_flag=True, help="With --usage: each rule, and how sessions ended that had it.")
+def stats(since: str, usage: bool, storage: bool, rules: bool) -> None:
     """Show how long operations took, how often caches answered, and what was missing.
 
     Times are in milliseconds. Hit ratios are shares of questions that a cache level answered. Waits are
@@ -46,6 +47,8 @@ def stats(since: str, usage: bool, storage: bool) -> None:
     of them the session read or edited afterwards, how many files those sessions edited and how many of them
     they had not been given. Under it the newest sessions, and what became of rules: how many sessions they
     matched, were given to or loaded by the agent itself, and whether those obeyed, where a check can judge.
+    --rules has all rules instead, by variant of the matching: the share of judged sessions with the rule that
+    succeeded, that of those without it, and the difference, each with its 95 % interval.
     """
     from workbench.entry.services.metrics import (
         recorded_events,
@@ -64,11 +67,13 @@ def stats(since: str, usage: bool, storage: bool) -> None:
     seconds = parse_span(since)
     if usage and storage:
         raise UsageError("--usage and --storage are two reports", hint="Give one of them.")
+    if rules and not usage:
+        raise UsageError("--rules is a part of --usage", hint="`workbench stats --usage --rules`.")
     if storage:
         _show_storage(here)
         return
     if usage:
-        _show_usage(here, since, time.time() - seconds)
+        _show_usage(here, since, time.time() - seconds, outcome_lines if rules else usage_lines)
         return
     start = time.time() - seconds
     opened = open_workspace(here.project, here.settings().config)
@@ -106,7 +111,12 @@ def _show_storage(here: Invocation) -> None:
         here.out.data(visible_line(line))
 
 
-def _show_usage(here: Invocation, since: str, start: float) -> None:
+def _show_usage(
+    here: Invocation,
+    since: str,
+    start: float,
+    lines: Callable[[UsageResponse, Mapping[str, str]], list[str]],
+) -> None:
     from workbench.entry.services.usage import rules_in_book, usage_for
 
     opened = open_workspace(here.project, here.settings().config)
@@ -117,7 +127,7 @@ def _show_usage(here: Invocation, since: str, start: float) -> None:
         here.out.say(f"nothing was handed over in the last {since}")
         return
     texts = {rule.id: rule.rule for rule in rules_in_book(opened)}
-    for line in usage_lines(found, texts):
+    for line in lines(found, texts):
         here.out.data(visible_line(line))
 
 
@@ -180,17 +190,43 @@ def _rule_lines(found: Sequence[RuleUse], texts: Mapping[str, str]) -> list[str]
     head = ("rule", "matched", "given", "loaded", "obeyed", "broken", "success", "failed")
     rows: list[tuple[str, ...]] = [(*head, "variant") if tested else head]
     for one in had[:_RULES]:
-        text = " ".join(texts.get(one.rule_id, one.rule_id).split())
-        name = text if len(text) <= _RULE_CHARS else text[: _RULE_CHARS - 1] + "…"
         obeyed = f"{one.obeyed:,}" if one.checkable else "·"
         broken = f"{one.broken:,}" if one.checkable else "·"
         counts = (f"{one.matched:,}", f"{one.given:,}", f"{one.loaded:,}", obeyed, broken)
-        row = (visible_line(name), *counts, f"{one.success:,}", f"{one.failed:,}")
+        row = (_rule_name(one, texts), *counts, f"{one.success:,}", f"{one.failed:,}")
         rows.append((*row, one.variant) if tested else row)
     judged = "" if all(one.checkable for one in had) else " (·: no check can judge it)"
     more = f"and {len(had) - _RULES:,} more rules (--json)"
     lines = ["", f"rules by sessions{judged}", *_align(rows, 1)]
     return lines if len(had) <= _RULES else [*lines, more]
+
+
+def outcome_lines(found: UsageResponse, rules: Mapping[str, str]) -> list[str]:
+    """Return how sessions ended that had each rule ({id: text}), by variant of the matching."""
+    head = ("rule", "variant", "had it", "judged", "success", "without", "difference")
+    rows = [head]
+    for one in found.rules:
+        if not (one.given or one.loaded):
+            continue
+        outcome = one.outcome
+        cells = ("·", "·", "·", "·")
+        if outcome is not None:
+            share = f"{outcome.share:.0%} [{outcome.low:.0%}, {outcome.high:.0%}]"
+            without, gap = "·", "·"
+            if outcome.others:
+                without = f"{outcome.others_share:.0%} of {outcome.others:,}"
+                ends = f"[{100 * outcome.difference_low:+.0f}, {100 * outcome.difference_high:+.0f}]"
+                gap = f"{100 * outcome.difference:+.0f} {ends}"
+            cells = (f"{outcome.judged:,}", share, without, gap)
+        had = f"{max(one.given, one.loaded):,}"
+        rows.append((_rule_name(one, rules), one.variant or "·", had, *cells))
+    note = "differences in points; rules are given to the tasks they match, so that a difference is no cause"
+    return [*_align(rows, 2), note, *_variant_lines(found)]
+
+
+def _rule_name(one: RuleUse, texts: Mapping[str, str]) -> str:
+    text = " ".join(texts.get(one.rule_id, one.rule_id).split())
+    return visible_line(text if len(text) <= _RULE_CHARS else text[: _RULE_CHARS - 1] + "…")
 
 
 def _variant_lines(found: UsageResponse) -> list[str]:
