@@ -109,14 +109,24 @@ def changes_since(repository: Repository, revision: str) -> WorkChanges:
     if base is None:
         raise GitError(f"no commit is named {revision!r}", hint="Check the name with: git log --oneline")
     head = head_state(repository).sha
-    commits = tuple(log_commits(repository, since_sha=base)) if head else ()
+    unreadable: set[str] = set()
+    commits = tuple(log_commits(repository, since_sha=base, unreadable=unreadable)) if head else ()
+    try:
+        committed = diff_files(repository, base, head) if head and head != base else ()
+        uncommitted = () if repository.bare else diff_files(repository, head or base)
+    except GitError:
+        if head is None or head == base or repository.bare:
+            raise
+        committed, uncommitted = (), diff_files(repository, base)
+        unreadable.add(head)
     return WorkChanges(
         base=base,
         head=head,
         commits=commits,
-        committed=diff_files(repository, base, head) if head and head != base else (),
-        uncommitted=() if repository.bare else diff_files(repository, head or base),
+        committed=committed,
+        uncommitted=uncommitted,
         untracked=() if repository.bare else tuple(_untracked_files(repository)),
+        unreadable=len(unreadable),
     )
 
 
@@ -132,15 +142,25 @@ def _untracked_files(repository: Repository) -> Iterator[FileChange]:
         yield FileChange(path, ChangeKind.ADDED, lines)
 
 
-def recent_base(repository: Repository, commits: int) -> str | None:
-    """Return the commit that lies `commits` back from HEAD along first parents, or the first one there is.
+def recent_bases(repository: Repository, commits: int) -> list[str]:
+    """Return the commits up to `commits` back from HEAD along first parents, the first of them first.
 
-    None without commits. Raises GitError.
+    One of them may be a commit that git cannot compare with. Empty without commits. Raises GitError.
     """
-    if head_state(repository).sha is None:
-        return None
-    wanted = ["rev-list", "--first-parent", f"--max-count={commits + 1}", "HEAD", "--"]
-    return git_process.run(repository.root, wanted).decode("ascii").split()[-1]
+    head = head_state(repository).sha
+    if head is None:
+        return []
+    wanted = ["rev-list", "--first-parent", f"--max-count={commits + 1}", head, "--"]
+    try:
+        line = git_process.run(repository.root, wanted).decode("ascii").split()
+    except GitError:
+        from store.git_walk import walk_history
+
+        walked = walk_history(repository, [head], first_parent=True)
+        if not walked.commits:
+            raise
+        line = [commit.sha for commit in walked.commits[: commits + 1]]
+    return line[::-1]
 
 
 def _revisions(repository: Repository, revision: str, other: str | None) -> list[str]:

@@ -11,20 +11,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from functools import partial
 
 from store import git_process
-from store.git_process import hexadecimal, name
-from store.git_repository import Repository, resolve
+from store.git_process import commit_time, hexadecimal, name
+from store.git_repository import Repository, head_state, resolve
 from workbench.beneath import open_plain
 from workbench.errors import GitError
 from workbench.records.episodes import ChangeKind, Commit, FileChange
 
 _FORMAT = "--format=tformat:%H%x00%P%x00%ct%x00%B"
 _COUNT = re.compile(rb"(?:(\d{1,15})|-)\t(?:(\d{1,15})|-)\t")
-_NUMBER = re.compile(rb"-?\d{1,40}")  # longer ones cost time to convert, and git prints none
 _GITLINK = b"160000"
-_EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799  # seconds: the years 1 to 9999
 _KINDS = {b"A": ChangeKind.ADDED, b"C": ChangeKind.ADDED, b"D": ChangeKind.REMOVED}
 
 
@@ -34,48 +32,60 @@ def log_commits(
     since_sha: str | None = None,
     until: str = "HEAD",
     limit: int | None = None,
-    first_parent: bool = False,
     no_merges: bool = True,
     line_counts: bool = True,
+    unreadable: set[str] | None = None,
 ) -> Iterator[Commit]:
     """Yield the commits reachable from `until` and not from `since_sha`, oldest first by commit time.
 
-    `limit` keeps the newest. A merge has no files unless `first_parent`, where it has its difference to
-    the first parent. Submodule pointers are not files. A commit at the edge of a shallow clone has no
-    files: its parent is not there to compare with. Without `line_counts` no blob is read, which is
-    about ten times faster; where a partial clone lacks a blob, the commits after it come without counts.
-    Nothing is yielded when `until` is HEAD and no commit exists yet.
-    Raises GitError for revisions that don't exist.
+    `limit` keeps the newest. A merge has no files. Submodule pointers are not files. A commit at the edge
+    of a shallow clone has no files: its parent is not there to compare with. Without `line_counts` no blob
+    is read, which is about ten times faster; where a partial clone lacks a blob, the commits after it come
+    without counts. Commits that git cannot read, or whose change it cannot, are left out and their ids added
+    to `unreadable`. Nothing is yielded when `until` is HEAD and no commit exists yet.
+    Raises GitError for revisions that don't exist, and where none of all commits can be read.
     """
     tip = resolve(repository, until)
     if tip is None:
-        if until == "HEAD" and repository.head is None:
+        if until != "HEAD" and not hexadecimal(until):
+            raise GitError(f"no commit is named {until!r}", hint="Check the name with: git log --oneline")
+        tip = until if hexadecimal(until) else head_state(repository).sha  # one that git cannot read, if any
+        if tip is None:
             return
-        raise GitError(f"no commit is named {until!r}", hint="Check the name with: git log --oneline")
-    if since_sha is not None and (base := resolve(repository, since_sha)) is None:
+    base = None if since_sha is None else resolve(repository, since_sha)
+    if since_sha is not None and base is None:
         raise GitError(
             f"commit {since_sha} is not in the repository",
             hint="History was rewritten or pruned: import it again from the start.",
         )
-    wanted = [tip] if since_sha is None else [tip, f"^{base}"]
-    options = ["-z", "--reverse", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"]
-    options += ["--no-relative", "--no-notes", _FORMAT]
-    options += ["--no-merges"] if no_merges else []
-    options += ["--first-parent", "--diff-merges=first-parent"] if first_parent else ["--no-diff-merges"]
-    options += [f"--max-count={limit}"] if limit is not None else []
-    edges = _shallow_edges(repository)
-    done = 0
-    try:
-        if line_counts:
-            for commit in _stream(repository, ["log", "-M", "--numstat", *options, *wanted, "--"], edges):
-                done += 1
-                yield commit
+    wanted = [tip] if base is None else [tip, f"^{base}"]
+    options = ["-z", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"]
+    options += ["--no-relative", "--no-notes", "--no-diff-merges", _FORMAT]
+    counted = ["-M", "--numstat", *options]
+    plain = ["-M100%" if repository.partial else "-M", *options]
+    chosen = ["--reverse", *(["--no-merges"] if no_merges else [])]
+    chosen += [f"--max-count={limit}"] if limit is not None else []
+    seen: set[str] = set()
+    attempts = [counted, plain] if line_counts and repository.partial else [counted if line_counts else plain]
+    for settings in attempts:
+        try:
+            for commit in _stream(repository, ["log", *settings, *chosen, *wanted, "--"]):
+                if commit.sha not in seen:
+                    seen.add(commit.sha)
+                    yield commit
+        except GitError as error:
+            failure = error
+        else:
             return
-    except GitError:
-        if not repository.partial:
-            raise
-    renames = "-M100%" if repository.partial else "-M"
-    yield from islice(_stream(repository, ["log", renames, *options, *wanted, "--"], edges), done, None)
+    from store.git_walk import read_apart, unread_commits  # where git has failed
+
+    shas, lost = unread_commits(repository, tip, base, limit, seen, merges=not no_merges)
+    found, failed = read_apart(shas, partial(_read_commits, repository, settings))
+    if not found and not seen and base is None:
+        raise failure
+    if unreadable is not None:
+        unreadable |= lost | failed
+    yield from reversed(found)
 
 
 def commit_parents(
@@ -85,19 +95,35 @@ def commit_parents(
     options = ["rev-list", "--parents", "--timestamp", f"--max-count={limit}", tip, "--"]
     parents: dict[str, tuple[str, ...]] = {}
     times: dict[str, int] = {}
-    for line in git_process.run(repository.root, options).decode("ascii").splitlines():
+    try:
+        lines = git_process.run(repository.root, options).decode("ascii").splitlines()
+    except GitError:
+        from store.git_walk import walk_history
+
+        for commit in walk_history(repository, [tip]).commits[:limit]:
+            parents[commit.sha], times[commit.sha] = commit.parents, commit.at
+        return parents, times
+    for line in lines:
         at, sha, *before = line.split()
         parents[sha], times[sha] = tuple(before), commit_time(at.encode())
     return parents, times
 
 
 def count_commits(repository: Repository, *, since_sha: str | None = None, until: str = "HEAD") -> int:
-    """Return how many commits without merges `log_commits` would yield, for progress bars."""
+    """Return how many commits without merges `log_commits` would yield, for progress bars.
+
+    Those that git cannot read are counted, too.
+    """
     tip = resolve(repository, until)
     if tip is None:
         return 0
     wanted = [tip] if since_sha is None else [tip, f"^{since_sha}"]
-    return int(git_process.run(repository.root, ["rev-list", "--count", "--no-merges", *wanted, "--"]))
+    try:
+        return int(git_process.run(repository.root, ["rev-list", "--count", "--no-merges", *wanted, "--"]))
+    except GitError:
+        from store.git_walk import unread_commits
+
+        return len(unread_commits(repository, tip, since_sha, None, ())[0])
 
 
 def count_after(repository: Repository, since_sha: str) -> int | None:
@@ -106,7 +132,18 @@ def count_after(repository: Repository, since_sha: str) -> int | None:
     Raises GitError.
     """
     wanted = ["rev-list", "--left-right", "--count", f"{since_sha}...HEAD", "--"]
-    before, after = git_process.run(repository.root, wanted).split()
+    try:
+        before, after = git_process.run(repository.root, wanted).split()
+    except GitError:
+        from store.git_walk import walk_history
+
+        head = head_state(repository).sha
+        line = walk_history(repository, [] if head is None else [head])
+        if since_sha not in {commit.sha for commit in line.commits}:
+            return None
+        return len(
+            walk_history(repository, [commit.sha for commit in line.commits[:1]], without=[since_sha]).commits
+        )
     return None if int(before) else int(after)
 
 
@@ -114,7 +151,7 @@ def lost_commits(repository: Repository, ids: Collection[str]) -> frozenset[str]
     """Return which of some commits neither HEAD nor any reference holds any more, pruned ones included.
 
     None in a shallow clone, where a commit may be held without its way to a reference being there. The cost
-    follows the age of the oldest id, not the size of the history. Raises GitError.
+    follows the age of the oldest id; where one is lost, the size of the history. Raises GitError.
     """
     if shallow_edge(repository):
         return frozenset()
@@ -133,11 +170,18 @@ def _unreachable_commits(repository: Repository, present: Sequence[str]) -> froz
     """Return which of some commits that are there neither HEAD nor any reference reaches."""
     if not present:
         return frozenset()
-    arguments = ["rev-list", "--stdin", "--not", "--all"]
-    arguments += ["HEAD"] if resolve(repository, "HEAD") is not None else []
+    holders = ["--all", *(["HEAD"] if head_state(repository).sha is not None else [])]
     given = "".join(f"{sha}\n" for sha in present).encode("ascii")
-    reached = git_process.run(repository.root, arguments, given=given)
-    return frozenset(present) & set(reached.decode("ascii").split())
+    try:
+        answer = git_process.run(repository.root, ["rev-list", "--stdin", "--not", *holders], given=given)
+        unreached = frozenset(present) & set(answer.decode("ascii").split())
+        if unreached:  # or held behind a commit at which git stops without a word
+            git_process.run(repository.root, ["rev-list", "--quiet", *holders])
+    except GitError:
+        from store.git_walk import unwalked_commits
+
+        return unwalked_commits(repository, present)
+    return unreached
 
 
 def shallow_edge(repository: Repository) -> str:
@@ -184,14 +228,6 @@ def parse_work_differences(tokens: Iterable[bytes]) -> tuple[FileChange, ...]:
     return files
 
 
-def commit_time(raw: bytes) -> int:
-    """Return a commit's time as the nearest one that a calendar has; 0 for a commit without a date.
-
-    Whoever makes a commit writes any number there, or nothing, which git prints as an empty text.
-    """
-    return max(_EARLIEST, min(int(raw), _LATEST)) if _NUMBER.fullmatch(raw) else 0
-
-
 def decode_message(raw: bytes) -> str:
     """Return a message as text: UTF-8, else Windows-1252 as git's own tools wrote for years, else Latin-1."""
     for encoding in ("utf-8", "cp1252"):
@@ -209,13 +245,24 @@ def split_message(message: str) -> tuple[str, str]:
     return " ".join(line.strip() for line in lines[:at]).strip(), "\n".join(lines[at:]).strip()
 
 
-def _stream(repository: Repository, arguments: list[str], edges: frozenset[str]) -> Iterator[Commit]:
-    with git_process.running(repository.root, arguments) as child:
-        assert child.stdout is not None
-        for commit in parse_log(git_process.nul_tokens(child.stdout)):
+def _read_commits(repository: Repository, options: list[str], shas: Sequence[str]) -> list[Commit]:
+    """Return some commits in the order of their ids. Raises GitError where one of them cannot be read."""
+    return list(_stream(repository, ["log", "--no-walk=unsorted", "--stdin", *options], shas))
+
+
+def _stream(repository: Repository, arguments: list[str], shas: Sequence[str] = ()) -> Iterator[Commit]:
+    """Yield commits as git does; none of which it may have written but a part when it fails."""
+    edges = _shallow_edges(repository)
+    with git_process.answering(repository.root, arguments, shas) as output:
+        held: Commit | None = None
+        for commit in parse_log(git_process.nul_tokens(output)):
+            if held is not None:
+                yield held
+            held = commit
             if commit.sha in edges:
-                commit = Commit(commit.sha, (), commit.at, commit.subject, commit.body, ())
-            yield commit
+                held = Commit(commit.sha, (), commit.at, commit.subject, commit.body, ())
+    if held is not None:
+        yield held
 
 
 def _differences(

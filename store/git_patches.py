@@ -2,42 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from store import git_process
 from store.git_diff import HUNK, PATCH_FLAGS, unquote
-from store.git_log import commit_time
-from store.git_process import name
-from store.git_repository import Repository, resolve
+from store.git_process import commit_time, name
+from store.git_repository import Repository, head_state, resolve
 from workbench.errors import GitError
 from workbench.records.worktree import CommitPatch, FilePatch, Hunk
 
 _MARK = b"\0commit "
+_FORMAT = "--format=tformat:%x00commit %H %ct"
 
 
 def log_patches(
-    repository: Repository, *, since_sha: str | None = None, until: str = "HEAD", limit: int | None = None
+    repository: Repository,
+    *,
+    since_sha: str | None = None,
+    until: str = "HEAD",
+    limit: int | None = None,
+    unreadable: set[str] | None = None,
 ) -> Iterator[CommitPatch]:
     """Yield what the commits reachable from `until` and not from `since_sha` did to lines, newest first.
 
     Merges are left out, renames found. About a millisecond a commit, much of it spent by git on reading
-    blobs; in a partial clone the log ends where a blob is missing. Raises GitError.
+    blobs; in a partial clone the log ends where a blob is missing. Commits of which git cannot read the
+    change are left out, and their ids added to `unreadable`. Raises GitError where it can read none.
     """
-    if resolve(repository, until) is None:
+    tip = resolve(repository, until) or head_state(repository).sha
+    if tip is None:
         return
-    wanted = [until] if since_sha is None else [until, f"^{since_sha}"]
-    options = ["-p", "-U0", "--no-merges", "--no-notes", "--ignore-submodules=all", *PATCH_FLAGS]
+    options = ["-p", "-U0", "--no-notes", "--ignore-submodules=all", *PATCH_FLAGS, _FORMAT]
     options += ["-M100%"] if repository.partial else ["-M"]
-    options += [f"--max-count={limit}"] if limit is not None else []
+    chosen = ["--no-merges", *([f"--max-count={limit}"] if limit is not None else [])]
+    wanted = [tip] if since_sha is None else [tip, f"^{since_sha}"]
+    seen: set[str] = set()
     try:
-        with git_process.running(
-            repository.root, ["log", "--format=tformat:%x00commit %H %ct", *options, *wanted, "--"]
-        ) as child:
-            assert child.stdout is not None
-            yield from parse_patches(child.stdout)
-    except GitError:
-        if not repository.partial:
-            raise
+        for patch in _stream(repository, ["log", *options, *chosen, *wanted, "--"]):
+            seen.add(patch.sha)
+            yield patch
+        return
+    except GitError as error:
+        if repository.partial:
+            return
+        failure = error
+    from store.git_walk import read_apart, unread_commits  # where git has failed
+
+    shas, lost = unread_commits(repository, tip, since_sha, limit, seen)
+    found, failed = read_apart(shas, partial(_read_patches, repository, options))
+    if not found and not seen and since_sha is None:
+        raise failure
+    if unreadable is not None:
+        unreadable |= lost | failed
+    yield from found
+
+
+def _read_patches(repository: Repository, options: list[str], shas: Sequence[str]) -> list[CommitPatch]:
+    """Return what some commits did to lines, in the order of their ids. Raises GitError."""
+    return list(_stream(repository, ["log", "--no-walk=unsorted", "--stdin", *options], shas))
+
+
+def _stream(repository: Repository, arguments: list[str], shas: Sequence[str] = ()) -> Iterator[CommitPatch]:
+    """Yield patches as git does; none of which it may have written but a part when it fails."""
+    with git_process.answering(repository.root, arguments, shas) as output:
+        held: CommitPatch | None = None
+        for patch in parse_patches(output):
+            if held is not None:
+                yield held
+            held = patch
+    if held is not None:
+        yield held
 
 
 def parse_patches(lines: Iterable[bytes]) -> Iterator[CommitPatch]:

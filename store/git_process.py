@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     import subprocess
 
 _NO_INPUT: Final = -3  # subprocess.DEVNULL; most hooks run no git
+_PIPE: Final = -1  # subprocess.PIPE
 
 CHUNK = 1 << 18
 _PATIENCE = 300  # seconds for one answer
 _SILENCE = 2.0  # seconds without an end after which the work tree is searched for what git may wait on
 
 _REFUSED = re.compile(rb"dubious ownership|unsafe repository|safe\.bareRepository|not a git repository")
+
+_NUMBER = re.compile(rb"-?\d{1,40}")  # longer ones cost time to convert, and git prints none
+_EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799  # seconds: the years 1 to 9999
 
 _KEPT_VARIABLES = frozenset(
     {
@@ -200,6 +204,20 @@ def running(
             watch.join()
 
 
+@contextmanager
+def answering(
+    directory: Path, arguments: Sequence[str | bytes], lines: Sequence[str] = ()
+) -> Iterator[IO[bytes]]:
+    """Run git and give its output, as `running` does; `lines`, at most some hundred ids, are its input."""
+    with running(directory, arguments, stdin=_PIPE if lines else _NO_INPUT) as child:
+        assert child.stdout is not None
+        if child.stdin is not None:
+            with suppress(BrokenPipeError):  # it says why in its errors
+                child.stdin.write("".join(f"{line}\n" for line in lines).encode("ascii"))
+                child.stdin.close()
+        yield child.stdout
+
+
 def _free(directory: Path, child: subprocess.Popen[bytes]) -> None:
     """End a git that waits on a trap, so that whoever reads from it goes on."""
     if search_traps(directory, lambda: child.poll() is not None):
@@ -255,6 +273,14 @@ def _hint(directory: Path, text: str) -> str:
     if "not a git repository" in text:
         return "Check the repository with: git status"
     return "Check the repository with: git fsck"
+
+
+def commit_time(raw: bytes) -> int:
+    """Return a commit's time as the nearest one that a calendar has; 0 for a commit without a date.
+
+    Whoever makes a commit writes any number there, or nothing, which git prints as an empty text.
+    """
+    return max(_EARLIEST, min(int(raw), _LATEST)) if _NUMBER.fullmatch(raw) else 0
 
 
 @cache

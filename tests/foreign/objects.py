@@ -55,12 +55,43 @@ NAMES = (
 )
 
 
+NOWHERE = b"1" * 40
+REFUSED = (
+    "no tree",
+    "tree missing",
+    "tree is a blob",
+    "parent missing",
+    "second parent missing",
+    "parent is a blob",
+    "parent of no form",
+    "empty commit",
+    "name empty",
+    "tree cut",
+    "mode of no number",
+    "tree of no form",
+    "folder missing",
+    "folder is a blob",
+    "blob missing",
+    "commit damaged",
+    "tree damaged",
+    "blob damaged",
+)
+"""What git refuses to read a commit for, the commit or its difference."""
+ENDS = frozenset(
+    {"parent missing", "parent is a blob", "parent of no form", "empty commit", "commit damaged"}
+)
+"""Those of which nothing names the commits before them."""
+PARENTLESS = frozenset({"parent missing", "second parent missing", "parent is a blob"})
+"""Those whose own files can be read, so that the commit on them can be, too."""
+
+
 class Objects:
     """Writes objects literally into a repository, on top of what is checked out."""
 
     def __init__(self, work: Work) -> None:
         """Note what a sound file and the tree of the head are."""
         self.work = work
+        self.number = 0
         self.head = work.git("rev-parse", "HEAD").strip()
         self.tree = work.git("rev-parse", "HEAD^{tree}").strip()
         self.blob = work.git("hash-object", "-w", "--stdin", given=b"def parse():\n    return 7\n").strip()
@@ -92,6 +123,45 @@ class Objects:
         lines += [b"committer " + committer] if committer is not None else []
         lines += [b"encoding " + encoding] if encoding is not None else []
         self.head = self.write("commit", b"\n".join(lines) + b"\n\n" + message)
+        self.point(b"refs/heads/main", self.head)
+
+    def refuse(self, why: str) -> None:
+        """Put a commit on top that git refuses, for one of the reasons of `REFUSED`."""
+        self.number += 1
+        blob = bytes.fromhex(self.blob.decode())
+        trees = {
+            "name empty": b"100644 \0" + blob,
+            "tree cut": b"100644 a.py\0" + blob[:5],
+            "mode of no number": b"x00644 a.py\0" + blob,
+            "tree of no form": b"garbage",
+            "folder missing": b"40000 d\0" + b"\x11" * 20,
+            "folder is a blob": b"40000 d\0" + blob,
+            "blob missing": b"100644 zz.py\0" + b"\x11" * 20,
+            "tree damaged": b"100644 own%d.py\0" % self.number + blob,
+        }
+        tree, damaged = self.tree, b""
+        if why == "blob damaged":
+            damaged = self.write("blob", b"own %d" % self.number)
+            tree = self.write("tree", b"100644 zz.py\0" + bytes.fromhex(damaged.decode()))
+        elif why in trees:
+            tree = self.write("tree", trees[why])
+            damaged = tree if why == "tree damaged" else b""
+        tree = {"tree missing": NOWHERE, "tree is a blob": self.blob}.get(why, tree)
+        parents = {
+            "parent missing": [NOWHERE],
+            "second parent missing": [self.head, NOWHERE],
+            "parent is a blob": [self.blob],
+            "parent of no form": [b"12"],
+        }.get(why, [self.head])
+        lines = [] if why == "no tree" else [b"tree " + tree]
+        lines += [*(b"parent " + one for one in parents), b"author " + SOUND, b"committer " + SOUND]
+        text = b"" if why == "empty commit" else b"\n".join(lines) + b"\n\nfix parse %d" % self.number
+        self.head = self.write("commit", text)
+        damaged = self.head if why == "commit damaged" else damaged
+        if damaged:
+            path = self.work.root / ".git/objects" / damaged[:2].decode() / damaged[2:].decode()
+            path.chmod(0o644)
+            path.write_bytes(b"damaged")
         self.point(b"refs/heads/main", self.head)
 
     def tag(self, name: str, target: bytes, kind: str) -> bytes:

@@ -238,9 +238,9 @@ def test_only_the_new_commits_are_asked_of_git(project: Any, opened: Open) -> No
     asked: list[str | None] = []
     newest = control.commits.newest
 
-    def listening(limit: int | None, since: str | None) -> Any:
+    def listening(limit: int | None, since: str | None, unreadable: set[str]) -> Any:
         asked.append(since)
-        return newest(limit, since)
+        return newest(limit, since, unreadable)
 
     keeper = workspace._past
     keeper.store = replace(keeper.store, commits=replace(control.commits, newest=listening))

@@ -78,9 +78,10 @@ class Line:
         write(self.current)
         return self.current
 
-    def newest(self, limit: int | None, since: str | None) -> Iterator[CommitPatch]:
-        """Give the commits after another, and note that they were asked for."""
+    def newest(self, limit: int | None, since: str | None, unreadable: set[str]) -> Iterator[CommitPatch]:
+        """Give the commits after another, of which git cannot read one, and note that they were asked for."""
         self.asked.append(since)
+        unreadable.add(f"bad {since}")
         yield from self.patches[: len(self.patches) if since is None else self.known[since]]
 
     def keeper(self) -> EditKeeper:
@@ -104,6 +105,7 @@ def test_a_plan_reads_what_is_new_and_no_more(tmp_path: Path) -> None:
     assert found is not None
     assert (found.tip, found.all()) == ("c", collect_edits(PAST))
     assert line.asked == [None, "b"]
+    assert found.unreadable == 2  # one each time
     line.known = {}
     elsewhere = line.keeper().at("z", 100)
     assert elsewhere is not None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.git_diff import changes_since, diff_files, diff_hunks, parse_hunks, recent_base, touched_files
+from store.git_diff import changes_since, diff_files, diff_hunks, parse_hunks, recent_bases, touched_files
 from store.git_objects import BlobReader, read_tree
 from store.git_repository import Repository, find_repository
 from workbench.errors import GitError
@@ -160,13 +160,13 @@ def test_changes_since_a_revision(work: Any) -> None:
         changes_since(found(work), "v9")
 
 
-def test_recent_base(work: Any) -> None:
-    """The base lies that many commits back, or is the first commit; without commits there is none."""
-    assert recent_base(found(work), 3) is None
+def test_recent_bases(work: Any) -> None:
+    """The first lies that many commits back, or is the first commit; without commits there is none."""
+    assert recent_bases(found(work), 3) == []
     shas = [work.commit(f"c{number}") for number in range(4)]
 
-    assert shas[1] == recent_base(found(work), 2)
-    assert shas[0] == recent_base(found(work), 100)
+    assert shas[1:] == recent_bases(found(work), 2)
+    assert shas == recent_bases(found(work), 100)
 
 
 def test_asking_git_leaves_its_index_alone(work: Any) -> None:

@@ -40,7 +40,7 @@ class VersionControl:
     inputs: Callable[[], tuple[str, ...]]
     touched: Callable[[], tuple[str, ...]]
     commits: Commits
-    patches: Callable[[int | None, str | None], Iterator[CommitPatch]]
+    patches: Callable[[int | None, str | None, set[str]], Iterator[CommitPatch]]
     distance: Callable[[str], int | None]
 
 

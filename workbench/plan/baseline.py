@@ -109,7 +109,7 @@ def _changes(workspace: Workspace, notes: list[str]) -> list[PathChange]:
     try:
         if control.head().sha is None:
             return []
-        commits = list(islice(control.commits.newest(_RECENT, None), _RECENT))
+        commits = list(islice(control.commits.newest(_RECENT, None, set()), _RECENT))
         touched = control.touched()
     except GitError as error:
         notes.append(f"changes are not known: {error.message}")

@@ -27,6 +27,7 @@ from workbench.rules.rulebook import load_rulebook
 from workbench.sessions.edits import EditKeeper, Edits
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import Past, PastKeeper, PastSync
+from workbench.text.counts import plural
 
 if TYPE_CHECKING:
     from workbench.sessions.episode_ledger import Moves
@@ -288,6 +289,11 @@ class Workspace(RuleWorkspace):
             self._edits.sync(head, self.limits.history_commits, rebuild=rebuild)
         except (GitError, StoreError) as error:
             return [f"which lines commits changed is not known: {error.message}"]
+        edits, past = self.edits(), self._past.past
+        told = 0 if past is None or past.mark is None else past.mark.unreadable
+        if edits is not None and edits.unreadable > told:
+            count = plural(edits.unreadable - told, "commit")
+            return [f"which lines {count} changed is not known: git cannot read them; see `git fsck`"]
         return []
 
     def _find_uncommitted(self, head: str | None, notes: list[str]) -> tuple[str, ...]:

@@ -73,6 +73,7 @@ def digest(
         total_files=len(files),
         total_added=sum(file.added for file in files),
         total_removed=sum(file.removed for file in files),
+        unreadable=changes.unreadable,
     )
 
 

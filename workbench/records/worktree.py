@@ -83,7 +83,7 @@ class WorkChanges:
     """Everything that differs between a revision and the files on disk.
 
     `committed` is base..head as one difference, `uncommitted` is head..disk (staged or not, without
-    `untracked`). `commits` are base..head, oldest first.
+    `untracked`). `commits` are base..head, oldest first, without those `unreadable` to git.
     """
 
     base: str
@@ -92,3 +92,4 @@ class WorkChanges:
     committed: tuple[FileChange, ...]
     uncommitted: tuple[FileChange, ...]
     untracked: tuple[FileChange, ...]
+    unreadable: int = 0

@@ -44,7 +44,8 @@ class PastReader:
 
     `commits` are the newest ones that `tip` reaches, newest first and without merges; `tip` is empty where
     there is none. `tree(revision)` is (path, blob, bytes) of its files; `read(blob)` its content, None if it
-    is missing or larger than `MAX_BYTES`; `hunks(old, new)` the changed line ranges by path.
+    is missing or larger than `MAX_BYTES`; `hunks(old, new)` the changed line ranges by path. `unreadable` is
+    how many commits are left out because they cannot be read.
     """
 
     tip: str
@@ -53,6 +54,7 @@ class PastReader:
     tree: Callable[[str], Sequence[tuple[str, str, int]]]
     read: Callable[[str], bytes | None]
     hunks: Callable[[str, str], Mapping[str, tuple[Hunk, ...]]]
+    unreadable: int = 0
 
 
 @dataclass(frozen=True, slots=True)

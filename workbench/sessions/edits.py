@@ -47,6 +47,7 @@ class FileEdit:
 class Edits:
     """The latest edits of each file as of the commit `tip`, read from the newest `depth` commits.
 
+    `unreadable` is how many of those git could not read.
     starts: int64 [p + 1] of p paths into at, whole [e] and bounds int64 [e + 1]; bounds into hunks int32
     [h, 4]. `moved` holds the lines of edits where they are now, by path, once somebody asked for them.
     """
@@ -59,6 +60,7 @@ class Edits:
     whole: NDArray[np.bool_]
     bounds: NDArray[np.int64]
     hunks: NDArray[np.int32]
+    unreadable: int = 0
     moved: dict[str, tuple[tuple[int, tuple[tuple[int, int], ...]], ...]] = field(
         default_factory=dict, init=False
     )
@@ -108,10 +110,17 @@ def collect_edits(
     return {path: tuple(found) for path, found in edits.items()}
 
 
-def save_edits(edits: Mapping[str, tuple[FileEdit, ...]], tip: str, depth: int, directory: Path) -> None:
+def save_edits(
+    edits: Mapping[str, tuple[FileEdit, ...]], tip: str, depth: int, directory: Path, unreadable: int = 0
+) -> None:
     """Write edits into a directory; `load_edits` opens them memory-mapped."""
     flat = [edit for path in sorted(edits) for edit in edits[path]]
-    document = {"tip": tip, "depth": depth, "paths": [path_bytes(path) for path in sorted(edits)]}
+    document = {
+        "tip": tip,
+        "depth": depth,
+        "unreadable": unreadable,
+        "paths": [path_bytes(path) for path in sorted(edits)],
+    }
     rows = [msgspec.structs.astuple(hunk) for edit in flat for hunk in edit.hunks]
     write_arrays(
         directory / _FILE,
@@ -132,8 +141,13 @@ def load_edits(directory: Path) -> Edits | None:
         arrays = open_arrays(directory / _FILE)
         document = msgspec.msgpack.decode(arrays.pop("document").data)
         places = {bytes(raw): place for place, raw in enumerate(document["paths"])}
-        columns = [arrays[name] for name in ("starts", "at", "whole", "bounds", "hunks")]
-        found = Edits(str(document["tip"]), int(document["depth"]), places, *columns)
+        found = Edits(
+            str(document["tip"]),
+            int(document["depth"]),
+            places,
+            **{name: arrays[name] for name in ("starts", "at", "whole", "bounds", "hunks")},
+            unreadable=int(document.get("unreadable", 0)),
+        )
         sound = len(found.starts) == len(places) + 1 and len(found.bounds) == len(found.at) + 1
     except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
         return None
@@ -144,16 +158,16 @@ def load_edits(directory: Path) -> Edits | None:
 class EditStore:
     """Where edits come from and go to.
 
-    `open()` and `publish(write)` are of the generation. `patches(limit, since)` yields the newest
-    commits with what they did to lines, newest first, without those that the commit `since` reaches;
-    `distance(since)` is how many those are, None where the line of `since` is another one. Both may raise
-    GitError.
+    `open()` and `publish(write)` are of the generation. `patches(limit, since, unreadable)` yields the newest
+    commits with what they did to lines, newest first, without those that the commit `since` reaches, and adds
+    the ids of those that it cannot read to `unreadable`; `distance(since)` is how many those are, None where
+    the line of `since` is another one. Both may raise GitError.
     """
 
     open: Callable[[], Path | Damaged | None]
     publish: Callable[[Callable[[Path], None]], Path]
     lock: Callable[[], AbstractContextManager[None]]
-    patches: Callable[[int | None, str | None], Iterator[CommitPatch]]
+    patches: Callable[[int | None, str | None, set[str]], Iterator[CommitPatch]]
     distance: Callable[[str], int | None]
 
 
@@ -195,9 +209,11 @@ class EditKeeper:
 
     def _renew(self, store: EditStore, known: Edits | None, head: str, depth: int) -> Edits | None:
         with store.lock():
-            patches = store.patches(depth, None if known is None else known.tip)
+            unreadable: set[str] = set()
+            patches = store.patches(depth, None if known is None else known.tip, unreadable)
             edits = collect_edits(patches, None if known is None else known.all())
-            store.publish(lambda directory: save_edits(edits, head, depth, directory))
+            count = len(unreadable) + (0 if known is None else known.unreadable)
+            store.publish(lambda directory: save_edits(edits, head, depth, directory, count))
         return self._open()
 
     def _open(self) -> Edits | None:

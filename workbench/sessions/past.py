@@ -50,13 +50,14 @@ _IDLE_BYTES = 1 << 18  # entries of others that are read again by each process b
 class Commits:
     """What version control answers about the past. All may raise GitError.
 
-    `newest(limit, since)` yields the newest `limit` commits (None: all), oldest first, without those that
-    the commit `since` reaches; a `since` that is gone counts as None. `count(since)` is how many there are.
+    `newest(limit, since, unreadable)` yields the newest `limit` commits (None: all), oldest first, without
+    those that the commit `since` reaches, and adds the ids of those that it cannot read to `unreadable`; a
+    `since` that is gone counts as None. `count(since)` is how many there are.
     `lost(ids)` are those of some commits that no reference holds any more. `edge()` is a text that changes
     when commits appear behind those that are there, as when a shallow clone is deepened.
     """
 
-    newest: Callable[[int | None, str | None], Iterator[Commit]]
+    newest: Callable[[int | None, str | None, set[str]], Iterator[Commit]]
     count: Callable[[str | None], int]
     lost: Callable[[Collection[str]], frozenset[str]]
     edge: Callable[[], str]
@@ -85,11 +86,15 @@ class PastStore:
 
 @dataclass(frozen=True, slots=True)
 class HistoryMark:
-    """How far version control was read: from the commit `tip`, `depth` commits back (-1: all of them)."""
+    """How far version control was read: from the commit `tip`, `depth` commits back (-1: all of them).
+
+    `unreadable` is how many of those commits it could not read.
+    """
 
     tip: str
     edge: str
     depth: int
+    unreadable: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +158,7 @@ class PastKeeper:
             if commits is not None and head is not None:
                 wanted = HistoryMark(head, commits.edge(), limit)
                 if mark is None or not _covers(mark, wanted):
-                    imported, forgotten = self._import(commits, mark, wanted, limit, progress)
-                    mark = wanted
+                    mark, imported, forgotten = self._import(commits, mark, wanted, limit, progress)
         except GitError as error:
             notes.append(f"history is incomplete: {error.with_hint}")
         except StoreError as error:
@@ -165,6 +169,8 @@ class PastKeeper:
                 f"malformed and left out: {plural(past.malformed, 'entry', 'entries')} of the sessions "
                 "journal; see `workbench doctor`"
             )
+        if past.mark is not None and past.mark.unreadable:
+            notes.append(unreadable_sentence(past.mark.unreadable))
         return PastSync(past, imported, forgotten, tuple(notes))
 
     def stored_past(self) -> Past | None:
@@ -201,8 +207,9 @@ class PastKeeper:
         imported = forgotten = 0
         if self.store.commits is not None:
             wanted = HistoryMark(head, self.store.commits.edge(), -1 if depth is None else depth)
-            imported, forgotten = self._import(self.store.commits, mark, wanted, limit, progress)
-            mark = wanted
+            mark, imported, forgotten = self._import(self.store.commits, mark, wanted, limit, progress)
+            if mark.unreadable:
+                notes.append(unreadable_sentence(mark.unreadable))
         return PastSync(self._remember(limit, mark, notes), imported, forgotten, tuple(notes))
 
     def _import(
@@ -212,7 +219,8 @@ class PastKeeper:
         wanted: HistoryMark,
         limit: int,
         progress: Progress | None,
-    ) -> tuple[int, int]:
+    ) -> tuple[HistoryMark, int, int]:
+        """Return how far version control was read, and how many commits came and went."""
         store = self.store
         since = mark.tip if mark is not None and _covers(replace(mark, tip=wanted.tip), wanted) else None
         with store.lock():
@@ -222,14 +230,16 @@ class PastKeeper:
             total = commits.count(since) if progress is not None else 0
             if depth is not None:
                 total = min(total, depth)
-            found = _report_progress(commits.newest(depth, since), total, progress)
+            unreadable: set[str] = set()
+            found = _report_progress(commits.newest(depth, since, unreadable), total, progress)
             new = (commit for commit in found if commit_session(commit.sha) not in ledger.alive)
             bodies = commit_episodes(new, store.project_id, store.understand, workers=self.workers)
             imported = 0
             with closing(bodies):
                 while batch := list(islice(bodies, _BATCH)):
                     imported += len(store.journal.append(STREAM, KIND, batch, by=SOURCE))
-        return imported, forgotten
+        before = 0 if mark is None or since is None else mark.unreadable
+        return replace(wanted, unreadable=before + len(unreadable)), imported, forgotten
 
     def _caught_up(self, limit: int) -> EpisodeLedger:
         """Return the ledger with everything the journal holds now."""
@@ -306,6 +316,7 @@ class PastKeeper:
             past.quiet,
             past.trust,
             dict(past.templates),
+            0 if mark is None else mark.unreadable,
         )
 
         def write(directory: Path) -> None:
@@ -333,7 +344,7 @@ class PastKeeper:
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
             notes.append(f"the stored history could not be used ({error}) and is rebuilt from the journal")
             return None
-        mark = None if meta.mark is None else HistoryMark(*meta.mark)
+        mark = None if meta.mark is None else HistoryMark(*meta.mark, meta.unreadable)
         self._kept = meta.offset
         counts = (meta.offset, meta.events, meta.malformed)
         past = Past(history, meta.heads, *counts, meta.limit, mark, meta.quiet, meta.trust)
@@ -350,6 +361,12 @@ class _Meta(msgspec.Struct):
     quiet: int | None
     trust: Trust
     templates: dict[int, int] = {}
+    unreadable: int = 0
+
+
+def unreadable_sentence(count: int) -> str:
+    """Return what is said of commits that version control could not read."""
+    return f"left out of the history: {plural(count, 'commit')} that git cannot read; see `git fsck`"
 
 
 def _covers(mark: HistoryMark, wanted: HistoryMark) -> bool:

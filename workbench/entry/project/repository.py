@@ -29,13 +29,15 @@ def version_control(repository: Repository) -> VersionControl:
         """Return a commit that is still there, None for one that was pruned."""
         return None if sha is None else git_repository.resolve(repository, sha)
 
-    def newest(limit: int | None, since: str | None) -> Iterator[Commit]:
-        return git_log.log_commits(repository, limit=limit, since_sha=present(since), line_counts=False)
+    def newest(limit: int | None, since: str | None, unreadable: set[str]) -> Iterator[Commit]:
+        return git_log.log_commits(
+            repository, limit=limit, since_sha=present(since), line_counts=False, unreadable=unreadable
+        )
 
-    def patches(limit: int | None, since: str | None) -> Iterator[CommitPatch]:
+    def patches(limit: int | None, since: str | None, unreadable: set[str]) -> Iterator[CommitPatch]:
         from store.git_patches import log_patches  # most plans read none
 
-        return log_patches(repository, limit=limit, since_sha=since)
+        return log_patches(repository, limit=limit, since_sha=since, unreadable=unreadable)
 
     def distance(since: str) -> int | None:
         return None if present(since) is None else git_log.count_after(repository, since)
@@ -57,11 +59,20 @@ def version_control(repository: Repository) -> VersionControl:
 
 def delta(repository: Repository, since: str | None) -> Delta:
     """Return what changed since a revision, or within the last commits. Raises: GitError."""
-    from store.git_diff import changes_since, diff_hunks, recent_base
+    from store.git_diff import recent_bases
+
+    failure = GitError("there is no commit to compare with", hint="Commit something first.")
+    for base in [since] if since else recent_bases(repository, DELTA_COMMITS):
+        try:
+            return _delta_since(repository, base)
+        except GitError as error:
+            failure = error
+    raise failure
+
+
+def _delta_since(repository: Repository, base: str) -> Delta:
+    from store.git_diff import changes_since, diff_hunks
     from workbench.project.delta import digest
 
-    base = since or recent_base(repository, DELTA_COMMITS)
-    if base is None:
-        raise GitError("there is no commit to compare with", hint="Commit something first.")
     changes = changes_since(repository, base)
     return digest(changes, diff_hunks(repository, changes.base))

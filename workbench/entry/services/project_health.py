@@ -222,6 +222,10 @@ def _indexes(project: OpenedProject) -> Iterator[DoctorFinding]:
 
 
 def _sessions(project: OpenedProject) -> Iterator[DoctorFinding]:
+    past = project.workspace.stored_past()
+    if past is not None and past.mark is not None and past.mark.unreadable:
+        count = plural(past.mark.unreadable, "commit")
+        yield note("sessions", f"{count} left out of the history: unreadable to git", "`git fsck` says why.")
     stories, malformed = project.workspace.session_stories()
     if malformed:
         text = f"{malformed:,} of the sessions journal's lines are not about an episode and are left out"

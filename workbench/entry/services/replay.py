@@ -45,6 +45,7 @@ from workbench.replay.statistics import system_scores
 from workbench.replay.systems import OwnRankings, System, SystemRanking, parse_systems
 from workbench.replay.task_rows import Explanation, find_task, weigh_files
 from workbench.replay.tasks import ReplayTask, TaskSource
+from workbench.sessions.past import unreadable_sentence
 
 _SPARE_TASKS = 2000  # tasks that may have come since a run
 
@@ -80,7 +81,7 @@ def replay_past(
         vectors, model, missing = task_vectors(project, config, reader, tasks, history, progress)
     rules = past_rules(project, config, tasks)
     systems = tuple(one for one in wanted.systems if vectors is not None or one.kind != "vector")
-    notes = list(project.notes)
+    notes = [*project.notes, *([unreadable_sentence(reader.unreadable)] if reader.unreadable else [])]
     if len(systems) < len(wanted.systems):
         notes.append("vector was left out: it needs an embedding model")
     stage = None

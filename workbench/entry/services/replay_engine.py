@@ -66,8 +66,13 @@ PACKAGES: Final = (
 @contextmanager
 def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[PastReader]:
     """Open a repository, bare ones too, for reading its past. Raises: GitError."""
-    tip = next((found for name in _BRANCHES if (found := resolve(repository, name))), "")
-    log = log_commits(repository, until=tip, limit=commits, line_counts=False) if tip else ()
+    tip = next((found for name in _BRANCHES if (found := resolve(repository, name))), repository.head or "")
+    unreadable: set[str] = set()
+    log = (
+        log_commits(repository, until=tip, limit=commits, line_counts=False, unreadable=unreadable)
+        if tip
+        else ()
+    )
     with BlobReader(repository, MAX_BYTES) as blobs:
         yield PastReader(
             tip=tip,
@@ -76,6 +81,7 @@ def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[Past
             tree=partial(read_tree, repository),
             read=blobs.read,
             hunks=partial(diff_hunks, repository),
+            unreadable=len(unreadable),
         )
 
 

@@ -269,6 +269,7 @@ class Delta(Answer, frozen=True):
     total_files: Count
     total_added: Count
     total_removed: Count
+    unreadable: Annotated[Count, Meta(description="Commits left out because git cannot read them.")] = 0
 
 
 class StoredKind(Answer, frozen=True):

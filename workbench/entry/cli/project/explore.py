@@ -16,6 +16,7 @@ from workbench.entry.project import delta as delta_since
 from workbench.errors import ProjectError
 from workbench.records.answers.project import Delta
 from workbench.records.plan import Detail, QueryType
+from workbench.sessions.past import unreadable_sentence
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
@@ -84,6 +85,8 @@ def delta_lines(found: Delta) -> list[str]:
         f"{plural(found.total_files, 'file')}, "
         f"+{found.total_added:,} -{plural(found.total_removed, 'line')}"
     ]
+    if found.unreadable:
+        lines.append(unreadable_sentence(found.unreadable))
     for commit in found.commits[:_SHOWN_COMMITS]:
         day = time.strftime("%Y-%m-%d", time.gmtime(commit.at))
         lines.append(f"  {commit.sha[:12]} {day} {visible_line(commit.subject)}")
