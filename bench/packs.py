@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as Set
 from dataclasses import astuple, dataclass, fields
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +24,12 @@ from bench.ranking import Say
 from bench.timeline import repositories
 from workbench.plan import cuts
 from workbench.plan.compose import FileCandidate, compose
-from workbench.plan.file_candidates import LEADS_FROM, LEAST_CHANCE, following_files
+from workbench.plan.file_candidates import LEADS_FROM, LEAST_CHANCE, fill_view, following_files
 from workbench.plan.places import COLUMN, ChunkModel, place_chances
 from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model, load_model
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Span
 from workbench.plan.representations import file_offers
 from workbench.project.languages import role_of
-from workbench.records.plan import Representation
 from workbench.records.project import Role
 from workbench.records.worktree import Hunk
 from workbench.replay.statistics import bootstrap
@@ -40,17 +40,32 @@ KINDS = ("messages", "reworded")
 AROUND = 15  # lines that a reader who greps reads on both sides of a hit
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]{2,}")
 
-Shown = list[tuple[str, tuple[Span, ...], int]]
-"""Files in the order of a pack: path, ranges of lines, tokens."""
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A file of a pack: the ranges of lines that it shows, its tokens, and the ranges that it only names."""
+
+    path: str
+    spans: tuple[Span, ...]
+    tokens: int = 0
+    named: tuple[Span, ...] = ()
+
+
+Shown = list[ShownFile]
+"""Files in the order of a pack."""
 System = Callable[[PackTask, int], tuple[Shown, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one pack shows of a change to source files: shares in [0, 1], and tokens."""
+    """What one pack shows of a change to source files: shares in [0, 1], and tokens.
+
+    `named` is the share of the changed places that are shown or named with their lines.
+    """
 
     source: float
     places: float
+    named: float
     line_precision: float
     line_recall: float
     line_f1: float
@@ -90,18 +105,32 @@ def outcome_of(task: PackTask, shown: Shown, used: int) -> Outcome:
         )
         for start, end in table[held][:, [cuts.START, cuts.END]].tolist():
             gold.update((path, line) for line in range(start, end + 1))
-    lines_shown = {(path, line) for path, spans, _ in shown for a, b in spans for line in range(a, b + 1)}
-    files, needed = {path for path, spans, _ in shown if spans}, {path for path, _first, _last in places}
+    lines_shown = {(one.path, line) for one in shown for a, b in one.spans for line in range(a, b + 1)}
+    files, needed = {one.path for one in shown if one.spans}, {path for path, _first, _last in places}
     line, file = _scores(lines_shown, gold), _scores(files, needed)
     until, spent = float(used), 0
-    for path, spans, tokens in shown:
-        if any(_meets(spans, first, last) for where, first, last in places if where == path):
-            until = spent + tokens / 2
+    for one in shown:
+        if any(_meets(one.spans, first, last) for where, first, last in places if where == one.path):
+            until = spent + one.tokens / 2
             break
-        spent += tokens
-    by_path = {path: spans for path, spans, _ in shown}
-    hits = [_meets(by_path.get(path, ()), first, last) for path, first, last in places]
-    return Outcome(float(bool(files & needed)), float(np.mean(hits)), *line, *file, float(used), until)
+        spent += one.tokens
+    by_path = {one.path: one for one in shown}
+    nothing = ShownFile("", ())
+    hits = [_meets(by_path.get(path, nothing).spans, first, last) for path, first, last in places]
+    named = [_meets(by_path.get(path, nothing).named, first, last) for path, first, last in places]
+    return Outcome(
+        source=float(bool(files & needed)),
+        places=float(np.mean(hits)),
+        named=float(np.mean(np.logical_or(hits, named))),
+        line_precision=line[0],
+        line_recall=line[1],
+        line_f1=line[2],
+        file_precision=file[0],
+        file_recall=file[1],
+        file_f1=file[2],
+        tokens=float(used),
+        until_first=until,
+    )
 
 
 def _meets(spans: Sequence[Span], first: int, last: int) -> bool:
@@ -130,7 +159,7 @@ def candidates_of(task: PackTask, model: ChunkModel, counter: TokenCounter) -> l
                 one.chance,
                 offers[:1] if one.path in following else offers,
                 chance=one.chance,
-                fill=content.fill,
+                fill=partial(fill_view, content, places),
                 leads=one.path == first and one.chance >= LEADS_FROM,
             )
         )
@@ -144,11 +173,14 @@ def pack_system(model: ChunkModel, counter: TokenCounter) -> System:
     def shown(task: PackTask, ceiling: int) -> tuple[Shown, int]:
         candidates = known.setdefault(id(task), candidates_of(task, model, counter))
         pack = compose([], candidates, ceiling, STYLES[DEFAULT_STYLE], counter)
-        views = [(one.path, offer.view, offer.tokens) for one, offer in pack.files]
         return [
-            (path, view.spans, tokens)
-            for path, view, tokens in views
-            if view.representation is not Representation.PATH
+            ShownFile(
+                one.path,
+                offer.view.spans,
+                offer.tokens,
+                tuple((place.start, place.end) for place in offer.view.places),
+            )
+            for one, offer in pack.files
         ], pack.report.estimated_used
 
     return shown
@@ -166,7 +198,7 @@ def whole_system(task: PackTask, ceiling: int) -> tuple[Shown, int]:
     for one in task.files:
         if one.role is Role.SOURCE:
             tokens = int(one.cut.table[:, cuts.TOKENS].sum())
-            return [(one.path, ((1, one.cut.lines),), tokens)], tokens
+            return [ShownFile(one.path, ((1, one.cut.lines),), tokens)], tokens
     return [], 0
 
 
@@ -189,10 +221,10 @@ def grep_system(task: PackTask, ceiling: int) -> tuple[Shown, int]:
             span = max(1, line - AROUND), min(one.cut.lines, line + AROUND)
             cost = int(mean * (span[1] - span[0] + 1))
             if used + cost > ceiling:
-                return [(path, tuple(spans), 0) for path, spans in found.items()], used
+                return [ShownFile(path, tuple(spans)) for path, spans in found.items()], used
             used += cost
             found.setdefault(one.path, []).append(span)
-    return [(path, tuple(spans), 0) for path, spans in found.items()], used
+    return [ShownFile(path, tuple(spans)) for path, spans in found.items()], used
 
 
 def _fill(task: PackTask, order: Sequence[int], ceiling: int) -> tuple[Shown, int]:
@@ -206,7 +238,7 @@ def _fill(task: PackTask, order: Sequence[int], ceiling: int) -> tuple[Shown, in
         if used + tokens <= ceiling:
             used += tokens
             found.setdefault(one.path, []).append((start, end))
-    return [(path, tuple(spans), 0) for path, spans in found.items()], used
+    return [ShownFile(path, tuple(spans)) for path, spans in found.items()], used
 
 
 def report(

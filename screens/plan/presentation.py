@@ -12,7 +12,7 @@ from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.overrides import EXCLUDED
 from workbench.plan.pipeline import Plan
 from workbench.plan.ranking import needed_chances
-from workbench.plan.render import ALSO, STYLES, FileView, Passage, content, name_line
+from workbench.plan.render import ALSO, STYLES, FileView, Passage, content, name_line, places_text
 from workbench.records.plan import RankedFile, Representation
 from workbench.records.rules import Rule
 from workbench.text.tokens import TokenCounter
@@ -107,8 +107,8 @@ def _files(plan: Plan, counter: TokenCounter, style: str) -> Iterator[PackCandid
             score=candidate.score,
             why=_why(candidate, offer),
             pinned=candidate.pinned,
-            text="\n".join(content(offer.view)),
-            numbers=_numbers(offer),
+            text=_text(offer.view),
+            numbers=_numbers(offer.view),
             spans=offer.view.spans,
         )
 
@@ -117,16 +117,23 @@ def _why(candidate: FileCandidate, offer: ViewOffer) -> str:
     return ", ".join(part for part in ("pinned by you" if candidate.pinned else "", offer.why) if part)
 
 
-def _numbers(offer: ViewOffer) -> tuple[int, ...]:
-    """Return the line numbers of a view's lines, 0 for the marks between its ranges."""
-    numbers: list[int] = []
-    if offer.view.representation is Representation.OUTLINE:
+def _text(view: FileView) -> str:
+    """Return what the pack says of a file, below its name."""
+    return (
+        places_text(view.places) if view.representation is Representation.PATH else "\n".join(content(view))
+    )
+
+
+def _numbers(view: FileView) -> tuple[int, ...]:
+    """Return the line numbers of a view's lines, 0 for the marks between its ranges and below them."""
+    if not view.spans:
         return ()
-    for start, end in offer.view.spans:
-        if numbers:
+    numbers: list[int] = []
+    for (start, end), mark in zip(view.spans, view.marks or ("",) * len(view.spans), strict=True):
+        if numbers or mark:
             numbers.append(0)
         numbers.extend(range(start, end + 1))
-    return tuple(numbers)
+    return (*numbers, 0) if view.places else tuple(numbers)
 
 
 def _list_dropped(

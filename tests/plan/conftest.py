@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.render import FileView, Passage
+from workbench.records.answers.plan import NamedPlace
 from workbench.records.plan import Representation
 from workbench.text.sanitize import visible
 from workbench.text.tokens import token_counter
@@ -33,13 +34,16 @@ HOSTILE_LINES = st.one_of(
 NAMES = st.text(alphabet='ab/.`<"&\n é', min_size=1, max_size=12)
 
 
+PLACES = st.builds(NamedPlace, NAMES, st.integers(1, 99), st.integers(100, 999))
+
+
 @st.composite
 def views(draw: st.DrawFn, path: str | None = None) -> FileView:
     """Draw a view of any representation whose lines fit its spans."""
     name = draw(NAMES) if path is None else path
     kind = draw(st.sampled_from(Representation))
     if kind is Representation.PATH:
-        return FileView(name, kind)
+        return FileView(name, kind, places=tuple(draw(st.lists(PLACES, max_size=3))))
     if kind is Representation.OUTLINE:
         return FileView(name, kind, (), tuple(draw(st.lists(HOSTILE_LINES, min_size=1, max_size=5))))
     spans = []
@@ -51,7 +55,7 @@ def views(draw: st.DrawFn, path: str | None = None) -> FileView:
         position = end + 2
     size = sum(end - start + 1 for start, end in spans)
     lines = tuple(draw(st.lists(HOSTILE_LINES, min_size=size, max_size=size)))
-    return FileView(name, kind, tuple(spans), lines)
+    return FileView(name, kind, tuple(spans), lines, places=tuple(draw(st.lists(PLACES, max_size=3))))
 
 
 @st.composite

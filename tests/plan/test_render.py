@@ -27,6 +27,7 @@ from workbench.plan.render import (
     render_pack,
     span_text,
 )
+from workbench.records.answers.plan import NamedPlace
 from workbench.records.plan import Representation
 from workbench.text.sanitize import is_safe
 
@@ -36,10 +37,11 @@ CODE = FileView(
     ((12, 13), (55, 55)),
     ("fn a() {", "}", "fn b();"),
     ("", "Auth.check"),
+    places=(NamedPlace("Auth.log", 70, 80), NamedPlace("main", 9, 9), NamedPlace("Auth.log", 90, 99)),
 )
 RULE = Passage("r", "Rules", "Never push.\nAsk first.", "CLAUDE.md:12", "absolute")
 OUTLINE = FileView("src/x.rs", Representation.OUTLINE, (), ("3 fn x()",))
-NAMED = FileView("docs/a.md", Representation.PATH, (), ("Install 3-20",))
+NAMED = FileView("docs/a.md", Representation.PATH, places=(NamedPlace("Install", 3, 20),))
 
 
 def test_markdown() -> None:
@@ -51,6 +53,7 @@ fn a() {
 }
 ⋮ 55 in Auth.check
 fn b();
+⋮ also Auth.log 70-80,90-99, main 9
 ```
 ### src/x.rs (outline)
 ```
@@ -73,6 +76,7 @@ src/auth.rs:12-13,55
   }
   ⋮ 55 in Auth.check
   fn b();
+  ⋮ also Auth.log 70-80,90-99, main 9
 May be needed, too:
   docs/a.md: Install 3-20
 Must hold:
@@ -91,6 +95,7 @@ fn a() {
 }
 ⋮ 55 in Auth.check
 fn b();
+⋮ also Auth.log 70-80,90-99, main 9
 ]]></file>
 <also>
 docs/a.md: Install 3-20

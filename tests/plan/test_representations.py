@@ -18,8 +18,10 @@ from workbench.plan.representations import (
     file_offers,
     merge_spans,
     name_offer,
+    named_places,
     outline_view,
 )
+from workbench.records.answers.plan import NamedPlace
 from workbench.records.plan import Representation
 from workbench.records.project import Symbol
 from workbench.text.tokens import token_counter
@@ -83,7 +85,21 @@ def test_views_hold_the_lines_of_their_spans() -> None:
         lines = [line for start, end in offer.view.spans for line in file.lines[start - 1 : end]]
         assert list(file.fill(offer.view).lines) == lines
     assert "Whole.part_1" in found[1].why
-    assert found[0].view.lines[0] == "Whole.part_1 1-10"
+    assert found[0].view.places[0] == NamedPlace("Whole.part_1", 1, 10)
+
+
+def test_places_besides_the_lines_shown_are_named() -> None:
+    """They are the likeliest that are not shown; parts of a definition beside each other are one place."""
+    body = "\n".join(f"    step_{n} = run(step_{n - 1})" for n in range(98))
+    symbols = (Symbol("first", "function", 1, 99, "def first():", ""), SYMBOLS[10])
+    file = read(f"def first():\n{body}\ndef other():\n    return 1\n", symbols)
+    spans = [(one.start, one.end) for one in map(file.cut.chunk, range(file.cut.count))]
+    alike = np.full(file.cut.count, 0.1, np.float32)
+    assert named_places(file.cut, alike)[0] == NamedPlace("first", 1, 99)
+    below = named_places(file.cut, alike, spans[:1])
+    assert below[0] == NamedPlace("first", spans[1][0], 99)
+    assert named_places(file.cut, alike, [(1, 200)]) == ()
+    assert named_places(file.cut, np.zeros_like(alike)) == ()
 
 
 def test_a_range_says_which_definition_it_is_inside_of() -> None:

@@ -18,15 +18,15 @@ import numpy as np
 
 from workbench.plan.brief_lines import ShownFile
 from workbench.plan.chunks import ChunkKind
-from workbench.plan.compose import PRICE, FileCandidate
+from workbench.plan.compose import NAMED_FROM, FileCandidate
 from workbench.plan.cuts import FileCut
 from workbench.plan.file_candidates import FOLLOWING
 from workbench.plan.places import is_changelog
 from workbench.project.index import ProjectIndex
+from workbench.records.answers.plan import NamedPlace
 from workbench.records.dataclass import dataclass
 from workbench.sessions.history import History
 from workbench.text.counts import plural
-from workbench.text.sanitize import visible_line
 
 MOST_COMPANIONS: Final = 5
 LATEST_EDITS: Final = 20  # of each file shown
@@ -108,7 +108,11 @@ def find_companions(
         why = f"{common} of the last {plural(times, 'focused edit')} of {anchor.rpartition('/')[2]}"
         found[path] = CompanionFile(path, max(share, following.get(path, 0.0)), why)
     for path, chance in following.items():
-        if path not in found and path not in shown and chance >= (PRICE if path in tests else _LEAST_CHANCE):
+        if (
+            path not in found
+            and path not in shown
+            and chance >= (NAMED_FROM if path in tests else _LEAST_CHANCE)
+        ):
             why = f"tests {tests[path].rpartition('/')[2]}" if path in tests else "shares words with the task"
             found[path] = CompanionFile(path, chance, why)
     ordered = sorted(found.values(), key=lambda one: (-round(one.strength, 6), one.path))
@@ -157,7 +161,7 @@ def named_companions(
     companions: Sequence[CompanionFile],
     candidates: Mapping[str, FileCandidate],
     cut_of: Callable[[str], FileCut | None],
-    offer: Callable[[str, Sequence[str], str], ShownFile],
+    offer: Callable[[str, Sequence[NamedPlace], str], ShownFile],
 ) -> tuple[ShownFile, ...]:
     """Return companions as files that are only named, each with the definitions to look at."""
     named = []
@@ -165,8 +169,8 @@ def named_companions(
         known = candidates.get(one.path)
         if known is not None and (known.excluded or known.pinned):
             continue
-        places: Sequence[str] = known.offers[0].view.lines if known is not None and known.offers else ()
-        places = [place for place in places if len(place) <= _PLACE_LENGTH][:_PLACES]
+        places = known.offers[0].view.places if known is not None and known.offers else ()
+        places = tuple(place for place in places if len(place.name) <= _PLACE_LENGTH)[:_PLACES]
         if is_news(one.path):
             cut = cut_of(one.path)
             places = places if cut is None else first_section(cut)
@@ -180,8 +184,8 @@ def is_news(path: str) -> bool:
     return is_changelog(path) or _NEWS.match(path.rpartition("/")[2]) is not None
 
 
-def first_section(cut: FileCut) -> tuple[str, ...]:
-    """Return the first section of a changelog below its title, as `Version 3.2.0 1-30`."""
+def first_section(cut: FileCut) -> tuple[NamedPlace, ...]:
+    """Return the first section of a changelog below its title."""
     name, start, end = "", 0, 0
     for index in range(cut.count):
         chunk = cut.chunk(index)
@@ -191,7 +195,7 @@ def first_section(cut: FileCut) -> tuple[str, ...]:
             end = chunk.end
         elif name:
             break
-    return (f"{visible_line(name)} {start}-{end}",) if name else ()
+    return (NamedPlace(name, start, end),) if name else ()
 
 
 def _is_title(name: str) -> bool:

@@ -29,8 +29,9 @@ _SLACK = 0.02
 PRICE = 0.09  # a token is in the pack if the task needs it with this chance
 LENGTH = 0.7  # exponent: twice the lines hold less than twice of what the task needs
 USUAL_TOKENS = 150  # of a chunk, where chance and worth agree
+NAMED_FROM = 0.09  # a file that is needed with this chance is named
 MOST_NAMES = 6  # more than that nobody reads
-NAMES_SHARE = 0.06
+NAMES_SHARE = 0.15
 LEAST_HEADED = 150  # tokens; a smaller pack has no first line
 _EPSILON = 1e-9
 _LEAST = 1e-3
@@ -319,7 +320,7 @@ def _names(
     for candidate in sorted(sources.candidates.values(), key=lambda one: (-one.score, one.path)):
         if candidate.path in shown or candidate.excluded or candidate.pinned or candidate.follows:
             continue
-        if candidate.chance < PRICE:
+        if candidate.chance < NAMED_FROM:
             continue
         offer = next(
             (one for one in candidate.offers if one.view.representation is Representation.PATH), None

@@ -9,10 +9,17 @@ from functools import partial
 
 from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.cuts import FileCut
-from workbench.plan.places import PlacedFile, place_chances
+from workbench.plan.places import Float32, PlacedFile, place_chances
 from workbench.plan.planner import Planner, Ranking
-from workbench.plan.render import Style
-from workbench.plan.representations import Content, digests_of, file_offers, name_offer, outline_view
+from workbench.plan.render import FileView, Style
+from workbench.plan.representations import (
+    Content,
+    digests_of,
+    file_offers,
+    name_offer,
+    named_places,
+    outline_view,
+)
 from workbench.plan.signals import ROLE_CUES
 from workbench.plan.touches import ChunkTouches
 from workbench.plan.workspace import Workspace
@@ -151,7 +158,7 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
                 offers=offers,
                 pinned=found.path in pinned,
                 chance=one.chance,
-                fill=content.fill,
+                fill=partial(fill_view, content, of_chunks),
                 leads=found.path == first and one.chance >= LEADS_FROM,
                 follows=found.path in following,
             )
@@ -168,6 +175,14 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
             )
         )
     return candidates, unread
+
+
+def fill_view(content: Content, chances: Float32, view: FileView) -> FileView:
+    """Return a view with its lines, and where else to look in the file."""
+    filled = content.fill(view)
+    if view.representation is not Representation.SNIPPETS:
+        return filled
+    return replace(filled, places=named_places(content.cut, chances, view.spans))
 
 
 def following_files(

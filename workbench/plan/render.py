@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from workbench.memory.learnings.echoes import FRAME
+from workbench.records.answers.plan import NamedPlace
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
 from workbench.text.sanitize import QUOTED, visible, visible_line
@@ -70,9 +71,10 @@ class FileView:
     """One way to show a file. `spans` are 1-based inclusive line ranges, in order, without overlap.
 
     `lines` are safe to show (`safe_lines`) and hold the spans one after the other; an outline's lines are
-    `(line number) signature` and its spans are empty, a path's lines name definitions. `marks` name the
-    definition that each span begins inside of, empty where it begins one; `masked` are (line, kind) of the
-    credentials that these lines are without. `together` says of a path why it changes with the files shown.
+    `(line number) signature` and its spans are empty. `marks` name the definition that each span begins
+    inside of, empty where it begins one; `masked` are (line, kind) of the credentials that these lines are
+    without. `places` are where to look in the file besides what is shown, the likeliest first. `together`
+    says of a path why it changes with the files shown.
     """
 
     path: str
@@ -81,6 +83,7 @@ class FileView:
     lines: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     masked: tuple[tuple[int, str], ...] = ()
+    places: tuple[NamedPlace, ...] = ()
     together: str = ""
 
 
@@ -160,7 +163,20 @@ def masked_text(masked: Sequence[tuple[int, str]]) -> str:
 
 
 def content(view: FileView) -> list[str]:
-    """Return the lines of a view with the marks between its ranges."""
+    """Return the lines of a view with the marks between its ranges, and where else to look below them."""
+    lines = _marked_lines(view)
+    return [*lines, f"{GAP} also {places_text(view.places)}"] if view.places else lines
+
+
+def places_text(places: Sequence[NamedPlace]) -> str:
+    """Return places as text, those of one definition together: `Table.data 840-879,564-590, Row 62-71`."""
+    ranges: dict[str, list[Span]] = {}
+    for place in places:
+        ranges.setdefault(place.name, []).append((place.start, place.end))
+    return ", ".join(f"{visible_line(name)} {span_text(spans)}" for name, spans in ranges.items())
+
+
+def _marked_lines(view: FileView) -> list[str]:
     marks = view.marks or ("",) * len(view.spans)
     if len(view.spans) < 2 and not any(marks):
         return list(view.lines)
@@ -226,7 +242,8 @@ def _markdown_file(view: FileView) -> str:
 
 def name_line(view: FileView) -> str:
     """Return a file that is only named, where in it to look, and why it changes with others."""
-    where = f"{visible_line(view.path)}: {', '.join(view.lines)}" if view.lines else visible_line(view.path)
+    path = visible_line(view.path)
+    where = f"{path}: {places_text(view.places)}" if view.places else path
     return f"{where} ({visible_line(view.together)})" if view.together else where
 
 

@@ -33,6 +33,7 @@ from workbench.project.index import ProjectIndex
 from workbench.project.languages import language_of, role_of
 from workbench.project.scan import decode, read_bytes
 from workbench.project.snapshot import Snapshot, content_hash
+from workbench.records.answers.plan import NamedPlace
 from workbench.records.plan import Representation
 from workbench.records.project import Skipped, Symbol
 from workbench.text.sanitize import safe_lines, visible_line
@@ -42,7 +43,7 @@ LEVELS: Final = 16
 OUTLINE_SYMBOLS: Final = 60
 GAP_LINES: Final = 2  # closing so small a gap costs less than the mark that names it
 MARK_TOKENS: Final = 8  # of the line that names where a range begins
-NAMED_PLACES: Final = 3  # definitions that the line of a file names
+NAMED_PLACES: Final = 6  # in a file, besides what is shown of it
 LEAST_NAMED: Final = 0.01
 _WHY_NAMES = 4
 
@@ -96,8 +97,7 @@ def file_offers(
     """
     cut = content.cut
     tokens = cut.table[:, cuts.TOKENS].tolist()
-    named = named_places(cut, chances)
-    offers = [name_offer(content.path, style, counter, named)]
+    offers = [name_offer(content.path, style, counter, named_places(cut, chances))]
     if not cut.count:
         return tuple(offers)
     frame = _tokens(FileView(content.path, Representation.SNIPPETS, ((100, 199),), ("",)), style, counter)
@@ -146,18 +146,31 @@ def _growth(cut: FileCut, values: Sequence[float], tokens: Sequence[int]) -> lis
     return list(grown)
 
 
-def named_places(cut: FileCut, chances: Float32) -> tuple[str, ...]:
-    """Return the likeliest definitions of a file, as `parseKeymap 523-585`."""
-    names: dict[str, tuple[int, int]] = {}
+def named_places(cut: FileCut, chances: Float32, shown: Sequence[Span] = ()) -> tuple[NamedPlace, ...]:
+    """Return the likeliest places of a file outside the lines that are shown, each in a definition.
+
+    chances: float32 [c], of each chunk. Parts of a definition that lie beside each other are one place.
+    """
+    places: list[NamedPlace] = []
     for index in np.argsort(-chances, kind="stable").tolist():
-        if chances[index] < LEAST_NAMED or len(names) == NAMED_PLACES:
+        if chances[index] < LEAST_NAMED or len(places) == NAMED_PLACES:
             break
         chunk = cut.chunk(index)
-        if chunk.name:
-            name = _full_name(chunk.parent, chunk.name)
-            start, end = names.get(name, (chunk.start, chunk.end))
-            names[name] = min(start, chunk.start), max(end, chunk.end)
-    return tuple(f"{visible_line(name)} {start}-{end}" for name, (start, end) in names.items())
+        if not chunk.name or any(start <= chunk.start and chunk.end <= end for start, end in shown):
+            continue
+        place = NamedPlace(_full_name(chunk.parent, chunk.name), chunk.start, chunk.end)
+        beside = next((one for one in places if _touch(one, place)), None)
+        if beside is None:
+            places.append(place)
+        else:
+            joined = NamedPlace(beside.name, min(beside.start, place.start), max(beside.end, place.end))
+            places[places.index(beside)] = joined
+    return tuple(places)
+
+
+def _touch(one: NamedPlace, other: NamedPlace) -> bool:
+    apart = max(one.start, other.start) - min(one.end, other.end) - 1
+    return one.name == other.name and apart <= GAP_LINES
 
 
 def enclosing(cut: FileCut, line: int) -> str:
@@ -177,10 +190,10 @@ def _full_name(parent: str, name: str) -> str:
 
 
 def name_offer(
-    path: str, style: Style, counter: TokenCounter, named: Sequence[str] = (), together: str = ""
+    path: str, style: Style, counter: TokenCounter, places: Sequence[NamedPlace] = (), together: str = ""
 ) -> ViewOffer:
     """Return the offer that only names a file, where in it to look, and why it changes with others."""
-    view = FileView(path, Representation.PATH, lines=tuple(named), together=together)
+    view = FileView(path, Representation.PATH, places=tuple(places), together=together)
     return ViewOffer(view, _name_tokens(view, style, counter), 0.0)
 
 

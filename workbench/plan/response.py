@@ -256,6 +256,7 @@ def _selection(
         features=dict(ranked.features.items()) if ranked else {},
         contributions=dict(ranked.contributions.items()) if ranked else {},
         together=offer.view.together,
+        places=offer.view.places,
     )
 
 

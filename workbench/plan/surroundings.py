@@ -22,6 +22,7 @@ from workbench.plan.state import list_state
 from workbench.plan.usages import Known, list_usages
 from workbench.plan.workspace import Workspace
 from workbench.project.admission import is_generated
+from workbench.records.answers.plan import NamedPlace
 from workbench.records.project import Skipped
 
 
@@ -48,7 +49,7 @@ def describe_surroundings(
         content = read(path)
         return None if isinstance(content, Skipped) else content.cut
 
-    def offer(path: str, places: Sequence[str], why: str) -> ShownFile:
+    def offer(path: str, places: Sequence[NamedPlace], why: str) -> ShownFile:
         named = name_offer(path, style, planner.counter, places, why)
         candidate = by_path.get(path) or FileCandidate(path, scores.get(path, 0.0), (named,))
         return candidate, named

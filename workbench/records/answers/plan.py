@@ -108,6 +108,14 @@ class DroppedCandidate(Answer, frozen=True):
     reason: Text
 
 
+class NamedPlace(Answer, frozen=True):
+    """A definition, or a part of one, to look at: its name after that of what it is in, its lines."""
+
+    name: str
+    start: Line
+    end: Line
+
+
 class SelectedFile(Answer, frozen=True):
     """A file of the text: how it is shown there, and what ranked it."""
 
@@ -127,6 +135,10 @@ class SelectedFile(Answer, frozen=True):
     together: Annotated[
         str, Meta(description="Why a file that is only named changes with those shown, else empty.")
     ] = ""
+    places: Annotated[
+        tuple[NamedPlace, ...],
+        Meta(description="Where to look in it besides what is shown, likeliest first."),
+    ] = ()
 
 
 class PackedPassage(Answer, frozen=True):
