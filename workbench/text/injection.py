@@ -27,13 +27,15 @@ from workbench.text.injection_features import (
     table,
 )
 from workbench.text.redact import redact
-from workbench.text.sanitize import defuse
+from workbench.text.sanitize import QUOTED_ORDER, defuse
 
 _SURE = 0.95  # the score of a phrase; a sentence that resembles a splice has the model's
 
 MAX_LEARNING: Final = 500  # characters
-_SHORT: Final = "[quoted, no instruction] "
-
+_ROUNDS: Final = 3  # what is cut out may leave another order behind
+_LEAST_WORDS: Final = 4  # of a rest that says something
+_WORD: Final = re.compile(r"\w{2,}")
+_CLAUSE: Final = re.compile(r"[;.!?:]\s+|\s[—–-]\s|\(")
 
 _QUOTES: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
 _NEAR: Final = 16  # characters before a phrase in which a negation is
@@ -170,18 +172,71 @@ def _is_quoted(text: str, found: re.Match[str]) -> bool:
     return _QUOTES.get(before[-1:], "") == after[:1] != ""
 
 
-def sanitize_learning_text(text: str) -> str:
-    """Return a learning [ralph, F20] on one line of at most MAX_LEARNING characters, secret-free and framed.
+@dataclass(frozen=True, slots=True)
+class SanitizedText:
+    """A text as it may be stored, and the orders to an assistant that were cut out of it, as they were."""
 
-    Hidden characters become visible; what reads like an instruction to an assistant begins with a mark.
+    text: str
+    removed: tuple[str, ...] = ()
+
+
+def sanitize_learning(text: str) -> SanitizedText:
+    """Return a learning [ralph, F20] on one line of at most MAX_LEARNING characters, secret-free.
+
+    Hidden characters become visible. An order to an assistant is cut out with the sentence or clause that it
+    is in, and the rest is kept; where too little remains, all of it is kept behind a mark that says so.
     """
     line = " ".join(redact(text).text.split())
-    if line.startswith(_SHORT):
-        return _cut(defuse(line))
-    return _cut((_SHORT if scan(line).flagged else "") + defuse(line))
+    if line.startswith(QUOTED_ORDER):
+        return SanitizedText(_shorten(defuse(line)))
+    rest = line
+    removed: list[str] = []
+    for _ in range(_ROUNDS):
+        found = scan(rest)
+        if not found.flagged:
+            kept = _shorten(defuse(rest))
+            if removed and (len(_WORD.findall(kept)) < _LEAST_WORDS or scan(kept).flagged):
+                break
+            return SanitizedText(kept, tuple(defuse(one) for one in removed))
+        spans = _order_spans(rest, found)
+        removed += [rest[start:end].strip() for start, end in spans]
+        rest = _without(rest, spans)
+    return SanitizedText(_shorten(QUOTED_ORDER + defuse(line)))
 
 
-def _cut(line: str) -> str:
+def _order_spans(text: str, found: InjectionScan) -> list[tuple[int, int]]:
+    """Return the characters of the clauses with findings, in order and apart."""
+    spans: list[tuple[int, int]] = []
+    cut = split_sentences(text)
+    sure = [one for one in found.findings if one.pattern != "splice"]
+    for one in sure or found.findings:  # what surrounds a phrase may be all that makes another a splice
+        inside = [part for part in cut if part.start < one.end and one.start < part.end]
+        start = min([one.start, *(part.start for part in inside)])
+        end = max([one.end, *(part.end for part in inside)])
+        clauses = [match.end() for match in _CLAUSE.finditer(text, start, one.start)]
+        span = max([start, *clauses]), end
+        if spans and span[0] <= spans[-1][1]:
+            spans[-1] = min(spans[-1][0], span[0]), max(spans[-1][1], span[1])
+        else:
+            spans.append(span)
+    return spans
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return a text without some of its characters, in order and apart, and what joined them to the rest."""
+    kept, at = [], 0
+    for start, end in spans:
+        kept.append(text[at:start].rstrip(" ,;:—–-("))
+        at = end
+    return " ".join(" ".join([*kept, text[at:].lstrip(" ,;:—–-)")]).split())
+
+
+def sanitize_learning_text(text: str) -> str:
+    """Return a learning as it may be stored, without orders to an assistant: see `sanitize_learning`."""
+    return sanitize_learning(text).text
+
+
+def _shorten(line: str) -> str:
     return line if len(line) <= MAX_LEARNING else line[: MAX_LEARNING - 1].rstrip() + "…"
 
 

@@ -22,13 +22,15 @@ from workbench.memory.learnings.echoes import ECHO, InjectionReader, Injections,
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.ledger import AUTOMATIC, LearningLedger
 from workbench.memory.learnings.lessons import (
+    CUT_OUT,
     Lesson,
+    cut_note,
     decision_lessons,
     error_signature,
     explanation_lessons,
-    instructs,
     plain_line,
     recurring_lessons,
+    sanitize_learning,
     sanitize_learning_text,
     should_exclude_from_auto_accumulation,
     too_vague,
@@ -50,7 +52,9 @@ from workbench.records.learnings import (
     LearningState,
     Strength,
 )
+from workbench.text.sanitize import QUOTED_ORDER
 
+INSTRUCTS: Final = "it would instruct whoever reads it"
 TEMPLATE_ECHO: Final = 0.9
 MOST: Final = 8
 """More lessons than these from one iteration are left out: the first ones are the surest kinds."""
@@ -156,10 +160,16 @@ def lessons_of(
 
 
 def _take(work: _Work, lesson: Lesson) -> None:
-    text = sanitize_learning_text(lesson.text)
+    sanitized = sanitize_learning(lesson.text)
+    text = sanitized.text
     if lesson.kind is LearningKind.CORRECTION:
+        if sanitized.removed:
+            work.out.left_out.append((text, INSTRUCTS))
+            return
         _hear(work, lesson, text)
         return
+    if sanitized.removed:
+        lesson = replace(lesson, evidence=cut_note(sanitized.removed))
     reason = _no_lesson(work, lesson, text)
     if reason:
         work.out.left_out.append((text, reason))
@@ -229,7 +239,7 @@ def _hear(work: _Work, lesson: Lesson, text: str) -> None:
 def _no_telling(work: _Work, lesson: Lesson, text: str) -> str:
     if echo_share(text, work.injections.prints) >= ECHO:
         return "the workbench injected it itself"
-    return "it would instruct whoever reads it" if instructs(lesson.text) else ""
+    return INSTRUCTS if text.startswith(QUOTED_ORDER) else ""
 
 
 def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
@@ -237,8 +247,8 @@ def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
     # What tools answered has words of its own only in the commands: nearly all of it must have been injected.
     if echo_share(text, work.injections.prints) >= (TEMPLATE_ECHO if lesson.observed else ECHO):
         return "the workbench injected it itself"
-    if instructs(lesson.text):
-        return "it would instruct whoever reads it"
+    if text.startswith(QUOTED_ORDER):
+        return INSTRUCTS
     vague = "" if lesson.observed else too_vague(text)
     if vague:
         return vague
@@ -260,6 +270,8 @@ def _learning(work: _Work, lesson: Lesson, text: str) -> FeatureLearning:
     wide = lesson.kind in (LearningKind.COMMAND, LearningKind.CORRECTION)
     number, reason = work.record.iteration_number, sanitize_learning_text(lesson.reason)
     made = FeatureLearning.auto_extracted(text, number, None if wide else task, reason=reason)
+    if lesson.evidence.startswith(CUT_OUT):
+        made = replace(made, confidence=0.0)  # what is left is given to nobody until it is reviewed
     return replace(
         made,
         feature=work.record.feature,

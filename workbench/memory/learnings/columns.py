@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.memory.learnings.learningtype import LOST
+from workbench.memory.learnings.learningtype import LOST, WAS_CUT
 from workbench.records.conversion import decode_lossless, encode_lossless
 from workbench.records.dataclass import dataclass
 from workbench.text.distinct import index_distinct
@@ -128,7 +128,12 @@ def refusals(
     lost = np.flatnonzero(columns.confidence < LOST)
     values, value_of = np.unique(columns.confidence[lost], return_inverse=True)
     found[lost] = value_of.reshape(-1) + len(sentences)
-    sentences += [f"outcomes spoke against it: confidence {value:.2f}" for value in values.tolist()]
+    sentences += [
+        f"outcomes spoke against it: confidence {value:.2f}"
+        if value
+        else f"{WAS_CUT}, and nobody reviewed it"
+        for value in values.tolist()
+    ]
     found[columns.rows(waiting)] = len(sentences)
     sentences.append("it contradicts another learning and waits to be settled")
     others = np.array([task is not None and task not in tasks for task in columns.tasks], np.bool_)

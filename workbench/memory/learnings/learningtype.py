@@ -192,6 +192,8 @@ class LearningType(RecordType[FeatureLearning]):
 LEARNINGS: Final = LearningType()
 
 
+WAS_CUT: Final = "an order to the assistant was cut out of it"
+
 LOST: Final = 0.25
 """Below this a learning is not given to anyone until somebody reviewed it."""
 

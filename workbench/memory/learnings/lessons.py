@@ -4,16 +4,16 @@ A cause is kept if the agent names what it is about and what it then did came ou
 after iteration met it until a change made it go away; a decision if it gives its reason. What is guessed,
 asked, planned or summed up does not count.
 
-Junk stays out by default: what is learned is framed where it instructs, without secrets and bounded. Of texts
-that nobody wrote on purpose only those are kept that name something in particular, hold for more than the
-moment, and are not about files that no task is about (F33).
+Junk stays out by default: what is learned holds no order to an assistant and no secret, and is bounded. Of
+texts that nobody wrote on purpose only those are kept that name something in particular, hold for more than
+the moment, and are not about files that no task is about (F33).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from workbench.memory.extraction.decisions import sentences
 from workbench.records.dataclass import dataclass
@@ -25,13 +25,19 @@ from workbench.records.iterations import (
     IterationRecord,
     RawIterationOutput,
 )
-from workbench.records.learnings import MAX_TEXT, LearningKind, shorten
+from workbench.records.learnings import MAX_TEXT, FeatureLearning, LearningKind, shorten
 from workbench.text.expressions import read_expressions
 from workbench.text.redact import redact
-from workbench.text.sanitize import strip_frames, visible
+from workbench.text.sanitize import QUOTED_ORDER, strip_frames, visible
+
+if TYPE_CHECKING:
+    from workbench.text.injection import SanitizedText
 
 _FORMS: Final = read_expressions(__package__, "lessons.toml")
 
+
+CUT_OUT: Final = "cut out: "
+"""What the evidence of a learning begins with that an order to an assistant was in."""
 
 LEAST_WORDS: Final = 5
 MOST_CHARACTERS: Final = 320
@@ -40,23 +46,32 @@ MOST_CHARACTERS: Final = 320
 def sanitize_learning_text(text: str) -> str:
     """Return a text as it may be stored: on one line, of MAX_TEXT characters, secrets masked, nothing hidden.
 
-    What would instruct its reader is framed and not dropped (F20); what the workbench itself injected goes.
+    What the workbench itself injected goes, and so do orders to an assistant (F20): see `sanitize_learning`.
     """
+    return sanitize_learning(text).text
+
+
+def sanitize_learning(text: str) -> SanitizedText:
+    """Return a text as it may be stored, and the orders to an assistant that were cut out of it."""
     from workbench.text import injection
 
-    return injection.sanitize_learning_text(strip_frames(text))
+    return injection.sanitize_learning(strip_frames(text))
+
+
+def cut_note(removed: Iterable[str]) -> str:
+    """Return as evidence what was cut out of a learning, framed; '' for nothing."""
+    quotes = " … ".join(f"“{one}”" for one in removed)
+    return plain_line(f"{CUT_OUT}{QUOTED_ORDER}{quotes}") if quotes else ""
+
+
+def was_cut(one: FeatureLearning) -> bool:
+    """Whether an order to an assistant was cut out of a learning."""
+    return one.evidence.startswith(CUT_OUT)
 
 
 def plain_line(text: str) -> str:
     """Return what was seen, as a command or a message, in the same way but without a frame."""
     return shorten(" ".join(visible(redact(strip_frames(text)).text).split()), MAX_TEXT)
-
-
-def instructs(text: str) -> bool:
-    """Whether a text would instruct whoever reads it."""
-    from workbench.text.injection import scan
-
-    return scan(text).flagged
 
 
 def should_exclude_from_auto_accumulation(path: str) -> bool:

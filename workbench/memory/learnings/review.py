@@ -21,9 +21,9 @@ from workbench.curation.concurrency import ADVICE, concurrent_edits, edit_notes,
 from workbench.lists.conflicts import ConflictRow, ConflictSide
 from workbench.memory.learnings.corrections.tally import group_by_learning, tally
 from workbench.memory.learnings.echoes import Injections, is_echo
-from workbench.memory.learnings.learningtype import LOST, stale_days
+from workbench.memory.learnings.learningtype import LOST, WAS_CUT, stale_days
 from workbench.memory.learnings.ledger import LearningLedger, Note
-from workbench.memory.learnings.lessons import too_vague
+from workbench.memory.learnings.lessons import CUT_OUT, too_vague, was_cut
 from workbench.memory.learnings.pairs import Finder, find_pairs
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion, conflict_id
 from workbench.records.dataclass import dataclass
@@ -105,8 +105,7 @@ def queue_of(
             found[mine.id] = ReviewItem(mine, why, pair.why, pair.evidence, conflict=pair, other=other)
     heard = group_by_learning(ledger.said)
     for one in ledger.live() if live is None else live:
-        reason = _waits(one, ledger, now, heard.get(one.id, ()))
-        known = found.get(one.id)
+        reason, known = _waits(one, ledger, now, heard.get(one.id, ())), found.get(one.id)
         if reason is not None and (known is None or _ORDER[reason[0]] < _ORDER[known.why]):
             found[one.id] = ReviewItem(one, *reason)
     items = [_add_evidence(item, ledger, now, heard.get(item.learning.id, ())) for item in found.values()]
@@ -287,7 +286,8 @@ def _waits(
     if one.hit_count >= PROMOTE_HITS and one.source is not LearningSource.HUMAN:
         return Why.PROMOTE, f"found out in {one.hit_count} sessions: it could be a rule"
     if not one.reviewed:
-        return Why.UNREVIEWED, f"nobody has reviewed it: {one.reason}"
+        held = f"{WAS_CUT}: it is given to nobody until you review it; " if was_cut(one) else ""
+        return Why.UNREVIEWED, f"{held}nobody has reviewed it: {one.reason}"
     days = stale_days(one, now)
     if days >= STALE_DAYS:
         return Why.STALE, f"nothing new was learned of it for {days} days"
@@ -299,7 +299,9 @@ def _add_evidence(
 ) -> ReviewItem:
     one = item.learning
     evidence = (*item.evidence, *map(_quote, said))
-    if one.evidence and not said:
+    if was_cut(one):
+        evidence = (*evidence, Evidence("cut out", 1.0, one.evidence.removeprefix(CUT_OUT)))
+    elif one.evidence and not said:
         evidence = (*evidence, Evidence("seen", 1.0, one.evidence))
     return replace(
         item,

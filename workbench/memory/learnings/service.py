@@ -21,7 +21,7 @@ from workbench.memory.learnings.echoes import is_echo, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
 from workbench.memory.learnings.ledger import LearningLedger, draft_hit
-from workbench.memory.learnings.lessons import sanitize_learning_text
+from workbench.memory.learnings.lessons import cut_note, sanitize_learning, sanitize_learning_text
 from workbench.memory.learnings.pairs import check_deduplication, comparable
 from workbench.memory.learnings.promotion import Promotion, follow_promotions, promote_learning
 from workbench.memory.learnings.review import (
@@ -73,14 +73,16 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
     ) -> FeatureLearning:
         """Add a learning that a person or an agent words; one that contradicts another says so.
 
-        A person's is reviewed as it comes. What an agent repeats of what it was given is refused. What it
-        found out again raises the hits of the learning there is, which is returned, unless its session was
-        given it.
+        A person's is reviewed as it comes, unless an order to an assistant is cut out of it: such a learning
+        is given to nobody until it is reviewed. What an agent repeats of what it was given is refused. What
+        it found out again raises the hits of the learning there is, which is returned, unless its session
+        was given it.
         Raises: UsageError for a person's repetition, an echo, an unsound value; StoreError.
         """
+        found = sanitize_learning(text)
         wanted = FeatureLearning(
             id="",
-            text=sanitize_learning_text(text),
+            text=found.text,
             reason=sanitize_learning_text(reason),
             source=source,
             feature=feature.strip(),
@@ -89,8 +91,9 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
             files=tuple(files),
             iteration=iteration,
             session_id=session_id,
-            confidence=BASE_CONFIDENCE[source],
-            reviewed=source in (LearningSource.HUMAN, LearningSource.OPUS_REVIEWED),
+            confidence=0.0 if found.removed else BASE_CONFIDENCE[source],
+            reviewed=source in (LearningSource.HUMAN, LearningSource.OPUS_REVIEWED) and not found.removed,
+            evidence=cut_note(found.removed),
             project_id=None if personal else self.store.project_id,
         )
         with self.store.lock(LOCK):

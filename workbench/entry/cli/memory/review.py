@@ -17,6 +17,7 @@ from workbench.memory.learnings.corrections.report import (
 )
 from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningtype import SHORT
+from workbench.memory.learnings.lessons import was_cut
 from workbench.memory.learnings.prompt import memory_prompt
 from workbench.memory.learnings.review import ConflictFound, ReviewItem, Why, conflict_rows
 from workbench.records.conflicts import ConflictKind
@@ -49,6 +50,8 @@ def queue(why: str | None, limit: int) -> None:
 def _show_item(out: Output, item: ReviewItem, now: float) -> None:
     out.paint(line_of(out, item.learning, now))
     out.paint(f"    {out.style(item.why.value, '33')}: {visible_line(item.sentence)}")
+    if was_cut(item.learning):
+        out.data(f"    {shorten(item.learning.evidence, WIDTH)}")
     if item.other is not None:
         out.data(f"    {item.other.id[:SHORT]}: {shorten(item.other.text, WIDTH)}")
 
