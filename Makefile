@@ -156,7 +156,7 @@ audit: ## ask what is known to be wrong with the pinned packages (online; needs 
 	@test -n "$(UV)" || { echo "make audit needs uv: python3 -m pip install uv" >&2; exit 1; }
 	@$(UV) tool run pip-audit --requirement requirements.lock --require-hashes --disable-pip
 
-docs: $(VENV)/.dev ## write the generated pages and schemas in docs/
+docs: $(VENV)/.dev ## write the generated pages and schemas in docs/, and what commands print on the others
 	@$(PYTHON_) -m workbench.entry.cli.reference docs/commands.md
 	@$(PYTHON_) -m screens.reference docs/keys.md
 	@$(PYTHON_) -m workbench.entry.schemas docs/schema
@@ -164,6 +164,7 @@ docs: $(VENV)/.dev ## write the generated pages and schemas in docs/
 	@$(PYTHON_) -m store.table_notes docs/tables.md
 	@$(PYTHON_) -m workbench.entry.install.plugin plugin
 	@$(PYTHON_) -m bench.components --licences docs/licences.md
+	@$(PYTHON_) -m tests.docs
 
 stubs: $(VENV)/.dev ## generate what speaks gRPC from workbench/entry/grpc/ingestion.proto
 	@$(PYTHON_) -m grpc_tools.protoc -I . --python_out=. workbench/entry/grpc/ingestion.proto
