@@ -348,6 +348,8 @@ def test_f36_points_are_read_strictly() -> None:
     assert payload_of(record_of(), "/p", "model") == msgspec.convert(payload, MemoryPayload, strict=True)
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({**payload, "record_type": "aurora"}, MemoryPayload, strict=True)
+    with pytest.raises(msgspec.ValidationError):  # points are of iterations and features alone
+        msgspec.convert({**payload, "record_type": "metadata"}, MemoryPayload, strict=True)
 
 
 def test_the_table_names_tests_that_exist() -> None:

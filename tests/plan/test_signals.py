@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.plan.features import candidates_for, first_look
 from workbench.plan.intent import parse_intent
-from workbench.plan.signals import prepare_query
+from workbench.plan.signals import causal_tasks, prepare_query
 from workbench.plan.view import RankingView, view_project
 from workbench.project.extraction import extract_facts
 from workbench.project.index import ProjectIndex
@@ -126,3 +126,30 @@ def test_tests_that_changed_lately_count_for_what_they_test() -> None:
         view = view_project(indexed(TREE), past(("x", changed)))
         found = {path for path, row in view.index.positions.items() if view.test_activity[row] > 0}
         assert found == {other}
+
+
+def test_causes_are_of_the_issue_or_of_tasks_nearly_alike() -> None:
+    """The number with or without `#`, the same words without one, nearly the same ones; no other task."""
+    tasks = (
+        ("fix: refresh the jwt token after a redirect (#113)", "pkg/auth.py", ("#113",)),
+        ("follow up (#113)", "pkg/store.py", ("#113",)),
+        ("reformat the docs", "docs/guide.md", ()),
+    )
+    history = build_history(
+        PastTask(9 - at, count_terms(text), (FileChange(path, ChangeKind.MODIFIED, 1, 1),), issues)
+        for at, (text, path, issues) in enumerate(tasks)
+    )
+
+    def caused(task: str) -> list[float]:
+        return causal_tasks(history, prepare_query(parse_intent(task))).round(2).tolist()
+
+    for task in ("what of #113", "what of issue 113", "see PR 113", "bug number 113"):
+        assert caused(task) == [1, 1, 0], task
+    same = caused("fix: refresh the jwt token after a redirect")
+    assert same[0] == same[1] > 0.7
+    near = caused("refresh the jwt token after redirects")
+    assert 0.5 <= near[0] < same[0]
+    assert near[0] == near[1]
+    assert caused("reformat 113 tokens") == [0, 0, 0]
+    assert caused("docs of version 1.13") == [0, 0, 0]
+    assert causal_tasks(empty_history(), prepare_query(parse_intent("x"))).size == 0

@@ -48,6 +48,8 @@ _FRAMES = (
 )
 _ISSUE = re.compile(
     r"(?<![\w&])#(\d{1,7})\b|\b(?:GH|gh)-(\d{1,7})\b|\b([A-Z][A-Z0-9]{1,9}-\d{1,7})\b|/(?:issues|pull)/(\d{1,7})\b"
+    r"|\b(?:[Ii]ssue|[Tt]icket|[Bb]ug|[Pp]ull request|[Mm]erge request|PR|pr|MR) (?:no\.? |number )?"
+    r"(\d{1,7})\b(?![.:]\d)"
 )
 _NOT_A_TICKET = frozenset(
     {"UTF", "SHA", "ISO", "RFC", "HTTP", "TLS", "SSL", "AES", "MD", "CVE", "COVID", "GPT", "X"}
@@ -117,8 +119,8 @@ def find_entities(text: str) -> Entities:
         if function:
             symbols[function.rsplit(".", 1)[-1]] = None
     issues = {
-        "#" + (hash_ref or gh or url) if (hash_ref or gh or url) else ticket: None
-        for hash_ref, gh, ticket, url in _ISSUE.findall(text)
+        ticket or f"#{hash_ref or gh or url or named}": None
+        for hash_ref, gh, ticket, url, named in _ISSUE.findall(text)
         if not ticket or ticket.split("-")[0] not in _NOT_A_TICKET
     }
     errors = dict.fromkeys(_ERROR.findall(text))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -28,6 +28,8 @@ from workbench.text.terms import count_shared, parts, scope_of, stem
 Float32 = NDArray[np.float32]
 
 SIMILAR_TASKS = 60
+ALIKE = 0.5
+"""The Jaccard similarity of terms from which two tasks count as nearly of one fingerprint."""
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 
@@ -176,6 +178,42 @@ def task_weights(history: History, terms: Mapping[str, float]) -> tuple[Float32,
     return (similarity / np.float32(best) if best else similarity), association
 
 
+def alike_tasks(history: History, terms: Collection[str]) -> Float32:
+    """Return the Jaccard similarity of the terms of a task and of every past one, float32 [tasks] in [0, 1].
+
+    Terms are what fingerprints are made of: tasks of one fingerprint have similarity 1.
+    """
+    messages, size = history.messages, history.size
+    shared = np.zeros(size, dtype=np.float32)
+    for term in terms:
+        shared[messages.posting(term)[0]] += 1.0
+    lengths = np.bincount(messages.docs, minlength=size)  # distinct terms of each
+    return np.asarray(shared / np.maximum(lengths + len(terms) - shared, 1.0), dtype=np.float32)
+
+
+def causal_tasks(history: History, query: Query) -> Float32:
+    """Return how sure it is that past tasks are about the same thing, float32 [tasks] in [0, 1] [img 7.2].
+
+    That is 1 where they name an issue of the task; else their similarity where they are nearly of its
+    fingerprint (`ALIKE`), and that of the task they share an issue with where that is.
+    """
+    found = np.zeros(history.size, dtype=np.float32)
+    if not history.size:
+        return found
+    likeness = alike_tasks(history, query.terms)
+    alike = np.flatnonzero(likeness >= ALIKE)
+    found[alike] = likeness[alike]
+    if len(alike):
+        near = set(alike.tolist())
+        for tasks in history.issues.values():
+            both = near.intersection(tasks)
+            if both:
+                found[list(tasks)] = np.maximum(found[list(tasks)], max(likeness[list(both)]))
+    for reference in query.intent.entities.issue_refs:
+        found[list(history.issues.get(reference, ()))] = 1.0
+    return found
+
+
 def history_signals(view: RankingView, query: Query, semantic: Float32 | None = None) -> dict[str, Float32]:
     """What past tasks like this one touched, and what has been worked on lately.
 
@@ -194,10 +232,7 @@ def history_signals(view: RankingView, query: Query, semantic: Float32 | None = 
     signals["affinity_role"] = _by_role(view, _best(whole) ** 2 * age)
     if semantic is not None:
         signals.update(meaning_signals(view, semantic))
-    causal = np.zeros(view.history.size, dtype=np.float32)
-    for reference in query.intent.entities.issue_refs:
-        causal[list(view.history.issues.get(reference, ()))] = 1.0
-    signals["causal"] = _spread(view, causal)
+    signals["causal"] = _spread(view, causal_tasks(view.history, query))
     for half, row in zip(HALF_LIVES, view.recency, strict=True):
         signals[f"recency_{half:g}"] = row
     signals["last_seen"] = view.last_seen

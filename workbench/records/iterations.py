@@ -62,7 +62,6 @@ class PointType(StrEnum):
 
     ITERATION = "iteration"
     FEATURE_SNAPSHOT = "feature_snapshot"
-    METADATA = "metadata"
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,8 +215,7 @@ def _indexes(project: OpenedProject) -> Iterator[DoctorFinding]:
         if state.faults:
             yield broken_finding("indexes", f"{name}: {state.faults[0]}", "Run `workbench rebuild`.")
         else:
-            text = f"{name} is as it was written: {index_sentence(state, now)}"
-            yield ok("indexes", text)
+            yield ok("indexes", f"{name} is as it was written: {index_sentence(state, now)}")
     if not states:
         yield note("indexes", "none yet", "The first plan makes them; or `workbench index`.")
 
@@ -242,8 +241,7 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
             return iter([ok("tables", "none yet: `workbench stats` makes them")])
         report = tables.catch_up()
         count, first = tables.rejected_entries()
-        found = tables.report()
-        spans = tables.project_spans()
+        found, spans = tables.report(), tables.project_spans()
         file = project.table_file()
     finally:
         tables.close()
@@ -269,21 +267,18 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     text = ", ".join(f"{name} {count:,}" for count, name in rows)
     findings.append(ok("tables", f"rows: {text}"))
     for one in spans:
-        age = _age(project.clock.now() - one.last_at)
-        text = f"{plural(one.tasks, 'task')} of {visible_line(one.project_id)}, the last one {age}"
-        findings.append(ok("tables", text))
+        text = f"{plural(one.tasks, 'task')} of {visible_line(one.project_id)}, the last one "
+        findings.append(ok("tables", text + _age(project.clock.now() - one.last_at)))
     for model in found.models:
-        name = visible_line(f"{model.model_id} {model.version}")
-        text = f"registered {model.model_kind} {name}{', active' if model.active else ''}"
-        findings.append(ok("tables", text))
+        name = visible_line(f"{model.model_id} {model.version}") + (", active" if model.active else "")
+        findings.append(ok("tables", f"registered {model.model_kind} {name}"))
     return iter(findings)
 
 
 def _locks(project: OpenedProject) -> Iterator[DoctorFinding]:
     held = project.held_locks()
     for name, process, named in held:
-        who = f"process {process}" if process else "a process"
-        who += f" ({visible_line(named)})" if named else ""
+        who = (f"process {process}" if process else "a process") + (named and f" ({visible_line(named)})")
         yield note("locks", f"{name} is held by {who}", "Wait for it, or end that process.")
     if not held:
         yield ok("locks", "none is held")
