@@ -72,6 +72,10 @@ GROUP BY level, start HAVING sum(hits) + sum(misses) > 0 ORDER BY level, start
 SELECT_ANSWERED: Final = """
 SELECT sum(hits)::DOUBLE, sum(misses)::DOUBLE FROM cache_stats WHERE "at" >= $since
 """
+SELECT_IN_USE: Final = """
+SELECT count(*), quantile_cont(duration_ms, 0.95) FROM metrics
+WHERE "at" >= $since AND operation = $operation AND ok AND "by" = $face
+"""
 SELECT_EVENTS: Final = """
 SELECT kind, count(*) FROM events WHERE "at" >= $since GROUP BY kind ORDER BY kind
 """
@@ -247,6 +251,16 @@ def cache_hit_rate(tables: Tables, since: float = 0.0) -> float | None:
     """Return the share of questions to caches that they answered, None without one. Raises: StoreError."""
     [(hits, misses)] = tables.query(SELECT_ANSWERED, {"since": since})
     return hits / (hits + misses) if hits or misses else None
+
+
+def calls_in_use(tables: Tables, operation: str, face: str, since: float = 0.0) -> tuple[int, float]:
+    """Return how many calls of an operation by a face there were, and the 95th percentile of their ms.
+
+    Raises: StoreError.
+    """
+    given = {"operation": operation, "face": face, "since": since}
+    [(count, took)] = tables.query(SELECT_IN_USE, given)
+    return count, took or 0.0
 
 
 def event_counts(tables: Tables, since: float = 0.0) -> dict[str, int]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from store.file_history import file_history
-from store.metrics import cache_hit_rate, event_counts, lock_waits, measurements, operation_stats
+from store.metrics import (
+    cache_hit_rate,
+    calls_in_use,
+    event_counts,
+    lock_waits,
+    measurements,
+    operation_stats,
+)
 from store.table_state import model_entries, tables_report
 from store.tables import Tables
 from store.usage import usage_records
@@ -60,6 +67,7 @@ class TableQueries(Tables):
     """Tables whose questions are methods: see the functions of the same names."""
 
     cache_hit_rate = cache_hit_rate
+    calls_in_use = calls_in_use
     completeness = completeness
     event_counts = event_counts
     file_history = file_history

@@ -5,6 +5,7 @@ cut, emptied, altered, overwritten or removed, clocks jump, an earlier version o
 members of a team are cut off; as root on Linux a small tmpfs is full, without inodes, then read-only.
 Afterwards everything that was acknowledged is there once, no command fails without an explanation, and what a
 journal lost comes back by `doctor --repair`. Prints a line a suite and one for each fault; 1 if there is any.
+On stderr it says what it does as it goes, every ten seconds.
 `--seed` makes the same choices again, except for the instants, which the machine decides.
 """
 
@@ -24,7 +25,7 @@ from bench.chaos.damage import damage
 from bench.chaos.disks import disks, inodes
 from bench.chaos.kills import kills
 from bench.chaos.points import points
-from bench.chaos.project import Suite, make_project
+from bench.chaos.project import NARRATION, Suite, make_project
 from bench.chaos.teams import teams
 from bench.chaos.versions import migrations, versions
 
@@ -63,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.environ.update(HOME=scratch, WORKBENCH_HOME=f"{scratch}/home")
             root = Path(scratch) / "project"
             make_project(root)
+            length = f"{asked.seconds * share:,.0f} seconds: " if share else ""
+            NARRATION.begin(name, length + str(suite.__doc__).partition("\n")[0])
             found = suite(root, asked.seconds * share, random.Random(asked.seed))
         notes = ", ".join(f"{count} {note}" for note, count in sorted(found.notes.items()))
         said = f"{found.tries} tries ({notes}), {len(found.faults)} faults"

@@ -46,6 +46,34 @@ class Suite:
     skipped: str = ""
 
 
+@dataclass(slots=True)
+class Narration:
+    """What a run of the suites says on stderr as it goes, a line every so many seconds."""
+
+    every: float = 10.0
+    began: float = 0.0
+    said: float = 0.0
+    commands: int = 0
+
+    def begin(self, name: str, what: str) -> None:
+        """Say which suite begins, and what it does."""
+        self.began = self.said = time.monotonic()
+        self.commands = 0
+        print(f"{name}: {what}", file=sys.stderr, flush=True)
+
+    def add(self, arguments: Sequence[str]) -> None:
+        """Count a command, and say so if nothing was said for a while."""
+        self.commands += 1
+        now = time.monotonic()
+        if self.began and now - self.said >= self.every:
+            self.said = now
+            text = f"  {now - self.began:,.0f} s, {self.commands:,} commands; now {' '.join(arguments)[:60]}"
+            print(text, file=sys.stderr, flush=True)
+
+
+NARRATION: Final = Narration()
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """A command that ended: its exit code, negative for a signal, and what it printed."""
@@ -74,6 +102,7 @@ def run(
 
     `prepare` is called in that process before.
     """
+    NARRATION.add(arguments)
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         child = os.fork()
         if not child:

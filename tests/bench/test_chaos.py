@@ -11,7 +11,7 @@ import pytest
 
 from bench.chaos.damage import files_by_turns, spoil
 from bench.chaos.points import Watch, name_of, unsynced
-from bench.chaos.project import Content, Done, answer, difference
+from bench.chaos.project import Content, Done, Narration, answer, difference
 from store.files import write_atomic
 from store.generations import publish
 from store.journal import FileJournal
@@ -26,6 +26,19 @@ def test_an_explained_failure_is_no_defect() -> None:
     assert "defect" in Done(1, "", "error: this is a defect of the workbench: KeyError").defect
     assert answer(Done(0, '{"rules": [', "")) is None
     assert answer(Done(-9, '{"rules": []}', "")) == {"rules": []}
+
+
+def test_it_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """A suite is named as it begins, and after so many seconds the command that runs, on stderr."""
+    narration = Narration(every=0.0)
+    narration.add(["index"])
+    narration.begin("kills", "20 seconds: Kill commands.")
+    narration.add(["rules", "add", "x" * 100])
+    captured = capsys.readouterr()
+    first, second = captured.err.splitlines()
+    assert (captured.out, first) == ("", "kills: 20 seconds: Kill commands.")
+    assert "1 commands; now rules add x" in second
+    assert len(second) < 120
 
 
 def test_what_is_lost_or_doubled_is_a_difference() -> None:

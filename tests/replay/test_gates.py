@@ -79,6 +79,15 @@ def test_limits_themselves_pass() -> None:
     assert {"pass"} == set(states(found).values())
 
 
+def test_cold_calls_in_use_are_beside_the_requests() -> None:
+    """What plans took in processes of their own is shown with G2, and does not decide it."""
+    slow = replace(SOUND, cold=(37, 2541.3))
+    gates = evaluate(made_run(), slow, WANTED)[1], evaluate(made_run(), SOUND, WANTED)[1]
+    assert gates[0].measured == "30.0 ms; cold in use 2,541 ms (37 calls)"
+    assert gates[1].measured == "30.0 ms; no cold call in use"
+    assert [(gate.state, gate.value) for gate in gates] == [(GateState.PASSED, 30.0)] * 2
+
+
 def test_less_context_is_shown_by_packs_of_less_budget() -> None:
     """A share of the budget passes where it holds as much as exploring names, and fails with less."""
     leanest = leaner_systems(WANTED)[-1]

@@ -12,6 +12,7 @@ from store.metrics import (
     LOCK,
     LOCKS,
     cache_hit_rate,
+    calls_in_use,
     event_counts,
     lock_waits,
     measurements,
@@ -62,6 +63,20 @@ def test_shares_of_reranked_plans_and_of_those_without_a_model(
     record_call(journal, "plan", 9.0, by="cli")
     [plan] = operation_stats(open_tables(tmp_path, {"project": journal}, clock))
     assert (plan.rerank_rate, plan.model_fallback_rate, plan.fallback_rate) == (0.5, 0.25, 0.5)
+
+
+def test_calls_in_use_are_those_of_a_face(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
+    """Those of other faces, other operations, failed ones and earlier ones do not count."""
+    record_call(journal, "plan", 9000.0, by="cli")
+    clock.advance(100)
+    for number in range(1, 22):
+        record_call(journal, "plan", 100.0 * number, by="cli")
+    record_call(journal, "plan", 1.0, by="http")
+    record_call(journal, "plan", 1.0, by="cli", ok=False)
+    record_call(journal, "search", 1.0, by="cli")
+    tables = open_tables(tmp_path, {"project": journal}, clock)
+    assert calls_in_use(tables, "plan", "cli", clock.now() - 50) == (21, pytest.approx(2000.0))
+    assert calls_in_use(tables, "plan", "mcp") == (0, 0.0)
 
 
 def test_views_keep_the_tables_that_are_specified(

@@ -53,7 +53,8 @@ class GateEvidence:
 
     `stale` names files that were served stale, in `looked` checks; `damage` lists what is corrupt among the
     `sound` things checked. Of `asked` tasks `answered` had an answer without any model. `requests_ms` are
-    the milliseconds of whole requests.
+    the milliseconds of whole requests, `cold` how many plans in processes of their own were measured in use
+    lately, and the 95th percentile of theirs.
     """
 
     stale: tuple[str, ...] | None = None
@@ -63,6 +64,7 @@ class GateEvidence:
     answered: int | None = None
     asked: int = 0
     requests_ms: tuple[float, ...] = ()
+    cold: tuple[int, float] = (0, 0.0)
     reason: str = ""
 
 
@@ -153,10 +155,12 @@ def _latency(evidence: GateEvidence, wanted: GatesConfig) -> Gate:
         return _missing("G2", "latency", text, evidence.reason or "no request was made")
     times = sorted(evidence.requests_ms)
     took = times[math.ceil(0.95 * len(times)) - 1]
+    calls, cold = evidence.cold
+    beside = f"; cold in use {cold:,.0f} ms ({plural(calls, 'call')})" if calls else "; no cold call in use"
     return Gate(
         "G2",
         "latency",
-        f"{took:,.1f} ms",
+        f"{took:,.1f} ms{beside}",
         text,
         _judge(took <= wanted.p95_ms),
         took,

@@ -17,7 +17,7 @@ import msgspec
 
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_project, open_workspace
-from workbench.entry.services.metrics import Measured
+from workbench.entry.services.metrics import Measured, cold_plans
 from workbench.entry.services.plan import preview_for
 from workbench.entry.services.requests import pack_style, plan_request
 from workbench.errors import WorkbenchError
@@ -33,6 +33,7 @@ AGENTS = 8
 ROUNDS = 6
 ASKED = 10
 TIMED = 60
+LATELY = 30 * 86_400.0  # seconds in which calls in use count
 
 _STREAM = "stress"
 _MOST_BYTES = 1 << 20
@@ -70,6 +71,7 @@ def gather(
         agents, broken = stress()
         answered, asked = without_models(opened, tasks, progress)
         took = request_times(opened, tasks, progress)
+        cold = cold_plans(opened, time.time() - LATELY)
     except WorkbenchError as error:
         return GateEvidence(reason=error.message)
     return GateEvidence(
@@ -80,6 +82,7 @@ def gather(
         answered=answered,
         asked=asked,
         requests_ms=tuple(took),
+        cold=cold,
     )
 
 

@@ -119,6 +119,16 @@ def waits_for_locks(project: OpenedProject, since: float) -> list[LockWaits]:
         return tables.lock_waits(since)
 
 
+def cold_plans(project: OpenedProject, since: float) -> tuple[int, float]:
+    """Return how many plans the command line made since a time, each in its own process, and their p95.
+
+    That is milliseconds of what was measured in the project, with models where these are set up, and first
+    calls that index. Raises: StoreError.
+    """
+    with project.journal_tables() as tables:
+        return tables.calls_in_use("plan", "cli", since)
+
+
 def recorded_events(project: OpenedProject, since: float) -> dict[str, int]:
     """Return how much of each kind was recorded since a time in seconds. Raises: StoreError."""
     with project.journal_tables() as tables:
