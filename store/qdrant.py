@@ -15,6 +15,7 @@ from workbench.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
+    from qdrant_client.http.exceptions import UnexpectedResponse
 
 API_KEY: Final = "QDRANT_API_KEY"
 """The variable of the environment that a key is taken from, and nothing else."""
@@ -76,13 +77,26 @@ class QdrantServer:
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
         """Raise whatever goes wrong with the server as StoreError."""
-        from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
+        from qdrant_client.common.client_exceptions import QdrantException
+        from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
         try:
             yield
         except UnexpectedResponse as error:
             hint = f"Set {API_KEY} to a key that may." if error.status_code in (401, 403) else _HINT
-            raise StoreError(f"{self.place} refuses: {_reason(error)}", hint=hint) from error
+            raise StoreError(f"{self.place} refuses: {_refusal(error)}", hint=hint) from error
+        except (
+            ResponseHandlingException,
+            AssertionError,
+        ) as error:  # the client asserts that there is a result
+            if isinstance(error, ResponseHandlingException) and not isinstance(error.source, ValueError):
+                raise StoreError(f"{self.place} cannot be reached: {_reason(error)}", hint=_HINT) from error
+            raise StoreError(
+                f"{self.place} does not answer as Qdrant does: {_reason(error)}",
+                hint="Check vectors.qdrant_url, and the server's version with `workbench doctor`.",
+            ) from error
+        except QdrantException as error:
+            raise StoreError(f"{self.place} has too much to do: {_reason(error)}", hint=_HINT) from error
         except (ApiException, OSError) as error:
             raise StoreError(f"{self.place} cannot be reached: {_reason(error)}", hint=_HINT) from error
         except (ValueError, KeyError, RuntimeError) as error:
@@ -102,6 +116,15 @@ def checked_url(url: str) -> str:
             hint="Write https://…; only this machine is asked without TLS.",
         )
     return server.url
+
+
+def _refusal(error: UnexpectedResponse) -> str:
+    """Return the status of a refusal, and the reason that the server gives in its own form."""
+    try:
+        reason = str(error.structured()["status"]["error"])
+    except (ValueError, TypeError, KeyError):
+        return _reason(error)
+    return f"{' '.join(reason.split())[:_REASON]} ({error.status_code})"
 
 
 def _reason(error: Exception) -> str:

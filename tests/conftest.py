@@ -231,7 +231,8 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connections]:
 class FakeOllama:
     """A real HTTP server that speaks Ollama's protocol and answers as a test says.
 
-    `answers` are contents of messages, the last one repeated; `requests` is what was asked, (path, body).
+    `answers` are contents of messages, the last one repeated; `requests` is what was asked, (path, body), and
+    `refused` what of it is not of the form that Ollama's documentation gives: it is answered with 400.
     A `handle` takes over a request whole: it gets the handler, and `stop` ends what it does for long.
     """
 
@@ -240,6 +241,7 @@ class FakeOllama:
         self.answers: list[str] = ["{}"]
         self.models: list[dict[str, Any]] = [{"name": "tiny:latest"}]
         self.requests: list[tuple[str, Any]] = []
+        self.refused: list[Any] = []
         self.extra: dict[str, Any] = {"done": True, "done_reason": "stop"}
         self.handle: Callable[[BaseHTTPRequestHandler], None] | None = None
         self.stop = threading.Event()
@@ -278,6 +280,9 @@ class FakeOllama:
             self.handle(handler)
         elif handler.path == "/api/tags":
             self.send(handler, 200, {"models": self.models})
+        elif handler.path == "/api/chat" and not _is_chat(body):
+            self.refused.append(body)
+            self.send(handler, 400, {"error": "the request is not of the documented form"})
         elif f"{body['model']}:latest" not in [m["name"] for m in self.models] + [
             f"{m['name']}:latest" for m in self.models
         ]:
@@ -302,6 +307,22 @@ class FakeOllama:
             handler.wfile.write(data)
         except (BrokenPipeError, ConnectionResetError):
             handler.close_connection = True  # the reader has seen enough
+
+
+_CHAT = {"model": str, "messages": list, "format": dict, "stream": bool, "think": bool, "options": dict}
+_OPTIONS = {"temperature": (int, float), "seed": int, "num_predict": int, "num_ctx": int}
+
+
+def _is_chat(body: Any) -> bool:
+    """Say whether a request to /api/chat has the fields and types that Ollama documents, and no others."""
+    forms: tuple[tuple[Any, Any], ...] = ((body, _CHAT), (body.get("options", {}), _OPTIONS))
+    known = all(isinstance(value, form.get(key, ())) for one, form in forms for key, value in one.items())
+    return known and all(
+        set(one) == {"role", "content"}
+        and one["role"] in ("system", "user", "assistant")
+        and isinstance(one["content"], str)
+        for one in body["messages"]
+    )
 
 
 @pytest.fixture

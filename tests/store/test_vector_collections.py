@@ -67,8 +67,14 @@ def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         )
     elif request.param == "pgvector":
         yield from _postgres(request.getfixturevalue("team"))
+    elif request.param == "qdrant-server":
+        yield from _qdrant(SERVER)
     else:
-        yield from _qdrant(request.param)
+        from tests.qdrant_server import FakeQdrant
+
+        fake = FakeQdrant()
+        yield from _qdrant(fake.url)
+        fake.close()
 
 
 def _graph(vectors: Float32) -> local.CosineIndex:
@@ -88,14 +94,11 @@ def _postgres(team: Team) -> Iterator[Open]:
     connections.close()
 
 
-def _qdrant(kind: str) -> Iterator[Open]:
-    from qdrant_client import QdrantClient
-
+def _qdrant(url: str) -> Iterator[Open]:
     from store.qdrant import QdrantServer
     from store.qdrant_collection import QdrantCollection
 
-    client = QdrantClient(":memory:") if kind == "qdrant" else None
-    server = QdrantServer(SERVER, client=client)
+    server = QdrantServer(url)
 
     def collection(model: str = "m", dimensions: int = DIMENSIONS) -> QdrantCollection:
         return QdrantCollection(server, "tests", model, dimensions, {}, words=False)

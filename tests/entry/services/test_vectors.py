@@ -58,10 +58,13 @@ Open = Callable[..., OpenedProject]
 
 @pytest.fixture
 def qdrant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A Qdrant in this process, at whatever address one is asked for."""
+    """A client of a Qdrant on the wire, which answers at whatever address one is asked for."""
     from qdrant_client import QdrantClient
 
-    client = QdrantClient(":memory:")
+    from tests.qdrant_server import FakeQdrant
+
+    fake = FakeQdrant()
+    client = QdrantClient(fake.url, check_compatibility=False)
     made = QdrantServer.__init__
 
     def init(self: QdrantServer, url: str, *, timeout: float = 2.0, client_: Any = client) -> None:
@@ -71,6 +74,7 @@ def qdrant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(QdrantServer, "close", lambda self: None)
     yield client
     client.close()
+    fake.close()
 
 
 @pytest.fixture
