@@ -86,6 +86,8 @@ def judge(text: str, section: tuple[str, ...] = (), lead: str = "") -> Instructi
     words = sum(1 for word in _FORMS["word"].findall(raw) if word[0].isalpha())
     if not parts or words < 2:
         return InstructionJudgement(False, "too short")
+    if raw.endswith(":") and _FORMS["sample"].match(text):
+        return InstructionJudgement(False, "sample")
     if raw.endswith("?") and len(parts) == 1:
         return InstructionJudgement(False, "question")
     heading = section[-1] if section else ""

@@ -79,6 +79,7 @@ _NO_RULE = {
     NO_INSTRUCTION: "it begins with no verb that orders something, and holds no 'must', 'never' or 'only'",
     "question": "it is a question",
     "too short": "it is a single word",
+    "sample": "it introduces an example of what is right or wrong",
     "code": "it begins like a line of code",
     "licence": "it reads as a notice of copyright or licence",
 }
