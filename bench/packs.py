@@ -13,26 +13,30 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as Set
 from dataclasses import astuple, dataclass, fields
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from bench import split
-from bench.pack_tasks import PackTask, tasks_of
+from bench.pack_tasks import READ, PackTask, tasks_of
 from bench.ranking import Say
 from bench.timeline import repositories
 from workbench.plan import cuts
 from workbench.plan.compose import FileCandidate, compose
-from workbench.plan.file_candidates import LEADS_FROM, LEAST_CHANCE, fill_view, following_files
-from workbench.plan.places import COLUMN, ChunkModel, place_chances
+from workbench.plan.cuts import FileCut
+from workbench.plan.file_candidates import file_candidates
+from workbench.plan.places import COLUMN, ChunkModel
+from workbench.plan.planner import Planner
 from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model, load_model
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Span
-from workbench.plan.representations import file_offers
+from workbench.plan.representations import Contents
+from workbench.plan.touches import ChunkTouches
 from workbench.project.languages import role_of
+from workbench.records.plan import RankedFile
 from workbench.records.project import Role
 from workbench.records.worktree import Hunk
 from workbench.replay.statistics import bootstrap
+from workbench.rules.matching.match import MatchParams
 from workbench.text.tokens import TokenCounter, token_counter
 
 CEILINGS = (500, 1000, 2000, 4000)
@@ -143,35 +147,36 @@ def _scores(shown: Set[object], gold: Set[object]) -> tuple[float, float, float]
     return precision, recall, 2 * precision * recall / (precision + recall) if hit else 0.0
 
 
-def candidates_of(task: PackTask, model: ChunkModel, counter: TokenCounter) -> list[FileCandidate]:
+def candidates_of(task: PackTask, planner: Planner) -> list[FileCandidate]:
     """Return the candidates of a task as plans offer them."""
-    files = [one for one in task.files if one.chance >= LEAST_CHANCE]
-    chances = place_chances(model, task.intent, files, task.project_files)
-    following = following_files(task.intent, files)
-    first = next((one.path for one in files if one.path not in following), "")
-    found = []
-    for one, places in zip(files, chances, strict=True):
-        content = task.contents[one.path]
-        offers = file_offers(content, places, STYLES[DEFAULT_STYLE], counter)
-        found.append(
-            FileCandidate(
-                one.path,
-                one.chance,
-                offers[:1] if one.path in following else offers,
-                chance=one.chance,
-                fill=partial(fill_view, content, places),
-                leads=one.path == first and one.chance >= LEADS_FROM,
-            )
-        )
-    return found
+    files = {one.path: one for one in task.files}
+
+    def touches(path: str, _cut: FileCut) -> ChunkTouches:
+        return files[path].touches
+
+    return file_candidates(
+        planner,
+        task.intent,
+        [RankedFile(one.path, one.chance, {}) for one in task.files],
+        {one.path: one.chance for one in task.files},
+        task.contents.__getitem__,
+        STYLES[DEFAULT_STYLE],
+        touch=touches,
+        project_files=task.project_files,
+    )[0]
 
 
 def pack_system(model: ChunkModel, counter: TokenCounter) -> System:
     """Return packs as plans make them."""
+    planner = Planner(
+        load_model(LEXICAL_MODEL), model, counter, Contents(Path(), counter, cap=0), MatchParams(), read=READ
+    )
     known: dict[int, list[FileCandidate]] = {}
 
     def shown(task: PackTask, ceiling: int) -> tuple[Shown, int]:
-        candidates = known.setdefault(id(task), candidates_of(task, model, counter))
+        if id(task) not in known:
+            known[id(task)] = candidates_of(task, planner)
+        candidates = known[id(task)]
         pack = compose([], candidates, ceiling, STYLES[DEFAULT_STYLE], counter)
         return [
             ShownFile(

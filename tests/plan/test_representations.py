@@ -78,6 +78,36 @@ def test_worth_grows_from_the_likeliest_place_to_the_whole_file() -> None:
     assert [offer.tokens for offer in snippets] == sorted(offer.tokens for offer in snippets)
 
 
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "/*\n * Copyright (C) 2011\n *\n * Licensed under the terms.\n */\n",
+        '"""What this module decides.\n\nAnd for whom.\n"""\n',
+        "// SPDX-License-Identifier: MIT\n// Copyright somebody\n// All rights reserved.\n",
+    ],
+)
+def test_a_licence_is_never_shown(comment: str) -> None:
+    """What code begins with and is a comment is in no offer, costs nothing, and the rest is whole."""
+    count = comment.count("\n")
+    symbol = Symbol("compute", "function", count + 2, count + 9, "compute()")
+    code = "import this\ncompute() {\n" + "    value = 1\n" * 6 + "}\n"
+    file = read(comment + code, (symbol,))
+    found = file_offers(file, np.full(file.cut.count, 0.5, np.float32), STYLES["text"], COUNTER)
+    shown = [one.view for one in found if one.view.spans]
+    assert shown
+    assert all(view.spans[0][0] > count for view in shown)
+    assert shown[-1].spans == ((count + 1, file.cut.lines),)
+    assert abs(found[-1].tokens - COUNTER.count(STYLES["text"].file(file.fill(shown[-1])))) <= 10
+
+
+def test_a_short_comment_stays() -> None:
+    """One line above the imports is shown with them."""
+    found = file_offers(
+        read("# Helpers.\n" + "\n".join(LINES), ()), np.ones(6, np.float32), STYLES["text"], COUNTER
+    )
+    assert found[-1].view.representation is Representation.FULL
+
+
 def test_views_hold_the_lines_of_their_spans() -> None:
     """What a view shows are the file's lines in the ranges it names, and the names of what they define."""
     file, found = offers(STYLES["text"])

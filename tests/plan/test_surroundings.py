@@ -17,7 +17,7 @@ from workbench.plan.companions import LEAST_COMMON
 from workbench.plan.file_candidates import asked_roles
 from workbench.plan.intent import parse_intent
 from workbench.plan.pipeline import Plan, plan
-from workbench.plan.render import LOADED, MODELS, STATE, STYLES, TOGETHER, USES
+from workbench.plan.render import CALLS, LOADED, MODELS, STATE, STYLES, TOGETHER, USES
 from workbench.project.admission import is_generated
 from workbench.records.plan import PlanRequest, Representation
 from workbench.records.project import Role
@@ -139,7 +139,74 @@ def test_translations_share_a_line(project: OpenedProject) -> None:
 
 def test_uses_of_what_is_shown_are_counted(project: OpenedProject) -> None:
     """A definition's line counts its uses and names where they are."""
-    assert section(planned(project), USES) == ["refresh_session: 4 uses: tests/test_session.py:1 and 1 more"]
+    assert section(planned(project), USES) == [
+        "refresh_session: 4 uses: pkg/app.py:1,5, tests/test_session.py:1,5"
+    ]
+
+
+def test_uses_of_a_rare_name_of_the_task_come_first(work: Work) -> None:
+    """A name that the task writes and few files hold is looked for; an everyday word is not."""
+    work.write("pkg/limits.py", "def limit(config):\n    return config.max_idle_seconds\n")
+    work.write("docs/options.md", "# Options\n\n`max_idle_seconds` ends a session.\n")
+    work.commit("limits of the session")
+    lines = section(planned(opened(work), "refresh_session ignores max_idle_seconds of the session"), USES)
+    assert lines[0] == "max_idle_seconds: 2 uses: pkg/limits.py:2, docs/options.md:3"
+    assert not any(line.startswith("session:") for line in lines)
+
+
+def test_what_the_function_shown_calls_in_its_file_is_named(work: Work) -> None:
+    """A line names the functions that the one shown calls, with their lines, for whoever reads on."""
+    body = "".join(f"    session.turn += {turn}\n" for turn in range(9))
+    helpers = "".join(f"\n\ndef {name}(session):\n{body}    return session\n" for name in ("merge", "unused"))
+    called = session_source(1).replace("return session", "return merge(session)")
+    work.write("pkg/session.py", called + helpers)
+    work.commit("session: merge")
+    assert section(planned(opened(work)), CALLS) == ["refresh_session: merge 7"]
+
+
+def test_a_narrow_task_shows_what_it_names(work: Work) -> None:
+    """A task that names one function of a file that leads clearly gets that function, and no other place."""
+    others = "".join(
+        f"\n\ndef keep_session_{number}(session):\n"
+        + "".join(f"    session.nested_{line} = {line}\n" for line in range(8))
+        for number in range(5)
+    )
+    work.write("pkg/session.py", session_source(1) + others)
+    work.commit("session: keep nested values")
+    result = planned(opened(work))
+    views = [offer.view for _, offer in result.pack.files if offer.view.spans]
+    assert [(view.path, view.spans) for view in views] == [("pkg/session.py", ((1, 6),))]
+
+
+def test_a_manifest_is_named_unless_the_task_is_about_it(work: Work) -> None:
+    """Beside work on source a manifest is a line; a task about dependencies shows what matches."""
+    packages = "".join(f'  "session-values-{number}": "1.{number}",\n' for number in range(30))
+    manifest = '{\n "name": "x",\n "dependencies": {\n' + packages.removesuffix(",\n") + "\n }\n}\n"
+    work.write("package.json", manifest)
+    work.commit("session: nested values need packages")
+    found = opened(work)
+    shown = {one.path for one, offer in planned(found).pack.files if offer.view.spans}
+    assert shown == {"pkg/session.py"}
+    about = planned(found, "bump the dependency session-values-7 in package.json")
+    assert "package.json" in {one.path for one, offer in about.pack.files if offer.view.spans}
+
+
+def test_copies_are_one_line(work: Work) -> None:
+    """Of files made after one pattern the likeliest is named, and how many are like it."""
+    lines = "".join(f"    nested_session_{number}='{number}',\n" for number in range(9))
+    for name in "abcdefgh":
+        work.write(
+            f"examples/{name}/setup.py", f"from setuptools import setup\n\nsetup(\n    {name}=1,\n{lines})\n"
+        )
+    work.commit("examples: nested values of sessions")
+    result = planned(opened(work), "setup of the examples forgets nested values of the session")
+    files = [path for path in result.response.context.files if path.startswith("examples/")]
+    assert len(files) == 1
+    assert (
+        "; and 7 like it: examples/" in result.pack.text or ": and 7 like it: examples/" in result.pack.text
+    )
+    reasons = [one.reason for one in result.response.dropped_candidates if one.file.startswith("examples/")]
+    assert reasons == [f"one of a family: {files[0]} is likelier"] * 7
 
 
 def test_past_tasks_like_this_one_are_models(project: OpenedProject) -> None:
@@ -211,6 +278,21 @@ def test_lines_are_the_same_in_a_new_process(work: Work) -> None:
     assert first == second
 
 
+def test_the_name_of_the_project_says_nothing(work: Work) -> None:
+    """A word that is the project's own name finds no file, and stays in the first line of the pack."""
+    for number in range(6):
+        work.write(
+            f"pkg/other_{number}.py", f"# Part of {work.root.name}.\ndef compute_{number}(v):\n    return v\n"
+        )
+    work.write(f"scripts/{work.root.name}.py", "def main():\n    return 0\n")
+    work.commit("scripts")
+    found = opened(work)
+    named, bare = planned(found, f"{work.root.name}: {TASK}"), planned(found)
+    assert [one.path for one in named.ranked] == [one.path for one in bare.ranked]
+    assert named.pack.text.startswith(f"Brief (bugfix): {work.root.name}: {TASK[:40]}")
+    assert named.intent.task_fingerprint != bare.intent.task_fingerprint
+
+
 def test_a_task_that_nothing_answers_has_no_lines(project: OpenedProject) -> None:
     """Without a file that is shown there is nothing to say about."""
     request = PlanRequest(str(project.root), TASK, least_chance=2.0)
@@ -230,6 +312,19 @@ def test_a_series_of_commits_is_said(work: Work) -> None:
         "the last 3 commits are a series on session, the newest “session: step 22 of the new store”; "
         "3 of them touch files shown"
     ]
+
+
+def test_a_secret_of_a_past_message_is_masked(work: Work) -> None:
+    """Neither a model nor the state of the project repeats a credential that a commit's message has."""
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5"
+    for turn in range(3):
+        work.write("pkg/session.py", session_source(20 + turn))
+        work.write("pkg/app.py", f"# turn {turn}\n")
+        work.commit(f"session: forgets nested values of the session {token} {turn}")
+    result = planned(opened(work), "session: forgets nested values of the session")
+    assert section(result, STATE)
+    assert token[:12] not in result.pack.text
+    assert "[secret:github-token]" in " ".join(section(result, MODELS))
 
 
 def test_an_open_conflict_is_said(work: Work) -> None:

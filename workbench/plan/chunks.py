@@ -30,7 +30,7 @@ _BLOCKS = (('"""', '"""'), ("/*", "*/"), ("<!--", "-->"))
 _BRACKETS = (("(", ")"), ("{", "}"))
 MIN_SUBSTANCE = 2  # lines of substance below which a chunk is not worth showing by itself
 _PROSE = frozenset({"markdown", "rst", "text", "asciidoc", "tex"})
-_CONTAINERS = frozenset(
+CONTAINERS = frozenset(
     {"class", "type", "module", "interface", "trait", "impl", "namespace", "enum", "struct"}
 )
 
@@ -143,6 +143,26 @@ def substantial(lines: Sequence[str], *, prose: bool) -> Iterator[bool]:
             yield any(map(str.isalnum, text))
 
 
+def lead_end(lines: Sequence[str]) -> int:
+    """Return the last line of the licence or module comment that a file of code begins with, 0 for none.
+
+    What is shorter than `MIN_LINES` is left with the lines after it.
+    """
+    closing, last = "", 0
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if closing:
+            closing = "" if closing in text else closing
+        elif text and not is_comment(line):
+            break
+        else:
+            closing = _closing_mark(text, _BLOCKS)
+        last = number if text else last
+    else:
+        return 0
+    return last if last >= MIN_LINES else 0
+
+
 def _closing_mark(text: str, pairs: Sequence[tuple[str, str]]) -> str:
     """Return what has to follow before an import, a comment or a docstring ends, '' if it has ended."""
     for opening, closing in pairs:
@@ -224,7 +244,7 @@ def _with_lead(lines: Sequence[str], line: int, owner: Sequence[int]) -> int:
 def _piece(start: int, end: int, symbol: Symbol | None, top: bool) -> _Piece:
     if symbol is None:
         return _Piece(start, end, ChunkKind.HEAD if top else ChunkKind.CODE)
-    kind = ChunkKind.HEADER if symbol.kind in _CONTAINERS else ChunkKind.BODY
+    kind = ChunkKind.HEADER if symbol.kind in CONTAINERS else ChunkKind.BODY
     return _Piece(start, end, kind, symbol.name, symbol.parent)
 
 

@@ -174,7 +174,8 @@ def named_companions(
         if is_news(one.path):
             cut = cut_of(one.path)
             places = places if cut is None else first_section(cut)
-        others = f"; so do {one.others} like it" if one.others else ""
+        alike = len(known.alike) if known is not None else 0
+        others = f"; so do {one.others} like it" if one.others else f"; {alike} are like it" if alike else ""
         named.append(offer(one.path, places, one.why + others))
     return tuple(named)
 

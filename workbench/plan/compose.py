@@ -63,7 +63,7 @@ class FileCandidate:
 
     `chance` is that of being needed; `fill` gives a view of it its lines, safe to show. A file that `leads`
     is shown even where none of its places is worth its tokens by itself. One that `follows` from the work on
-    others is named only as changing with them.
+    others is named only as changing with them. `alike` are less likely files that are like it.
     """
 
     path: str
@@ -76,6 +76,7 @@ class FileCandidate:
     fill: Callable[[FileView], FileView] | None = None
     leads: bool = False
     follows: bool = False
+    alike: tuple[str, ...] = ()
 
 
 Head = Callable[[Collection[str], int], str]

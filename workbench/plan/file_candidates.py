@@ -7,8 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from workbench.plan.compose import FileCandidate, ViewOffer
-from workbench.plan.cuts import FileCut
+import numpy as np
+
+from workbench.plan.chunks import ChunkKind
+from workbench.plan.compose import NAMED_FROM, FileCandidate, ViewOffer
+from workbench.plan.cuts import KIND, KINDS, NAME, FileCut, term_id
+from workbench.plan.families import find_head
 from workbench.plan.places import Float32, PlacedFile, place_chances
 from workbench.plan.planner import Planner, Ranking
 from workbench.plan.render import FileView, Style
@@ -27,16 +31,16 @@ from workbench.project.admission import is_generated
 from workbench.project.languages import role_of
 from workbench.records.plan import Detail, Intent, RankedFile, Representation
 from workbench.records.project import Role, Skipped
-from workbench.text.terms import stem, words_of
+from workbench.text.terms import parts, stem, words_of
 
 LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
 LEADS_FROM = 0.25  # a likelier first file is shown even where no place of it stands out
+CLEAR_LEAD = 1.5  # times as likely as any other file
+FOLLOWED_FROM = NAMED_FROM  # beside a file that is so likely, tests and guides are named only
 FOLLOWING = frozenset({Role.TEST, Role.DOCS, Role.DATA})
+NAMED_FIRST = FOLLOWING | {Role.BUILD, Role.CI}
+"""What is named instead of shown beside work on source: these, manifests and workflows."""
 _CHANGES_FILE = re.compile(r"\bCHANGES\b|\bchanges\.\w")
-_LOCALE = re.compile(
-    r"(?:(?<=/)|(?<=^)|(?<=[._-]))(?:ar|bn|cs|da|de|el|en|es|fa|fi|fr|he|hi|hu|id|it|ja|ko|nl|no|pl|pt|ro|ru|sv|th|tr|uk|vi|zh)"
-    r"(?:[-_](?:[A-Za-z]{2}|hans|hant|Hans|Hant))?(?=/|\.)"
-)
 _VERBS = frozenset({stem("changes")})
 _UNWANTED = {Detail.COMPACT: Representation.FULL, Detail.VERBOSE: Representation.OUTLINE}
 
@@ -111,6 +115,7 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
     shown: list[tuple[RankedFile, Content]] = []
     named: list[RankedFile] = []
     unread: list[Skipped] = []
+    families: dict[str, list[str]] = {}
     considered = files[: planner.read + planner.named]
     wanted = named_files(intent, pinned)
     for place, found in enumerate(considered):
@@ -126,8 +131,11 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
             unread.append(content)
         elif found.path not in wanted and is_generated(content.data):
             unread.append(Skipped(found.path, "generated: its first lines say so"))
-        elif found.path not in wanted and (twin := _twin_of(found.path, [one.path for one, _ in shown])):
-            unread.append(Skipped(found.path, f"one of a family: {twin} is likelier"))
+        elif found.path not in wanted and (
+            head := find_head(found.path, content.cut, [(one.path, held.cut) for one, held in shown])
+        ):
+            families.setdefault(head, []).append(found.path)
+            unread.append(Skipped(found.path, f"one of a family: {head} is likelier"))
         else:
             shown.append((found, content))
     placed = [
@@ -144,12 +152,15 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
     places = place_chances(planner.chunks, intent, placed, project_files)
     following = following_files(intent, placed, pinned)
     first = next((one.path for one in placed if one.path not in following), "")
+    narrow = named_definitions(intent, [one for one in placed if one.path not in following])
     candidates = []
     for (found, content), one, of_chunks in zip(shown, placed, places, strict=True):
-        offers = file_offers(content, of_chunks, style, planner.counter)
+        alike = tuple(families.get(found.path, ()))
+        to_show = _of_functions(one.cut, narrow, of_chunks) if narrow and one.path == first else of_chunks
+        offers = file_offers(content, to_show, style, planner.counter, alike=alike)
         if found.path in pinned:
             offers = (*offers, _outline(content, style, planner))
-        elif found.path in following:
+        elif found.path in following or (narrow and found.path != first):
             offers = offers[:1]
         candidates.append(
             FileCandidate(
@@ -160,7 +171,8 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
                 chance=one.chance,
                 fill=partial(fill_view, content, of_chunks),
                 leads=found.path == first and one.chance >= LEADS_FROM,
-                follows=found.path in following,
+                follows=found.path in following and one.role in FOLLOWING,
+                alike=alike,
             )
         )
     for found in named:
@@ -190,30 +202,48 @@ def following_files(
 ) -> frozenset[str]:
     """Return the files that follow from the work on others, and are named instead of shown.
 
-    Tests, documentation and data follow, unless the task is about such files, names one, or points at no
-    file that is worked on by itself.
+    Tests, documentation, data, manifests and workflows follow, unless the task is about such files, names
+    one, or points at no file that is worked on by itself.
     """
     asked = asked_roles(intent)
-    if not any(one.role not in FOLLOWING and one.chance >= LEADS_FROM for one in files):
+    if not any(one.role not in NAMED_FIRST and one.chance >= FOLLOWED_FROM for one in files):
         return frozenset()
     named = named_files(intent, pinned)
     return frozenset(
-        one.path for one in files if one.role in FOLLOWING and one.role not in asked and one.path not in named
+        one.path
+        for one in files
+        if one.role in NAMED_FIRST and one.role not in asked and one.path not in named
     )
+
+
+def named_definitions(intent: Intent, files: Sequence[PlacedFile]) -> tuple[int, ...]:
+    """Return the definitions of the first file that a narrow task names, as places in the names of its cut.
+
+    A task is narrow where it names definitions of the first file, which leads clearly, and of no other one.
+    None for any other task.
+    """
+    if not files or files[0].chance < CLEAR_LEAD * max((one.chance for one in files[1:]), default=0.0):
+        return ()
+    spelled = {term_id("".join(parts(word))) for word in words_of(intent.task.head) if len(parts(word)) > 1}
+    named = [
+        [place for place, term in enumerate(one.cut.spelled.tolist()) if term in spelled] for one in files
+    ]
+    return tuple(named[0]) if len(named[0]) and not any(named[1:]) else ()
+
+
+def _of_functions(cut: FileCut, names: Sequence[int], chances: Float32) -> Float32:
+    """Return the chances of the chunks of some functions, 0 of others; all where only classes are named.
+
+    names: places in the names of the cut; chances: float32 [c].
+    """
+    inside = np.isin(cut.table[:, NAME], names) & (cut.table[:, KIND] == KINDS.index(ChunkKind.BODY))
+    return np.where(inside, chances, np.float32(0.0)) if inside.any() else chances
 
 
 def named_files(intent: Intent, pinned: Collection[str] = ()) -> frozenset[str]:
     """Return the files that are asked for by name: pinned, in the task, or in its stack trace."""
     frames = (path for path, _line, _function in intent.entities.frames)
     return frozenset((*pinned, *intent.entities.paths, *frames))
-
-
-def _twin_of(path: str, likelier: Sequence[str]) -> str:
-    """Return the likelier file of which a path is another translation, empty where there is none."""
-    key = _LOCALE.sub("*", path)
-    if key == path:
-        return ""
-    return next((other for other in likelier if other != path and _LOCALE.sub("*", other) == key), "")
 
 
 def asked_roles(intent: Intent) -> frozenset[Role]:

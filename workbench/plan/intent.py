@@ -27,7 +27,15 @@ from workbench.places import data_file
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Entities, Intent, QueryType, Risk, TaskText
 from workbench.text.templates import OwnWords, own_words
-from workbench.text.terms import count_terms, is_identifier, parse_task, split_head, stem
+from workbench.text.terms import (
+    count_terms,
+    is_identifier,
+    parse_task,
+    split_head,
+    stem,
+    word_terms,
+    words_of,
+)
 
 _PATH = re.compile(
     r"(?<![\w/.@+-])(?:\.{0,2}/)?(?:[\w@.+-]+/)+[\w@.+-]+|(?<![\w/.@+-])[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])"
@@ -148,19 +156,38 @@ def parse_intent(task: str, *, project_id: str = "", query_type: QueryType | Non
 
 
 def understand_prompt(
-    task: TaskText, templates: Mapping[int, int], *, project_id: str, query_type: QueryType | None
+    task: TaskText,
+    templates: Mapping[int, int],
+    *,
+    project_id: str,
+    query_type: QueryType | None,
+    name: str = "",
 ) -> tuple[Intent, OwnWords | None]:
     """Return the intent of a task by its own words, and what of it is a template's, None if nothing is.
 
-    `templates` are what earlier prompts share. The fingerprint is of the whole task, as it is recorded.
+    `templates` are what earlier prompts share, `name` that of the project, which says nothing in it. The
+    fingerprint is of the whole task, as it is recorded.
     """
     intent = understand_task(task, project_id=project_id, query_type=query_type)
     own = own_words(task.text, templates) if templates else None
-    if own is None:
+    text = task if own is None else TaskText(task.raw, own.text, *split_head(own.text))
+    text = without_name(text, name) if name else text
+    if text is task:
         return intent, None
-    text = TaskText(task.raw, own.text, *split_head(own.text))
     found = understand_task(text, project_id=project_id, query_type=query_type)
     return replace(found, task_fingerprint=intent.task_fingerprint), own
+
+
+def without_name(task: TaskText, name: str) -> TaskText:
+    """Return a task without the name of its project, which says nothing there; `raw` stays as given.
+
+    In a path, in code or in a longer name it stays, and so does a task that is nothing else.
+    """
+    found = re.compile(rf"(?<![\w./@`-]){re.escape(name)}(?![\w/(`-]|\.\w)", re.IGNORECASE)
+    head = " ".join(found.sub(" ", task.head).split())
+    if head == task.head or not any(map(word_terms, words_of(head))):
+        return task
+    return TaskText(task.raw, found.sub(" ", task.text), head, found.sub(" ", task.body))
 
 
 def understand_task(task: TaskText, *, project_id: str, query_type: QueryType | None) -> Intent:

@@ -19,6 +19,7 @@ from workbench.plan.compose import FileCandidate
 from workbench.plan.overrides import PINNED
 from workbench.plan.planner import Planner, Ranking, Recheck
 from workbench.plan.render import LEARNINGS, LOADED, BriefLine, Passage
+from workbench.plan.rule_evidence import files_at_hand
 from workbench.plan.semantics import TaskVector
 from workbench.plan.workspace import Progress, Workspace
 from workbench.records.dataclass import dataclass
@@ -26,7 +27,7 @@ from workbench.records.plan import Intent, PlanRequest, TaskText
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.versions import is_held_back
 from workbench.rules.descriptions import FileNames, instruction
-from workbench.rules.matching.context import AT_HAND, RuleContext, agent_name, make_context
+from workbench.rules.matching.context import RuleContext, agent_name, make_context
 from workbench.rules.matching.filters import find_claims, find_disabled, match_columns_of
 from workbench.rules.matching.match import MatchReport, RuleQuery
 from workbench.rules.matching.search import match_message
@@ -158,7 +159,7 @@ def request_context(workspace: Workspace, request: PlanRequest, ranking: Ranking
         except GitError:
             head = None  # the sync reports it
     return make_context(
-        paths=[found.path for found in ranking.files[:AT_HAND]],
+        paths=files_at_hand(ranking),
         changed=None if control is None else workspace.uncommitted,
         head=head,
         query_type=ranking.intent.predicted.value,

@@ -14,6 +14,7 @@ from workbench.plan.passages import (
     choose_rules,
     learned_passages,
     loaded_lines,
+    matched_text,
     rule_passages,
     rule_share,
     without_rule_files,
@@ -30,6 +31,7 @@ from workbench.plan.planner import (
 from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES
 from workbench.plan.response import NOTHING_KNOWN, plan_response
+from workbench.plan.rule_evidence import only_about, rules_about
 from workbench.plan.segments import stashed_passages
 from workbench.plan.surroundings import describe_surroundings
 from workbench.plan.workspace import Progress, Synced, Workspace
@@ -42,6 +44,7 @@ from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch
 from workbench.text.redact import redact
 from workbench.text.sanitize import shorten, visible_line
+from workbench.text.terms import parse_task
 
 if TYPE_CHECKING:
     from workbench.plan.second_stage import SecondLook
@@ -151,13 +154,16 @@ def plan(
     intent, ranked, synced, overrides = ranking.intent, ranking.files, ranking.synced, ranking.overrides
     known = ranking.known or baseline
     considered = ranked if known else tuple(one for one in ranked if one.path in overrides.pinned)
-    ranking = replace(ranking, files=overrides.order_files(considered), known=known)
-    if not (known or _says_more(request)):
+    about = frozenset[str]() if known else rules_about(workspace, matched_text(intent.task))
+    ranking = replace(ranking, files=overrides.order_files(considered), known=known or bool(about))
+    if not (ranking.known or _says_more(request)):
         return _empty_plan(workspace, planner, request, ranking, ranked, style)
     stages["sync"] = round(sum(synced.stages.values()), 3)
     stages["rank"] = round(_ms(clock) - sum(stages.values()), 3)
     clock = time.perf_counter()
     rules, query, matched = choose_rules(workspace, planner, request, ranking)
+    if about:
+        rules = only_about(rules, about.union(overrides.pinned))
     learned = learned_passages(workspace, planner, request, ranking, query)
     stages["rules"] = _ms(clock)
     clock = time.perf_counter()
@@ -234,7 +240,7 @@ def plan(
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
         low_confidence=low,
         confidence=None if baseline or low else plan_confidence(ranking, pack),
-        known=known,
+        known=ranking.known,
     )
     given = learned.learnings_in(pack.passages)
     packed = {passage.id for passage in pack.passages}
@@ -319,12 +325,14 @@ def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False) ->
     """
     vague = not ranking.known or ranking.intent.predicted is QueryType.UNKNOWN
     kind = "task" if vague else ranking.intent.predicted.value
-    task = redact(ranking.intent.task.head).text  # first, as a part of a secret may not look like one
+    text = ranking.intent.task
+    head = text.head if ranking.own is not None else parse_task(text.raw).head
+    task = redact(head).text  # first, as a part of a secret may not look like one
     subject = f"Brief ({kind}): {shorten(task, _HEAD_TASK)}"
     pinned = ranking.overrides.pinned
     likeliest = max(own_chances(ranking.model, ranking.files, pinned).values(), default=0.0)
 
-    def head(shown: Collection[str], tokens: int) -> str:
+    def write(shown: Collection[str], tokens: int) -> str:
         size = f"{tokens:,} tokens"
         if not ranking.known:
             return f"{subject} | {NOTHING_KNOWN}; {size}"
@@ -336,7 +344,7 @@ def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False) ->
         complete = "" if chance is None else f"{chance:.0%} chance that no file is missing; "
         return f"{subject} | {complete}{size}"
 
-    return head
+    return write
 
 
 def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[Layer]:

@@ -32,7 +32,7 @@ from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, QueryType, RankedFile
 from workbench.rules.matching.match import MatchParams, RuleMatch
 from workbench.text.templates import OwnWords
-from workbench.text.terms import parse_task
+from workbench.text.terms import parse_task, word_terms
 from workbench.text.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 Recheck = Callable[[Sequence[RuleMatch], str], "Rechecked"]
 
 READ = 20  # candidates whose content is looked at
+_LEAST_NAME = 3  # letters of a project's name that does not count in its tasks
+_NAME_SHARE = 0.1  # of the files that have it
 NAMED = 80  # further candidates that may at least be named
 
 
@@ -137,7 +139,11 @@ def rank(
     needed = past.index is not None or bool(workspace.rulebook.rules)
     text = parse_task(task)
     intent, own = understand_prompt(
-        text, workspace.templates, project_id=workspace.adapters.project_id, query_type=query_type
+        text,
+        workspace.templates,
+        project_id=workspace.adapters.project_id,
+        query_type=query_type,
+        name=_own_name(workspace),
     )
     vector = TaskVector(planner.embedder if needed else None, intent.task)
     model = planner.ranking
@@ -157,6 +163,14 @@ def rank(
     )
     known = is_about(workspace.view, intent, log_odds(model, [one.score for one in ranked]))
     return Ranking(intent, ranked, synced, model, past, vector, overrides, own, note, known)
+
+
+def _own_name(workspace: Workspace) -> str:
+    """Return the project's name where much of it has that name, else an empty text: a folder has any name."""
+    name, index = workspace.adapters.root.name, workspace.index
+    terms = word_terms(name)
+    held = index.frequency("body", terms[-1]) if len(name) >= _LEAST_NAME and terms else 0
+    return name if held >= _NAME_SHARE * index.count else ""
 
 
 def overridable_ids(workspace: Workspace) -> frozenset[str]:

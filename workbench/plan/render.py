@@ -20,6 +20,7 @@ from workbench.text.sanitize import QUOTED, visible, visible_line
 Span = tuple[int, int]
 GAP = "\u22ee"  # ⋮
 _SHOWN_MASKS = 6
+_NAMED_ALIKE = 2
 RULES = "Rules"
 LEARNINGS = "Learnings"
 SEGMENTS = "Segments"
@@ -29,6 +30,7 @@ HEADINGS = {RULES: "Must hold"}
 ALSO = "May be needed, too"
 TOGETHER = "Usually changes too"
 USES = "Used by"
+CALLS = "Calls, in its file"
 MODELS = "The model to follow"
 STATE = "State"
 LOADED = "Must hold, and is loaded"
@@ -36,6 +38,7 @@ LISTS = {
     TOGETHER: "changes_too",
     ALSO: "also",
     USES: "used_by",
+    CALLS: "calls",
     MODELS: "model",
     STATE: "state",
     LOADED: "loaded",
@@ -74,7 +77,7 @@ class FileView:
     `(line number) signature` and its spans are empty. `marks` name the definition that each span begins
     inside of, empty where it begins one; `masked` are (line, kind) of the credentials that these lines are
     without. `places` are where to look in the file besides what is shown, the likeliest first. `together`
-    says of a path why it changes with the files shown.
+    says of a path why it changes with the files shown, and `alike` are files that are like it.
     """
 
     path: str
@@ -85,6 +88,7 @@ class FileView:
     masked: tuple[tuple[int, str], ...] = ()
     places: tuple[NamedPlace, ...] = ()
     together: str = ""
+    alike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +245,19 @@ def _markdown_file(view: FileView) -> str:
 
 
 def name_line(view: FileView) -> str:
-    """Return a file that is only named, where in it to look, and why it changes with others."""
+    """Return a file that is only named, where in it to look, why it changes with others, what is like it."""
     path = visible_line(view.path)
     where = f"{path}: {places_text(view.places)}" if view.places else path
-    return f"{where} ({visible_line(view.together)})" if view.together else where
+    why = f" ({visible_line(view.together)})" if view.together else ""
+    return f"{where}{why}; {family_text(view.alike)}" if view.alike else f"{where}{why}"
+
+
+def family_text(paths: Sequence[str]) -> str:
+    """Return the files that are like one, as `and 7 like it: examples/aliases/setup.py, …`; '' for none."""
+    if not paths:
+        return ""
+    rest = f", {len(paths) - _NAMED_ALIKE} more" if len(paths) > _NAMED_ALIKE else ""
+    return f"and {len(paths)} like it: {', '.join(map(visible_line, paths[:_NAMED_ALIKE]))}{rest}"
 
 
 def _markdown_list(title: str, lines: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 
 Each way is an offer with its token count and what it is worth: for each chunk in it, the chance that the
 task needs it times its tokens, where long chunks count a little less than their length. A path shows where to
-look.
-Imports, headings, licences and lone ends of blocks are shown only beside other lines.
+look. Imports, headings and lone ends of blocks are shown only beside other lines; the licence or comment that
+code begins with never.
 
 The text of candidates is read from disk at the moment of the plan and never taken from the index: what a pack
 shows is what the file holds now. Symbols come from the index while the content hash agrees, and are extracted
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.plan import cuts
+from workbench.plan.chunks import ChunkKind, is_comment, lead_end
 from workbench.plan.compose import ViewOffer, worth
 from workbench.plan.cut_cache import CutCache, KeptCut, make_cut
 from workbench.plan.cuts import FileCut
@@ -46,6 +47,7 @@ MARK_TOKENS: Final = 8  # of the line that names where a range begins
 NAMED_PLACES: Final = 6  # in a file, besides what is shown of it
 LEAST_NAMED: Final = 0.01
 _WHY_NAMES = 4
+_LEAD_BYTES: Final = 8192
 
 Float32 = NDArray[np.float32]
 
@@ -80,6 +82,13 @@ class Content:
             self._lines = tuple(lines)
         return self._lines
 
+    def lead(self) -> Sequence[str]:
+        """Return the lines of the licence or module comment that code begins with."""
+        if not self.cut.count or self.cut.chunk(0).kind is ChunkKind.SECTION:
+            return ()
+        head = safe_lines(decode(self.data[:_LEAD_BYTES]))
+        return head[: lead_end(head)] if is_comment(head[0]) else ()
+
     def fill(self, view: FileView) -> FileView:
         """Return a view of the file with the lines of its spans."""
         lines = tuple(line for start, end in view.spans for line in self.lines[start - 1 : end])
@@ -88,7 +97,13 @@ class Content:
 
 
 def file_offers(
-    content: Content, chances: Float32, style: Style, counter: TokenCounter, *, levels: int = LEVELS
+    content: Content,
+    chances: Float32,
+    style: Style,
+    counter: TokenCounter,
+    *,
+    levels: int = LEVELS,
+    alike: Sequence[str] = (),
 ) -> tuple[ViewOffer, ...]:
     """Return the offers of one file.
 
@@ -97,18 +112,30 @@ def file_offers(
     """
     cut = content.cut
     tokens = cut.table[:, cuts.TOKENS].tolist()
-    offers = [name_offer(content.path, style, counter, named_places(cut, chances))]
+    offers = [name_offer(content.path, style, counter, named_places(cut, chances), alike=alike)]
     if not cut.count:
         return tuple(offers)
     frame = _tokens(FileView(content.path, Representation.SNIPPETS, ((100, 199),), ("",)), style, counter)
-    values = [worth(chance, max(1, cost)) for chance, cost in zip(chances.tolist(), tokens, strict=True)]
+    comment = content.lead()
+    lead = len(comment)
+    if lead:
+        tokens = [
+            max(0, cost - counter.count("\n".join(comment[start - 1 :]))) if start <= lead else cost
+            for cost, start in zip(tokens, cut.table[:, cuts.START].tolist(), strict=True)
+        ]
+    values = [
+        worth(chance, max(1, cost)) if end > lead else 0.0
+        for chance, cost, end in zip(chances.tolist(), tokens, cut.table[:, cuts.END].tolist(), strict=True)
+    ]
     whole = FileView(content.path, Representation.FULL, ((1, cut.lines),))
+    if lead:
+        whole = replace(whole, representation=Representation.SNIPPETS, spans=((lead + 1, cut.lines),))
     chosen: list[Span] = []
     why: dict[str, None] = {}
     held, cost = 0.0, frame
     for index in _growth(cut, values, tokens)[:levels]:
         chunk = cut.chunk(index)
-        insort(chosen, (chunk.start, chunk.end))
+        insort(chosen, (max(chunk.start, lead + 1), chunk.end))
         held += values[index]
         cost += tokens[index]
         if chunk.name and len(why) < _WHY_NAMES:
@@ -190,10 +217,15 @@ def _full_name(parent: str, name: str) -> str:
 
 
 def name_offer(
-    path: str, style: Style, counter: TokenCounter, places: Sequence[NamedPlace] = (), together: str = ""
+    path: str,
+    style: Style,
+    counter: TokenCounter,
+    places: Sequence[NamedPlace] = (),
+    together: str = "",
+    alike: Sequence[str] = (),
 ) -> ViewOffer:
-    """Return the offer that only names a file, where in it to look, and why it changes with others."""
-    view = FileView(path, Representation.PATH, places=tuple(places), together=together)
+    """Return the offer that only names a file, where to look in it, and what it has to do with others."""
+    view = FileView(path, Representation.PATH, places=tuple(places), together=together, alike=tuple(alike))
     return ViewOffer(view, _name_tokens(view, style, counter), 0.0)
 
 

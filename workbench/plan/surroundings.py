@@ -16,14 +16,15 @@ from workbench.plan.compose import FileCandidate
 from workbench.plan.cuts import FileCut
 from workbench.plan.planner import Planner, Ranking
 from workbench.plan.precedents import find_sibling, list_precedents
-from workbench.plan.render import BriefLine, Style
+from workbench.plan.render import ALSO, BriefLine, Style, family_text
 from workbench.plan.representations import digests_of, name_offer
 from workbench.plan.state import list_state
-from workbench.plan.usages import Known, list_usages
+from workbench.plan.usages import Known, list_callees, list_usages
 from workbench.plan.workspace import Workspace
 from workbench.project.admission import is_generated
 from workbench.records.answers.plan import NamedPlace
 from workbench.records.project import Skipped
+from workbench.text.sanitize import visible_line
 
 
 def describe_surroundings(
@@ -50,9 +51,8 @@ def describe_surroundings(
         return None if isinstance(content, Skipped) else content.cut
 
     def offer(path: str, places: Sequence[NamedPlace], why: str) -> ShownFile:
-        named = name_offer(path, style, planner.counter, places, why)
-        candidate = by_path.get(path) or FileCandidate(path, scores.get(path, 0.0), (named,))
-        return candidate, named
+        candidate = by_path.get(path) or FileCandidate(path, scores.get(path, 0.0), ())
+        return candidate, name_offer(path, style, planner.counter, places, why)
 
     def around(shown: Sequence[ShownFile]) -> Surroundings:
         key = tuple((candidate.path, view.view.spans) for candidate, view in shown)
@@ -69,7 +69,9 @@ def describe_surroundings(
                 one[0].path: data for one in shown if isinstance(data := sources.data(one[0].path), bytes)
             }
             lines = [
-                *list_usages(sources, cuts, uses),
+                *_list_families(shown),
+                *list_usages(sources, ranking.intent.task.head, cuts, uses),
+                *list_callees(sources, cuts),
                 *find_sibling(workspace.index, ranking.intent, shown),
                 *list_state(workspace.history, workspace.task_heads, held),
                 *loaded,
@@ -81,6 +83,15 @@ def describe_surroundings(
         return known[key]
 
     return around
+
+
+def _list_families(shown: Sequence[ShownFile]) -> list[BriefLine]:
+    """Return which files are like those shown, a line each; one that is only named says so itself."""
+    return [
+        BriefLine(ALSO, candidate.path, f"{visible_line(candidate.path)}: {family_text(candidate.alike)}")
+        for candidate, _ in shown
+        if candidate.alike
+    ]
 
 
 def _is_generated(data: bytes | Skipped) -> bool:

@@ -1,4 +1,4 @@
-"""Where the definitions that a pack shows are used, one line for each, by the index's lists of terms.
+"""Where the rare names of a task and the definitions shown are used, a line for each, and what these call.
 
 A name is looked for only where few files hold it, so that the work is bounded; what the pack shows anyway is
 counted and not named. Names of one part, which are words of everyday text, are left out unless they are rare.
@@ -6,17 +6,20 @@ counted and not named. Names of one part, which are words of everyday text, are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from workbench.expand.lookup import Definition
-from workbench.expand.sources import Sources
+from workbench.expand.lookup import Definition, listed_definitions
+from workbench.expand.sources import SourceFile, Sources
 from workbench.expand.usages import FileUses, find_uses
 from workbench.plan.brief_lines import ShownFile
+from workbench.plan.chunks import CONTAINERS
 from workbench.plan.companions import is_news
 from workbench.plan.cuts import FileCut
-from workbench.plan.render import USES, BriefLine, Span
+from workbench.plan.render import CALLS, USES, BriefLine, Span
 from workbench.project.index import ProjectIndex
+from workbench.records.project import Skipped, Symbol
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 from workbench.text.terms import parts, word_terms
@@ -27,48 +30,112 @@ _MOST_FILES: Final = 16  # a name in more files is looked for by nobody
 _FEW_FILES: Final = 3  # a name of one part in more files is a word
 _MOST_BYTES: Final = 250_000  # of the files that hold the names looked for
 _PLACES: Final = 4
+_LINES: Final = 4  # of the uses in a file that are named
+_WRITTEN_NAMES: Final = 3  # of a task whose uses are looked for
+MOST_CALLEES: Final = 6
+_NAME: Final = re.compile(r"(?<![\w.-])[A-Za-z_]\w{2,60}(?!\w)")
+_CALL: Final = re.compile(r"(?<!\w)([^\W\d]\w*)\(")
+_VALUES: Final = frozenset({"constant", "key", "section", "field"})
 _LEAST_LENGTH: Final = 5
 
 
 Known = dict[tuple[str, int], list[FileUses]]
-"""Uses by the path and line of the definition."""
+"""Uses by the path and line of the definition; those of a name that a task writes by it and 0."""
 
 
 def list_usages(
-    sources: Sources, shown: Sequence[tuple[ShownFile, FileCut]], known: Known
+    sources: Sources, task: str, shown: Sequence[tuple[ShownFile, FileCut]], known: Known
 ) -> list[BriefLine]:
-    """Return where definitions of the files shown are used, those of the first file first.
+    """Return where the names of a task are used, then definitions of the files shown, the first file's first.
 
     `known` keeps what was looked for, while packs of other files are tried out.
     """
     spans = {candidate.path: offer.view.spans for (candidate, offer), _ in shown}
-    found: list[BriefLine] = []
-    names = list(_shown_definitions(sources.index, shown))[:_LOOKED_UP]
-    left = _MOST_BYTES
-    for path, parent, name, line in names:
+    index = sources.index
+    definitions: list[tuple[str, Definition | None]] = []
+    for path, parent, name, line in list(_shown_definitions(index, shown))[:_LOOKED_UP]:
+        row = index.positions[path]
         symbol = next(
             (
                 one
-                for one in sources.symbols(sources.index.positions[path])
+                for one in sources.symbols(row)
                 if one.name == name and (one.parent or "") == parent and one.line <= line + 1
             ),
             None,
         )
-        if symbol is None:
-            continue
-        cost = _bytes_to_read(sources.index, name)
+        if symbol is not None:
+            definitions.append((name, Definition(path, index.roles[row], symbol)))
+    names = {name for name, _ in definitions}
+    written = [(name, None) for name in written_names(sources, task) if name not in names]
+    found: list[BriefLine] = []
+    left = _MOST_BYTES
+    for name, definition in [*written, *definitions]:
+        cost = _bytes_to_read(index, name)
         if cost > left:
             continue
         left -= cost
-        definition = Definition(path, sources.index.roles[sources.index.positions[path]], symbol)
-        key = (path, symbol.line)
+        key = (name, 0) if definition is None else (definition.path, definition.symbol.line)
         if key not in known:
-            known[key] = find_uses(sources, name, [definition])
-        if text := _usage(definition, known[key], spans):
-            found.append(BriefLine(USES, symbol.name, text))
+            known[key] = find_uses(sources, name, [] if definition is None else [definition])
+        if text := _usage(name if definition is None else definition.name, known[key], spans):
+            found.append(BriefLine(USES, name, text))
         if len(found) == MOST_DEFINITIONS:
             break
     return found
+
+
+def written_names(sources: Sources, task: str) -> list[str]:
+    """Return the rare names that a task writes, in its order: of several parts, or of a definition."""
+    names = [name for name in dict.fromkeys(_NAME.findall(task)) if _is_rare(sources.index, name)]
+    return [
+        name
+        for name in names[:_WRITTEN_NAMES]
+        if len(parts(name)) > 1
+        or any(one.symbol.name == name for one in listed_definitions(sources, (name,)))
+    ]
+
+
+def list_callees(sources: Sources, shown: Sequence[tuple[ShownFile, FileCut]]) -> list[BriefLine]:
+    """Return what the first function shown uses of its own file that is not shown, with the lines."""
+    for (candidate, offer), cut in shown:
+        if candidate.path not in sources.index.positions:
+            continue
+        file = sources.file(candidate.path)
+        if isinstance(file, Skipped):
+            continue
+        for name in offer.names:
+            symbol = next((one for one in file.symbols if _full_name(one) == name), None)
+            if symbol is None or symbol.kind in CONTAINERS or cut.lines != len(file.lines):
+                continue
+            if places := _callees(file, symbol, offer.view.spans):
+                rest = f", {len(places) - MOST_CALLEES} more" if len(places) > MOST_CALLEES else ""
+                text = f"{visible_line(name)}: {', '.join(places[:MOST_CALLEES])}{rest}"
+                return [BriefLine(CALLS, symbol.name, text)]
+    return []
+
+
+def _callees(file: SourceFile, caller: Symbol, spans: Sequence[Span]) -> list[str]:
+    """Return what the lines shown of a function call of its file, and is not shown: `resolve 77`."""
+    others: dict[str, list[Symbol]] = {}
+    for one in file.symbols:
+        if one.kind not in CONTAINERS and one.kind not in _VALUES and one.name != caller.name:
+            others.setdefault(one.name, []).append(one)
+    called: dict[str, None] = {}
+    for number in range(caller.line, min(caller.end_line, len(file.lines)) + 1):
+        if not any(a <= number <= b for a, b in spans):
+            continue
+        called |= dict.fromkeys(_CALL.findall(file.lines[number - 1]))
+    found = []
+    for name in called:
+        known = others.get(name, ())
+        best = next((one for one in known if one.parent == caller.parent), None) or next(iter(known), None)
+        if best is not None and not any(a <= best.line <= b for a, b in spans):
+            found.append(f"{visible_line(_full_name(best))} {best.line}")
+    return found
+
+
+def _full_name(symbol: Symbol) -> str:
+    return f"{symbol.parent}.{symbol.name}" if symbol.parent else symbol.name
 
 
 def _shown_definitions(
@@ -108,8 +175,8 @@ def _bytes_to_read(index: ProjectIndex, name: str) -> int:
     return int(index.size[index.holders("body", [word_terms(name)[-1]])].sum())
 
 
-def _usage(definition: Definition, uses: Sequence[FileUses], spans: dict[str, tuple[Span, ...]]) -> str:
-    """Return the uses of a definition as a line, empty where all are in the text already."""
+def _usage(name: str, uses: Sequence[FileUses], spans: dict[str, tuple[Span, ...]]) -> str:
+    """Return the uses of a name as a line, empty where all are in the text already."""
     places: list[str] = []
     count = 0
     for file in uses:
@@ -119,9 +186,9 @@ def _usage(definition: Definition, uses: Sequence[FileUses], spans: dict[str, tu
         ranges = spans.get(file.path, ())
         lines = [one.line for one in file.uses if not any(a <= one.line <= b for a, b in ranges)]
         if lines:
-            more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
-            places.append(f"{visible_line(file.path)}:{lines[0]}{more}")
+            more = f" and {len(lines) - _LINES} more" if len(lines) > _LINES else ""
+            places.append(f"{visible_line(file.path)}:{','.join(map(str, lines[:_LINES]))}{more}")
     if not places:
         return ""
     rest = f", and in {plural(len(places) - _PLACES, 'more file')}" if len(places) > _PLACES else ""
-    return f"{visible_line(definition.name)}: {plural(count, 'use')}: {', '.join(places[:_PLACES])}{rest}"
+    return f"{visible_line(name)}: {plural(count, 'use')}: {', '.join(places[:_PLACES])}{rest}"
