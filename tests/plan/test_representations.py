@@ -100,6 +100,26 @@ def test_a_licence_is_never_shown(comment: str) -> None:
     assert abs(found[-1].tokens - COUNTER.count(STYLES["text"].file(file.fill(shown[-1])))) <= 10
 
 
+@pytest.mark.parametrize("sure", [False, True])
+def test_of_a_changelog_the_newest_section_is_offered(sure: bool) -> None:
+    """An older section is shown where it is sure to be meant; the newest is the one that is named."""
+    text = "# Changes\n\n## 2.0\nIt is new.\nReally.\n\n## 1.0\nIt was new.\nOnce.\n"
+    file = content_of("CHANGES.md", text.encode(), (), COUNTER)
+    starts = file.cut.table[:, 0].tolist()
+    chances = np.asarray([0.9 if sure and start == 7 else 0.2 for start in starts], np.float32)
+    found = file_offers(file, chances, STYLES["text"], COUNTER)
+    assert [place.name for place in found[0].view.places] == ["2.0"]
+    shown = [end for one in found[1:-1] for _start, end in one.view.spans]
+    assert (max(shown) > 6) is sure
+
+
+def test_code_of_that_name_is_no_changelog() -> None:
+    """A module that is called history is named by its likeliest definitions."""
+    file = content_of("src/history.py", "\n".join(LINES).encode(), SYMBOLS, COUNTER)
+    found = file_offers(file, np.full(file.cut.count, 0.5, np.float32), STYLES["text"], COUNTER)
+    assert found[0].view.places
+
+
 def test_a_short_comment_stays() -> None:
     """One line above the imports is shown with them."""
     found = file_offers(

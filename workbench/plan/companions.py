@@ -9,7 +9,6 @@ line.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -17,11 +16,10 @@ from typing import Final
 import numpy as np
 
 from workbench.plan.brief_lines import ShownFile
-from workbench.plan.chunks import ChunkKind
 from workbench.plan.compose import NAMED_FROM, FileCandidate
 from workbench.plan.cuts import FileCut
 from workbench.plan.file_candidates import FOLLOWING
-from workbench.plan.places import is_changelog
+from workbench.plan.news import first_section, is_news
 from workbench.project.index import ProjectIndex
 from workbench.records.answers.plan import NamedPlace
 from workbench.records.dataclass import dataclass
@@ -40,10 +38,6 @@ _LEAST_CHANCE: Final = 0.2  # of a test or document that only the task's words s
 _PLACES: Final = 2  # definitions named of each
 _PLACE_LENGTH: Final = 90
 _ALIKE: Final = 3  # files that share a line
-_NEWS: Final = re.compile(r"what'?s[-_]?new\b", re.IGNORECASE)
-_TITLE_WORDS: Final = frozenset(
-    "changelog change log changes history news release releases notes what's new".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,26 +172,3 @@ def named_companions(
         others = f"; so do {one.others} like it" if one.others else f"; {alike} are like it" if alike else ""
         named.append(offer(one.path, places, one.why + others))
     return tuple(named)
-
-
-def is_news(path: str) -> bool:
-    """Whether a file says what is new, the newest first."""
-    return is_changelog(path) or _NEWS.match(path.rpartition("/")[2]) is not None
-
-
-def first_section(cut: FileCut) -> tuple[NamedPlace, ...]:
-    """Return the first section of a changelog below its title."""
-    name, start, end = "", 0, 0
-    for index in range(cut.count):
-        chunk = cut.chunk(index)
-        if not name and chunk.kind is ChunkKind.SECTION and chunk.name and not _is_title(chunk.name):
-            name, start, end = chunk.name, chunk.start, chunk.end
-        elif name and chunk.name == name:
-            end = chunk.end
-        elif name:
-            break
-    return (NamedPlace(name, start, end),) if name else ()
-
-
-def _is_title(name: str) -> bool:
-    return all(word in _TITLE_WORDS for word in name.lower().split())

@@ -28,6 +28,7 @@ from workbench.plan.chunks import ChunkKind, is_comment, lead_end
 from workbench.plan.compose import ViewOffer, worth
 from workbench.plan.cut_cache import CutCache, KeptCut, make_cut
 from workbench.plan.cuts import FileCut
+from workbench.plan.news import first_section, is_news, only_new
 from workbench.plan.render import ALSO, FileView, Span, Style, name_line
 from workbench.project.admission import content_refusal
 from workbench.project.index import ProjectIndex
@@ -112,7 +113,10 @@ def file_offers(
     """
     cut = content.cut
     tokens = cut.table[:, cuts.TOKENS].tolist()
-    offers = [name_offer(content.path, style, counter, named_places(cut, chances), alike=alike)]
+    named = named_places(cut, chances)
+    if is_news(content.path) and (newest := first_section(cut)):
+        named, chances = newest, only_new(cut, chances)
+    offers = [name_offer(content.path, style, counter, named, alike=alike)]
     if not cut.count:
         return tuple(offers)
     frame = _tokens(FileView(content.path, Representation.SNIPPETS, ((100, 199),), ("",)), style, counter)

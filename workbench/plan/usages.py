@@ -15,8 +15,8 @@ from workbench.expand.sources import SourceFile, Sources
 from workbench.expand.usages import FileUses, find_uses
 from workbench.plan.brief_lines import ShownFile
 from workbench.plan.chunks import CONTAINERS
-from workbench.plan.companions import is_news
 from workbench.plan.cuts import FileCut
+from workbench.plan.news import is_news
 from workbench.plan.render import CALLS, USES, BriefLine, Span
 from workbench.project.index import ProjectIndex
 from workbench.records.project import Skipped, Symbol

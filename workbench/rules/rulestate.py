@@ -14,7 +14,7 @@ from workbench.rules.curation.rulestore import OWN, RuleStore
 from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.reading.discovery import RuleSource, discover, read_source
 
-FORMAT: Final = 16
+FORMAT: Final = 17
 """That of a kept rulebook."""
 
 
