@@ -29,6 +29,8 @@ def rewrite(page: Path) -> str:
                 changed.append((block, "".join(session(*ran) for ran in reader.type(block))))
             elif block.kind == "sh":
                 reader.type(block)
+            elif block.comments.file:
+                reader.enter(block)
             elif block.kind == "python":
                 printed = reader.exec(block)
                 if after and after.kind == "text" and not as_shown(lines_of(after), printed):

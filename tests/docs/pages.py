@@ -5,6 +5,7 @@ commands alone is a script; anything else is text. Comments right above the fenc
 
     <!-- in PLACE -->          this block and those below run there (`running.make_place`); first `roastery`
     <!-- before COMMAND -->    runs before the block, unseen by readers
+    <!-- file NAME -->         is a file of that name from then on
     <!-- exits N … -->         what each command of a script exits with, where one does not with 0; `*` is any
     <!-- deep -->              runs in `make deep` alone, and then all of the page
     <!-- needs REASON -->      does not run in a test, which lacks one of `NEEDS`
@@ -43,7 +44,7 @@ NEEDS: Final = frozenset(
     }
 )
 _FENCE: Final = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_COMMENT: Final = re.compile(r"<!-- (in|before|exits|deep|needs|form|tested by)(?: (.*))? -->")
+_COMMENT: Final = re.compile(r"<!-- (in|before|file|exits|deep|needs|form|tested by)(?: (.*))? -->")
 _MEASURE: Final = re.compile(r"(make|python -m bench)\b")
 _PROGRAM: Final = re.compile(
     r"(workbench|claude|make|python|pip|ollama|git|docker|mkdir|cd|export|unset|ssh|duckdb|[A-Z_]+=)(?![a-z])"
@@ -64,6 +65,7 @@ class Comments:
 
     place: str
     before: tuple[str, ...] = ()
+    file: str = ""
     exits: tuple[int | None, ...] = ()
     is_deep: bool = False
     exempt: str = ""
@@ -121,6 +123,7 @@ def _read_comments(above: str, place: str, where: str) -> Comments:
     return Comments(
         place=said.get("in", [place])[0],
         before=tuple(said.get("before", ())),
+        file=said.get("file", [""])[0],
         exits=tuple(None if code == "*" else int(code) for code in " ".join(said.get("exits", ())).split()),
         is_deep="deep" in said,
         exempt=needs or said.get("tested by", [""])[0] or ("a form" if "form" in said else ""),

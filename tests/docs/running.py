@@ -119,6 +119,8 @@ class Reader:
         if block.comments.place != self.place:
             self.place = block.comments.place
             os.chdir(self.roots[self.place])
+        if block.comments.file:
+            Path(block.comments.file).write_text(block.text, encoding="utf-8")
         for line in block.comments.before:
             code, printed = self.run(line)
             assert code == 0, f"{block}: before it `{line}` ended with {code}:\n{printed}"

@@ -44,6 +44,8 @@ def check(reader: Reader, block: Block, after: Block | None) -> None:
             printed = reader.exec(block)
             if after and after.kind == "text":
                 assert as_shown(lines_of(after), printed), f"{block} prints\n{printed}"
+        case "json" if block.comments.file:
+            reader.enter(block)
         case "sql":
             reader.enter(block)
             code, printed = run_workbench(["sql", block.text])

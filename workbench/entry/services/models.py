@@ -235,10 +235,12 @@ def export_model(project: OpenedProject, name: str) -> str:
 def import_model(project: OpenedProject, path: Path, *, by: str) -> str:
     """Register a model from a file and return its id; it is not used yet.
 
+    A `model_id` has to be that of the parameters; one that is written by hand need not have any.
+
     Raises: ModelError where the file is not a model, is damaged or of a later version; UsageError where it
     cannot be read.
     """
-    hint = "Write one with `workbench model export ID`."
+    hint = "`workbench model export ID` writes one; docs/models.md has the form."
     try:
         with open_plain(path) as file:
             data = file.read(MOST_BYTES + 1)
@@ -248,14 +250,14 @@ def import_model(project: OpenedProject, path: Path, *, by: str) -> str:
         raise ModelError(f"{path} is larger than {MOST_BYTES >> 20} MB", hint=hint)
     try:
         document = json.loads(data, parse_constant=_refuse)
-        kind, params, said = document["model_kind"], document["params"], document["model_id"]
+        kind, params, said = document["model_kind"], document["params"], document.get("model_id")
         provenance = convert(document.get("provenance", {}), ModelProvenance)
         if document["format"] != FORMAT or not isinstance(kind, str):
             raise ValueError("it is of another format")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"{path} is not a model: {error}", hint=hint) from error
     check_params(kind, params)
-    if said != model_name(kind, params):
+    if said not in (None, model_name(kind, params)):
         raise ModelError(f"{path} is damaged: its parameters are not those of {said}", hint=hint)
     return register_model(project, kind, params, provenance, by=by)
 
