@@ -20,11 +20,13 @@ from screens.widgets.bars import Portion
 from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
 from workbench.lists.filters import Field, FieldKind
+from workbench.plan.response import confidence_words
 from workbench.records.project import CacheStatus
-from workbench.text.counts import plural, tenths
+from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
+    from workbench.plan.reasons import FileReasons
     from workbench.records.answers.plan import PlanResponse
     from workbench.records.plan import RankedFile
     from workbench.records.rules import Rule
@@ -104,6 +106,7 @@ class ShownPlan:
     limit: int
     portions: tuple[Portion, ...]
     ranked: Mapping[str, RankedFile]
+    reasons: FileReasons | None
     matches: Mapping[str, RuleMatch]
     chances: Mapping[str, float]
     learnings: Mapping[str, str]
@@ -114,6 +117,11 @@ class ShownPlan:
     segments: tuple[ChosenSegment, ...] = ()
     stashed: Mapping[str, FoundSegment] = field(default_factory=dict)
     comparison: RankingComparison | None = None
+
+    def reasons_of(self, path: str) -> tuple[str, ...]:
+        """Return what speaks for a file, in sentences; none where no signal ranked it."""
+        found = self.ranked.get(path)
+        return () if found is None or self.reasons is None else self.reasons.of(found)
 
     @property
     def selected(self) -> int:
@@ -354,4 +362,4 @@ def confidence_in_short(response: PlanResponse) -> str:
     found = response.confidence
     if found is None or found.pack is None:
         return ""
-    return f"every right file {tenths(found.pack)} plans"
+    return confidence_words(found.pack)

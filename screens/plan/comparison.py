@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from workbench.plan.response import top_reasons
+from workbench.plan.reasons import reasons_of
 
 if TYPE_CHECKING:
     from workbench.plan.pipeline import Plan
-
-_REASONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class RankedPack:
 
 @dataclass(frozen=True, slots=True)
 class RankingComparison:
-    """Baseline and hybrid for one task. `reasons` are phrases of what moved a file up in the hybrid most."""
+    """Baseline and hybrid for one task. `reasons` are sentences on the files of the hybrid."""
 
     baseline: RankedPack
     hybrid: RankedPack
@@ -47,10 +45,11 @@ class RankingComparison:
 
 def compare_rankings(hybrid: Plan, baseline: Plan) -> RankingComparison:
     """Return the rankings and packs of two plans of one task."""
+    reasons = reasons_of(hybrid.ranking)
     return RankingComparison(
         _ranked_pack(baseline),
         _ranked_pack(hybrid),
-        {found.path: tuple(words for words, _ in top_reasons(found, _REASONS)) for found in hybrid.ranked},
+        {found.path: reasons.of(found) for found in hybrid.ranked},
         str(hybrid.intent.predicted),
     )
 
@@ -78,7 +77,7 @@ def explain_move(found: RankingComparison, path: str) -> list[str]:
     before = found.baseline.places.get(path)
     there = "not in baseline" if before is None else f"{before:,} in baseline"
     lines = [f"{found.move(path)}  place {place:,} in hybrid, {there}; {_whose(found, path)}"]
-    if reasons := ", ".join(found.reasons.get(path, ())):
+    if reasons := "; ".join(found.reasons.get(path, ())):
         passed = before is not None and before < place
         head = "files with more evidence passed it; its own" if passed else "why"
         lines.append(f"{head}: {reasons}")

@@ -61,7 +61,7 @@ def _cells(found: RankingComparison, one: PackCandidate) -> tuple[Content, ...]:
         _file(beside, beside in found.baseline.packed) if beside else Content(""),
         _file(one.name, one.name in found.hybrid.packed),
         safe(move, tone),
-        safe(", ".join(found.reasons.get(one.name, ())), "$text-muted"),
+        safe("; ".join(found.reasons.get(one.name, ())), "$text-muted"),
     )
 
 

@@ -28,7 +28,8 @@ from screens.themes import style_of
 from screens.widgets.bars import Contribution, bar_lines, order_rows
 from screens.widgets.code import CodeView
 from screens.widgets.table_rows import line_strip
-from workbench.plan.response import likelihood, phrase
+from workbench.plan.reasons import by_phrase
+from workbench.plan.response import likelihood
 from workbench.text.counts import plural
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def why_lines(candidate: PackCandidate, plan: ShownPlan, width: int) -> list[Con
         head.append(safe(f"from {candidate.place}", "$text-muted", limit=_TEXT))
     if candidate.why:
         head.append(safe(candidate.why, limit=_TEXT))
+    if candidate.kind == FILES and (reasons := plan.reasons_of(candidate.name)):
+        head += [safe(f"- {reason}", limit=_TEXT) for reason in reasons]
     if candidate.folds:
         head += [safe(line, limit=_TEXT) for line in candidate.text.splitlines()]
     lines = [line for one in head for line in one.wrap(width)]
@@ -108,7 +111,7 @@ def why_lines(candidate: PackCandidate, plan: ShownPlan, width: int) -> list[Con
         lines += [Content(""), safe(section.title, "bold $text-muted")]
         if section.note:
             lines += safe(section.note, "$text-muted").wrap(width)
-        lines += bar_lines(order_rows(section.bars, "magnitude"), width, total=section.total)
+        lines += bar_lines(section.bars, width, total=section.total)
     return lines
 
 
@@ -116,13 +119,10 @@ def _of_file(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, ...
     found = plan.ranked.get(candidate.name)
     if found is None:
         return (BarSection("Score", note="No source proposed it: nothing of the task points here."),)
-    words: dict[str, float] = {}
-    for feature, value in found.contributions.items():
-        label = phrase(feature)
-        words[label] = words.get(label, 0.0) + value
+    sums = by_phrase(found.contributions)
     sections = [
-        BarSection("What moved it", tuple(Contribution(*one) for one in words.items()), found.score)
-        if words
+        BarSection("What moved it", tuple(Contribution(*one) for one in sums.items()), found.score)
+        if sums
         else BarSection("What moved it", note=f"Its place alone: score {found.score:.3f}.")
     ]
     specified = tuple(
@@ -135,8 +135,8 @@ def _of_file(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, ...
         note = f"shares of the best; as a whole about {cost:,.0f} tokens" if cost else ""
         sections.append(BarSection("Features of the specification", specified, note=note))
     if found.contributions:
-        signals = tuple(Contribution(*one) for one in found.contributions.items())
-        sections.append(BarSection("Every signal", signals))
+        signals = order_rows([Contribution(*one) for one in found.contributions.items()], "magnitude")
+        sections.append(BarSection("Every signal", tuple(signals)))
     if found.sources:
         sections.append(BarSection("Proposed by", note=", ".join(found.sources)))
     return tuple(sections)

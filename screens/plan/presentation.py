@@ -12,6 +12,7 @@ from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.overrides import EXCLUDED
 from workbench.plan.pipeline import Plan
 from workbench.plan.ranking import needed_chances
+from workbench.plan.reasons import reasons_of
 from workbench.plan.render import ALSO, STYLES, FileView, Passage, content, name_line, places_text
 from workbench.records.plan import RankedFile, Representation
 from workbench.records.rules import Rule
@@ -48,6 +49,7 @@ def present_plan(
         limit=plan.pack.report.token_budget,
         portions=_portions(plan, counter, style),
         ranked=ranked,
+        reasons=None if _is_baseline(plan) else reasons_of(plan.ranking),
         matches={match.rule.id: match for match in plan.matches},
         learnings=plan.learnings,
         chances=needed_chances(model, plan.ranking.files, plan.overrides.pinned),

@@ -74,8 +74,8 @@ def test_a_fit_says_what_was_right() -> None:
 
 @pytest.mark.parametrize(
     ("chance", "share"),
-    [(0.02, "in fewer than 1 of 10"), (0.81, "in 8 of 10"), (0.97, "in more than 9 of 10")],
+    [(0.002, "under 1%"), (0.62, "62%"), (0.9, "90%"), (0.997, "over 99%")],
 )
-def test_a_chance_is_said_in_tenths(chance: float, share: str) -> None:
+def test_a_chance_is_said_in_percent(chance: float, share: str) -> None:
     """Nothing is said to be certain or impossible."""
-    assert confidence_words(chance, "in the pack") == f"{share} such plans all right files are in the pack"
+    assert confidence_words(chance) == f"{share} chance that no file is missing"

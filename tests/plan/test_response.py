@@ -61,6 +61,7 @@ def example(**more: Any) -> PlanResponse:
         freshness=Freshness.FRESH,
         layers=[Layer.L1, Layer.L3],
         ranked={"src/auth.rs": RANKED},
+        reasons={"src/auth.rs": ("contains “refresh” (in 1 file)",)},
         dropped=[("secret.pem", "excluded by user")],
         chances={"src/auth.rs": 0.734},
         degraded=["embeddings", "history"],
@@ -79,7 +80,7 @@ def test_the_specified_fields_are_there_by_name() -> None:
     assert answer["context"]["text"].startswith("### src/auth.rs:12-13\n")
     assert answer["decision_trace"] == [
         "CLAUDE.md:3: absolute rule, always applies",
-        "src/auth.rs:12-13: snippets, 73% likely to be needed: words of the task in its text; shows refresh",
+        "src/auth.rs:12-13: snippets, 73% likely to be needed: contains “refresh” (in 1 file); shows refresh",
     ]
     assert answer["dropped_candidates"] == [
         {"file": "docs/auth.md", "reason": "over budget: needs 500 tokens"},
@@ -137,7 +138,7 @@ def test_the_schema_misses_nothing(name: str) -> None:
 def test_rank_validates() -> None:
     """The rank answer is path, score and features, in order, as published."""
     answer = as_json(rank_response([RANKED], low_confidence=True))
-    files = [{"path": "src/auth.rs", "score": 1.25, "features": {"bm25_body": 0.5}}]
+    files = [{"path": "src/auth.rs", "score": 1.25, "features": {"bm25_body": 0.5}, "reasons": []}]
     assert answer == {"files": files, "low_confidence": True, "confidence": None, "known": True}
     validator("rank-response.schema.json").validate(answer)
 
@@ -148,7 +149,7 @@ def test_a_person_reads_why_and_why_not() -> None:
     assert "rely on" not in text
     assert "no file is likely enough to rely on" in why_text(replace(example(), low_confidence=True))
     sure = why_text(replace(example(), confidence=PlanConfidence(0.82, 0.6)))
-    assert "in 8 of 10 such plans all right files are among the first ten, in 6 of 10" in sure
+    assert "60% chance that no file is missing, 82% among the first ten" in sure
     assert text.splitlines() == [
         text.splitlines()[0],
         "  without: embeddings, history",

@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from workbench.plan.overrides import EXCLUDED, RECEIVED
 from workbench.plan.pipeline import Plan
 from workbench.plan.ranking import FIRST, RankingModel, needed_chances, weigh_first
+from workbench.plan.reasons import ESTIMATE, phrase, reasons_of
 from workbench.plan.render import span_text
-from workbench.plan.response import NOTHING_KNOWN, likelihood, phrase
+from workbench.plan.response import NOTHING_KNOWN, likelihood
 from workbench.records.answers.explanation import (
     FileExplanation,
     Inclusion,
@@ -102,6 +103,7 @@ def explain_file(
         token_budget=plan.pack.report.token_budget,
         sufficient_budget=None if shown else sufficient,
         remedies=(),
+        reasons=() if found is None else reasons_of(plan.ranking).of(found),
     )
     return made if shown else replace(made, remedies=tuple(_remedies(made)))
 
@@ -196,7 +198,10 @@ def _lacking(
         gap = best.score - found.score
     if gap <= _EPSILON:
         return None, ()
-    changes = sorted(_gains(model, found, best, places.final[found.path]), key=lambda one: (-one[1], one[0]))
+    changes = sorted(
+        _gains(model, found, best, places.final[found.path]),
+        key=lambda one: (one[0] == ESTIMATE, -one[1], one[0]),
+    )
     return round(gap, 4), tuple(
         ScoreChange(words, round(gain, 4), gain >= gap) for words, gain in changes if round(gain, 4) > 0
     )
@@ -260,6 +265,7 @@ def explanation_lines(made: FileExplanation, width: int = _WIDTH) -> Iterator[st
     yield f"{visible_line(made.path)} {_verdict(made)}"
     if made.file is not None:
         yield f"  {_standing(made.file, made.candidates)}"
+    yield from (f"  - {reason}" for reason in made.reasons)
     if made.file is not None and made.last_in is not None:
         last = made.last_in
         yield f"  last in: {visible_line(last.path)}, number {last.place:,}, score {last.score:.2f}"
@@ -298,7 +304,7 @@ def _table(file: WeighedFile, last: WeighedFile | None, width: int) -> Iterator[
         mine, other = columns[0].get(name, zero), columns[-1].get(name, zero) if last else zero
         return max(abs(a - b) for a, b in zip(mine, other, strict=True))
 
-    order = sorted(words, key=lambda name: (-difference(name), name))
+    order = sorted(words, key=lambda name: (name == ESTIMATE, -difference(name), name))
     heads = "".join(f"{title:>18}" for title in ("this file", "last in")[: len(columns)])
     yield f"  {'':<{names}}{heads}{'mixture':>9}"
     yield f"  {'':<{names}}" + f"{'weights':>9}{'trees':>9}" * len(columns) + f"{'by hand':>9}"

@@ -29,8 +29,9 @@ from workbench.plan.planner import (
     rank,
 )
 from workbench.plan.ranking import needed_chances, own_chances
+from workbench.plan.reasons import reasons_of
 from workbench.plan.render import DEFAULT_STYLE, STYLES
-from workbench.plan.response import NOTHING_KNOWN, plan_response
+from workbench.plan.response import NOTHING_KNOWN, confidence_words, plan_response
 from workbench.plan.rule_evidence import only_about, rules_about
 from workbench.plan.segments import stashed_passages
 from workbench.plan.surroundings import describe_surroundings
@@ -212,15 +213,18 @@ def plan(
         ),
     ]
     segments = stashed.segments_in(pack.passages)
+    by_path = {found.path: found for found in ranked}
     own = own_chances(ranking.model, ranking.files, overrides.pinned)
-    low = max((own.get(one.path, 0.0) for one, _ in pack.files), default=0.0) < planner.confident
+    low = _likeliest(own, _shown_paths(pack) or [one.path for one, _ in pack.files]) < planner.confident
+    reasons = reasons_of(ranking)
     response = plan_response(
         pack,
         intent,
         cache_status=synced.cache_status,
         freshness=synced.freshness,
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
-        ranked={found.path: found for found in ranked},
+        ranked=by_path,
+        reasons={one.path: reasons.of(by_path[one.path]) for one, _ in pack.files if one.path in by_path},
         chances={} if baseline else chances,
         segments=segments,
         dropped=dropped,
@@ -313,9 +317,17 @@ def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidenc
         return None
     if pack is None:
         return PlanConfidence(within)
-    shown = [one.path for one, offer in pack.files if offer.view.representation is not Representation.PATH]
+    shown = _shown_paths(pack)
     packed = chance_of_all(ranking.model, ranking.files, shown, pinned) if shown else None
     return PlanConfidence(within, packed)
+
+
+def _shown_paths(pack: Pack) -> list[str]:
+    return [one.path for one, offer in pack.files if offer.view.representation is not Representation.PATH]
+
+
+def _likeliest(chances: Mapping[str, float], paths: Collection[str]) -> float:
+    return max((chances.get(path, 0.0) for path in paths), default=0.0)
 
 
 def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False) -> Head:
@@ -330,7 +342,7 @@ def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False) ->
     task = redact(head).text  # first, as a part of a secret may not look like one
     subject = f"Brief ({kind}): {shorten(task, _HEAD_TASK)}"
     pinned = ranking.overrides.pinned
-    likeliest = max(own_chances(ranking.model, ranking.files, pinned).values(), default=0.0)
+    chances = own_chances(ranking.model, ranking.files, pinned)
 
     def write(shown: Collection[str], tokens: int) -> str:
         size = f"{tokens:,} tokens"
@@ -338,10 +350,10 @@ def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False) ->
             return f"{subject} | {NOTHING_KNOWN}; {size}"
         if not shown:
             return f"{subject} | no place here is likely enough to show; {size}"
-        if likeliest < confident and not baseline:
+        if not baseline and _likeliest(chances, shown) < confident:
             return f"{subject} | no file is likely enough to rely on; {size}"
         chance = None if baseline else chance_of_all(ranking.model, ranking.files, shown, pinned)
-        complete = "" if chance is None else f"{chance:.0%} chance that no file is missing; "
+        complete = "" if chance is None else f"{confidence_words(chance)}; "
         return f"{subject} | {complete}{size}"
 
     return write

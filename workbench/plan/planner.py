@@ -27,6 +27,7 @@ from workbench.plan.relevance import is_about
 from workbench.plan.representations import Contents
 from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import KnownPast, TaskVector, known_past
+from workbench.plan.view import RankingView
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, QueryType, RankedFile
@@ -96,7 +97,8 @@ class Planner:
 class Ranking:
     """Files in order, the model that ordered them, and what was known of past tasks by meaning.
 
-    `own` is what of a task that follows a template is its own; `note` is why the project's own models do not
+    `view` and `heads`, the first lines of past tasks, are what they were ranked by, for the reasons. `own` is
+    what of a task that follows a template is its own; `note` is why the project's own models do not
     rank, empty if they do or there are none. A task that is not `known` says nothing about this project: its
     order of files means nothing.
     """
@@ -107,6 +109,8 @@ class Ranking:
     model: RankingModel
     past: KnownPast
     vector: TaskVector
+    view: RankingView
+    heads: tuple[str, ...]
     overrides: Overrides = field(default_factory=Overrides)
     own: OwnWords | None = None
     note: str = ""
@@ -162,7 +166,20 @@ def rank(
         also=overrides.pinned,
     )
     known = is_about(workspace.view, intent, log_odds(model, [one.score for one in ranked]))
-    return Ranking(intent, ranked, synced, model, past, vector, overrides, own, note, known)
+    return Ranking(
+        intent,
+        ranked,
+        synced,
+        model,
+        past,
+        vector,
+        workspace.view,
+        workspace.task_heads,
+        overrides,
+        own,
+        note,
+        known,
+    )
 
 
 def _own_name(workspace: Workspace) -> str:

@@ -6,15 +6,12 @@ Two equal plans give equal answers except under `timing`. The fields are describ
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from workbench.places import data_file
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
 from workbench.plan.render import Passage, heading, span_text
 from workbench.records.answers.plan import (
@@ -33,10 +30,11 @@ from workbench.records.answers.plan import (
 from workbench.records.plan import Intent, RankedFile, Representation
 from workbench.records.project import CacheStatus, Freshness, Layer
 from workbench.records.rules import Authority
-from workbench.text.counts import tenths
+from workbench.text.counts import percent
 from workbench.text.sanitize import one_line, visible_line
 
 if TYPE_CHECKING:
+    from workbench.plan.reasons import FileReasons
     from workbench.stash.selection import ChosenSegment
 
 SHOWN_DROPS = 12
@@ -55,7 +53,6 @@ NOTHING_KNOWN = (
     "nothing in this project matches these words; `workbench explore` (POST /v1/explore) shows its map"
 )
 """What a brief says of a task without a word that means anything in the project."""
-_SHOWN_REASONS = 3
 _PARTICULAR = re.compile(r": | \(")  # from here on a reason is about one candidate
 
 
@@ -67,6 +64,7 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
     freshness: Freshness,
     layers: Sequence[Layer],
     ranked: Mapping[str, RankedFile] | None = None,
+    reasons: Mapping[str, Sequence[str]] | None = None,
     chances: Mapping[str, float] | None = None,
     segments: Sequence[ChosenSegment] = (),
     dropped: Sequence[tuple[str, str]] = (),
@@ -80,12 +78,13 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
     """Return the answer to a plan request.
 
     cache_status: of index, past tasks and rules together; layers: those the files came from; ranked:
-    features by path; chances: how likely a file is needed, by path, where known; segments: those of the
-    pack; dropped: (file, reason) of candidates that never reached the packing; notes: further lines of the
-    decision trace; timing: milliseconds by stage; low_confidence: whether no file is likely enough;
-    confidence: how often all right files are in it; known: whether the task says anything of the project.
+    features by path; reasons: sentences on the files of the pack, by path; chances: how likely a file is
+    needed, by path, where known; segments: those of the pack; dropped: (file, reason) of candidates that
+    never reached the packing; notes: further lines of the decision trace; timing: milliseconds by stage;
+    low_confidence: whether no file is likely enough; confidence: how likely no file is missing; known:
+    whether the task says anything of the project.
     """
-    features = ranked or {}
+    features, sentences = ranked or {}, reasons or {}
     return PlanResponse(
         cache_status=cache_status,
         freshness=freshness,
@@ -104,12 +103,15 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
             segments=tuple(map(_segment, segments)),
             lines=tuple(PackedLine(one.section, one.subject, one.text) for one in pack.lines),
         ),
-        decision_trace=(*_trace(pack, features, chances or {}), *map(visible_line, notes)),
+        decision_trace=(*_trace(pack, sentences, chances or {}), *map(visible_line, notes)),
         dropped_candidates=(
             *(DroppedCandidate(one.file, one.reason) for one in pack.dropped),
             *(DroppedCandidate(file, reason) for file, reason in dropped),
         ),
-        selection=tuple(_selection(candidate, offer, features) for candidate, offer in pack.files),
+        selection=tuple(
+            _selection(candidate, offer, features, sentences.get(candidate.path, ()))
+            for candidate, offer in pack.files
+        ),
         rules=tuple(map(_passage, pack.passages)),
         degraded=tuple(degraded),
         timing={stage: round(value, 3) for stage, value in (timing or {}).items()},
@@ -121,13 +123,19 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
 
 def rank_response(
     ranked: Sequence[RankedFile],
+    reasons: FileReasons | None = None,
     *,
     low_confidence: bool,
     confidence: PlanConfidence | None = None,
     known: bool = True,
 ) -> RankResponse:
-    """Return the files in order with their features, and whether none of them is likely enough."""
-    files = tuple(RankedPath(one.path, one.score, dict(one.features.items())) for one in ranked)
+    """Return the files in order with features and reasons, and whether none of them is likely enough."""
+    files = tuple(
+        RankedPath(
+            one.path, one.score, dict(one.features.items()), () if reasons is None else reasons.of(one)
+        )
+        for one in ranked
+    )
     return RankResponse(files, low_confidence, confidence, known)
 
 
@@ -156,15 +164,16 @@ def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
     return "\n".join(lines) + "\n"
 
 
-def confidence_words(chance: float, where: str) -> str:
-    """Return a probability as a person reads it: `in 8 of 10 such plans all right files are in the pack`."""
-    return f"{tenths(chance)} such plans all right files are {where}"
+def confidence_words(chance: float, where: str = "") -> str:
+    """Return how likely all right files are there, in words: `62% chance that no file is missing`."""
+    return f"{percent(chance)} chance that no file is missing{where}"
 
 
 def confidence_text(found: PlanConfidence) -> str:
-    """Return in words how often all right files are where such a plan has them."""
-    text = confidence_words(found.first_ten, "among the first ten")
-    return text if found.pack is None else f"{text}, {confidence_words(found.pack, 'in the pack')}"
+    """Return in words how likely no right file is missing in the pack, and among the first ten files."""
+    if found.pack is None:
+        return confidence_words(found.first_ten, " among the first ten")
+    return f"{confidence_words(found.pack)}, {percent(found.first_ten)} among the first ten"
 
 
 def _intent_text(intent: PlanIntent) -> str:
@@ -216,7 +225,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(map(visible_line, names[:SHOWN_NAMES])) + more
 
 
-def _trace(pack: Pack, features: Mapping[str, RankedFile], chances: Mapping[str, float]) -> list[str]:
+def _trace(pack: Pack, reasons: Mapping[str, Sequence[str]], chances: Mapping[str, float]) -> list[str]:
     """Explain everything that is in the pack, in the order of the text."""
     lines = []
     for passage in pack.passages:
@@ -231,16 +240,15 @@ def _trace(pack: Pack, features: Mapping[str, RankedFile], chances: Mapping[str,
             how += ", pinned by you"
         elif candidate.path in chances:
             how += f", {likelihood(chances[candidate.path])}"
-        ranked = features.get(candidate.path)
-        reasons = top_reasons(ranked, _SHOWN_REASONS) if ranked else []
-        words = f": {', '.join(reason for reason, _ in reasons)}" if reasons else ""
+        why = "; ".join(reasons.get(candidate.path, ()))
+        words = f": {why}" if why else ""
         shows = f"; shows {one_line(offer.why)}" if offer.why else ""
         lines.append(f"{heading(offer.view)}: {how}{words}{shows}")
     return lines
 
 
 def _selection(
-    candidate: FileCandidate, offer: ViewOffer, features: Mapping[str, RankedFile]
+    candidate: FileCandidate, offer: ViewOffer, features: Mapping[str, RankedFile], reasons: Sequence[str]
 ) -> SelectedFile:
     ranked = features.get(candidate.path)
     return SelectedFile(
@@ -257,6 +265,7 @@ def _selection(
         contributions=dict(ranked.contributions.items()) if ranked else {},
         together=offer.view.together,
         places=offer.view.places,
+        reasons=tuple(reasons),
     )
 
 
@@ -286,44 +295,6 @@ def _segment(one: ChosenSegment) -> PackedSegment:
         part=one.part,
         why=one.why,
     )
-
-
-@lru_cache(maxsize=1)
-def _phrases() -> dict[str, str]:
-    """Return the signals of the ranking as a person would say them."""
-    text = data_file(__package__, "phrases.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
-
-
-@lru_cache(maxsize=4096)
-def phrase(feature: str) -> str:
-    """Return a feature in words; one without words of its own keeps its name."""
-    signal = feature.split(".", 1)[0]
-    base = signal.removesuffix("_head")
-    if base.startswith("recency_"):
-        base = "recency"
-    phrases = _phrases()
-    if base.startswith(("role_", "called_")) and base not in phrases:
-        return f"the kind of file ({base.split('_', 1)[1]})"
-    return phrases.get(base, signal)
-
-
-def top_reasons(file: RankedFile, limit: int = 3) -> list[tuple[str, float]]:
-    """Return the phrases that moved a file up most, with the sum of what their features contributed.
-
-    Trees also count what is missing: only what is true of the file is a reason. That of the first look comes
-    after the others: it sums up what they say one by one.
-    """
-    sums: dict[str, float] = {}
-    true: set[str] = set()
-    for feature, value in file.contributions.items():
-        words = phrase(feature)
-        sums[words] = sums.get(words, 0.0) + value
-        if file.features.get(feature):
-            true.add(words)
-    first_look = phrase("seed")
-    order = sorted(sums.items(), key=lambda pair: (pair[0] == first_look, -pair[1], pair[0]))
-    return [(words, round(value, 4)) for words, value in order if value > 0 and words in true][:limit]
 
 
 def likelihood(chance: float) -> str:

@@ -97,10 +97,10 @@ def mention_signals(view: RankingView, query: Query) -> dict[str, Float32]:
     frame = np.zeros(count, dtype=np.float32)
     entities = query.intent.entities
     for path in entities.paths:
-        for position, strength in _points_to(view, path):
+        for position, strength in points_to(view, path):
             path_named[position] = max(path_named[position], strength)
     for order, (path, _, _) in enumerate(entities.frames):
-        for position, strength in _points_to(view, path):
+        for position, strength in points_to(view, path):
             frame[position] = max(frame[position], strength / (1.0 + 0.1 * order))
     for word, weight in query.words.items():
         found = view.places.stems.get(word)
@@ -126,7 +126,7 @@ def mention_signals(view: RankingView, query: Query) -> dict[str, Float32]:
     }
 
 
-def _points_to(view: RankingView, path: str) -> list[tuple[int, float]]:
+def points_to(view: RankingView, path: str) -> list[tuple[int, float]]:
     """Return the files a written path may mean, with a strength in (0, 1]."""
     wanted = path.lower().strip("/").split("/")
     candidates = view.places.names.get(wanted[-1], ())

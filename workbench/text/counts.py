@@ -1,4 +1,4 @@
-"""Counts, times and shares as people read them: `1 file`, `2,000 files`, `48 ms`, `14k`, `in 8 of 10`."""
+"""Counts, times and shares as people read them: `1 file`, `2,000 files`, `48 ms`, `14k`, `62%`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def shown_figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def tenths(chance: float) -> str:
-    """Return a probability in tenths, never as certain or impossible: `in 8 of 10`."""
-    count = round(chance * 10)
-    return f"{'in fewer than 1' if count < 1 else 'in more than 9' if count > 9 else f'in {count}'} of 10"
+def percent(chance: float) -> str:
+    """Return a probability in percent, never as certain or impossible: `62%`, `under 1%`, `over 99%`."""
+    whole = round(chance * 100)
+    return "under 1%" if whole < 1 else "over 99%" if whole > 99 else f"{whole}%"
 
 
 def shorten_middle(text: str, width: int) -> str:

@@ -215,7 +215,7 @@ def test_the_header_says_how_a_task_is_planned(plan: ShownPlan) -> None:
     assert parts[4:6] == ["◆ 2 pinned", "✗ 1 excluded"]
     assert parts[-1] == f"{len(plan.candidates) - plan.selected:,} left out"
     sure = structs.replace(plan.response, confidence=PlanConfidence(0.9, 0.81), low_confidence=False)
-    assert candidates.confidence_in_short(sure) == "every right file in 8 of 10 plans"
+    assert candidates.confidence_in_short(sure) == "81% chance that no file is missing"
     unsure = structs.replace(sure, low_confidence=True)
     assert candidates.confidence_in_short(unsure).startswith("! unsure")
     assert [one.text.plain for one in candidates.header_parts(PlanQuery(), None, 100, strict=False)] == [

@@ -124,7 +124,7 @@ def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> m
     from workbench.entry.services.plan import rank_for
     from workbench.entry.services.requests import plan_request
     from workbench.plan.ranking import needed_chances
-    from workbench.plan.response import top_reasons
+    from workbench.plan.reasons import reasons_of
 
     host = served.host()
     start = _offset(given.cursor)
@@ -136,12 +136,13 @@ def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> m
     files = made.files if made.known else ()
     chances = needed_chances(made.model, files)
     end = start + given.limit
+    reasons = reasons_of(made)
     return messages.FilesResult(
         files=tuple(
             messages.FoundFile(
                 one.path,
                 round(chances[one.path], 3),
-                ", ".join(words for words, _ in top_reasons(one)),
+                "; ".join(reasons.of(one)),
             )
             for one in files[start:end]
         ),

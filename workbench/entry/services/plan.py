@@ -20,6 +20,7 @@ from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.planner import Planner, Ranking, meaning_notes, missing_parts
 from workbench.plan.planner import rank as rank_files
 from workbench.plan.ranking import own_chances
+from workbench.plan.reasons import reasons_of
 from workbench.plan.representations import digests_of
 from workbench.plan.response import EMBEDDINGS, rank_response
 from workbench.plan.workspace import Progress
@@ -173,7 +174,10 @@ def ranked_files(made: Ranking, confident: float, top: int | None = None) -> Ran
     likeliest = max(own_chances(made.model, made.files).values(), default=0.0)
     low = likeliest < confident
     return rank_response(
-        made.files[:top], low_confidence=low, confidence=None if low else plan_confidence(made)
+        made.files[:top],
+        reasons_of(made),
+        low_confidence=low,
+        confidence=None if low else plan_confidence(made),
     )
 
 

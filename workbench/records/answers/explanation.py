@@ -95,6 +95,7 @@ class FileExplanation(Answer, frozen=True):
         ),
     ]
     remedies: Annotated[Texts, Meta(description="What would bring it in, in words.")]
+    reasons: Annotated[Texts, Meta(description="What matched, in sentences, the strongest first.")] = ()
 
 
 class ExplainResponse(Answer, frozen=True):

@@ -139,6 +139,10 @@ class SelectedFile(Answer, frozen=True):
         tuple[NamedPlace, ...],
         Meta(description="Where to look in it besides what is shown, likeliest first."),
     ] = ()
+    reasons: Annotated[
+        Texts,
+        Meta(description="What matched, in sentences: words, definitions, past tasks, files near it."),
+    ] = ()
 
 
 class PackedPassage(Answer, frozen=True):
@@ -153,7 +157,7 @@ class PackedPassage(Answer, frozen=True):
 
 
 class PlanConfidence(Answer, frozen=True):
-    """How often all files that turn out to be right are where a plan like this has them."""
+    """How likely all files that a task needs are where a plan has them: no file is missing."""
 
     first_ten: Annotated[
         Share, Meta(description="Calibrated probability that all right files are among the first ten.")
@@ -218,6 +222,7 @@ class RankedPath(Answer, frozen=True):
     path: Text
     score: float
     features: Numbers
+    reasons: Annotated[Texts, Meta(description="What matched, in sentences, the strongest first.")] = ()
 
 
 class RankResponse(Answer, frozen=True):

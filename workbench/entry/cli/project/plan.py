@@ -20,7 +20,8 @@ from workbench.entry.services.plan import plan_for, rank_for, ranked_files, reco
 from workbench.errors import StoreError, UsageError
 from workbench.plan.planner import is_unprepared
 from workbench.plan.ranking import needed_chances
-from workbench.plan.response import NOTHING_KNOWN, confidence_text, top_reasons, why_text
+from workbench.plan.reasons import FileReasons, reasons_of
+from workbench.plan.response import NOTHING_KNOWN, confidence_text, why_text
 from workbench.records.plan import Detail, MlMode, PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 MAX_TASK = 200_000  # characters; what goes beyond is no task but a log
 QUERY_TYPES = [str(kind) for kind in QueryType]
-_SHOWN_REASONS = 3
 _REASON_INDENT = 6
 _PATH_COLUMN = 11
 
@@ -243,7 +243,7 @@ def rank(
         here.out.json(ranked_files(made, work.opened.planner.confident, top))
         return
     files = made.files[:top] if made.known else ()
-    for line in ranking_lines(files, needed_chances(made.model, made.files)):
+    for line in ranking_lines(files, needed_chances(made.model, made.files), reasons_of(made)):
         here.out.data(fold(line, _PATH_COLUMN))
     if not made.known:
         here.out.say(NOTHING_KNOWN)
@@ -292,15 +292,15 @@ def copy_text(text: str, config: ClipboardConfig, directory: Path) -> str:
     ).message
 
 
-def ranking_lines(files: Sequence[RankedFile], chances: Mapping[str, float]) -> list[str]:
+def ranking_lines(
+    files: Sequence[RankedFile], chances: Mapping[str, float], reasons: FileReasons
+) -> list[str]:
     """Return an aligned table: place, how likely it is needed, path, and what speaks most for it."""
     paths = [visible_line(found.path) for found in files]
     width = max(map(len, paths), default=0)
     lines = []
     for place, (path, found) in enumerate(zip(paths, files, strict=True), 1):
-        moved = top_reasons(found, _SHOWN_REASONS)
-        reasons = ", ".join(words for words, _ in moved)
         chance = chances[found.path]
         shown = f"{chance:.0%}" if chance >= 0.01 else f"{chance:.1%}"
-        lines.append(f"{place:>3}  {shown:>4}  {path:<{width}}  {reasons}".rstrip())
+        lines.append(f"{place:>3}  {shown:>4}  {path:<{width}}  {'; '.join(reasons.of(found))}".rstrip())
     return lines
