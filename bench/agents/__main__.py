@@ -1,10 +1,10 @@
 """Readers with and without a brief: `python -m bench.agents prepare|ask|answer|scripted|score`.
 
 python -m bench.agents prepare OUT --repos DIR     # checkouts of the tasks, indexed; prints their folders
-python -m bench.agents ask OUT/TASK task           # what is asked for; `brief` where the task has one
-python -m bench.agents ask OUT/TASK grep -n 20 …   # grep, read FILE A-B, ls, log, show HANDLE; logged
-python -m bench.agents answer OUT/TASK FILE:A-B …  # where to change something, the likeliest first
-python -m bench.agents scripted OUT                # the baseline reads every task, without and with a brief
+python -m bench.agents ask OUT/TASK@1 task         # what reader 1 is asked for; `brief` where it has one
+python -m bench.agents ask OUT/TASK@1 grep -n 20 … # grep, read FILE A-B, ls, log, show HANDLE; logged
+python -m bench.agents answer OUT/TASK@1 FILE:A-B … # where to change something, the likeliest first
+python -m bench.agents scripted OUT                # the baseline reads every task in every arm
 python -m bench.agents score OUT --repos DIR       # the tables
 """
 
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     prepare.add_argument("--budget", type=int, default=tasks.BUDGET, help="tokens of a brief (default: 4000)")
     for step in ("ask", "answer"):
         asked = steps.add_parser(step, prefix_chars="\0")
-        asked.add_argument("place", type=Path)
+        asked.add_argument("place")
         asked.add_argument("words", nargs="*")
     steps.add_parser("scripted", help="let the baseline read").add_argument("out", type=Path)
     score = steps.add_parser("score", help="print the tables")
@@ -62,14 +62,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     if options.step == "ask":
-        print(asking.ask(options.place, options.words))
+        place, reader, arm = asking.reader_of(options.place)
+        print(asking.ask(place, options.words, reader=reader, arm=arm))
     elif options.step == "answer":
-        reading = asking.answer(options.place, options.words)
+        place, reader, arm = asking.reader_of(options.place)
+        reading = asking.answer(place, options.words, reader=reader, arm=arm)
         print(f"{reading.commands} commands, {reading.characters} characters")
     elif options.step == "scripted":
         for task in tasks.read_tasks(options.out):
-            for brief in (False, True):
-                scripted.read(options.out / task.id, brief=brief)
+            for arm in tasks.ARMS:
+                scripted.read(options.out / task.id, arm)
     elif options.step == "score":
         report(options.out, options.repos)
     else:
@@ -80,19 +82,21 @@ def _run(options: argparse.Namespace) -> int:
 def _prepare(options: argparse.Namespace) -> None:
     found = repositories(options.repos, options.repository or REPOSITORIES)
     paths = {Timeline(path).name: path for path in found}
-    chosen = [
-        task
-        for path in found
-        for task in tasks.choose_tasks(
-            Timeline(path), options.each, wording=options.wording, budget=options.budget
+    chosen: list[tasks.ReadingTask] = []
+    for path in found:
+        chosen += tasks.choose_tasks(
+            Timeline(path),
+            options.each,
+            wording=options.wording,
+            budget=options.budget,
+            turn=len(chosen),
         )
-    ]
     tasks.write_tasks(options.out, chosen)
-    for task in sorted(chosen, key=lambda task: not task.brief):
+    for task in chosen:
         place = options.out / task.id
         tasks.check_out(paths[task.repository], task, place / "checkout")
         tasks.run_workbench(place, "index")
-        print(place, "with a brief" if task.brief else "without", flush=True)
+        print(place, flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from bench.agents.tasks import ReadingTask, run_workbench, task_in
+from bench.agents.tasks import ARMS, NONE, ReadingTask, run_workbench, task_in
 from store import git_process
 from workbench.errors import UsageError
 from workbench.records.conversion import decode_json
@@ -51,7 +51,7 @@ class Reading:
     """All that one reader did with a task. `answer`: the likeliest place first; None: not yet given."""
 
     reader: str
-    brief: bool
+    arm: str
     asked: tuple[Asked, ...] = ()
     answer: tuple[Place, ...] | None = None
 
@@ -72,10 +72,17 @@ def reading_of(place: Path, reader: str) -> Reading | None:
     return decode_json(kept.read_bytes(), Reading) if kept.exists() else None
 
 
-def ask(place: Path, words: Sequence[str], *, reader: str = "reader", brief: bool | None = None) -> str:
-    """Answer a command and log it; brief is the arm, that of the task unless given. Raises UsageError."""
+def reader_of(text: str) -> tuple[Path, str, str]:
+    """Return the place, name and arm of `OUT/TASK@2`, reader 2 of a task; 0 where none is named."""
+    name, _, number = text.rpartition("@") if re.search(r"@\d+\Z", text) else (text, "", "0")
+    place = Path(name)
+    return place, f"reader-{int(number)}", task_in(place).arm_of(int(number))
+
+
+def ask(place: Path, words: Sequence[str], *, reader: str, arm: str) -> str:
+    """Answer a command of a reader and log it. Raises UsageError."""
     task = task_in(place)
-    reading = _open_reading(place, reader, task.brief if brief is None else brief)
+    reading = _open_reading(place, reader, arm)
     if not words or words[0] not in _COMMANDS:
         raise UsageError(
             f"unknown command {' '.join(words[:1])!r}", hint=f"There are: {', '.join(sorted(_COMMANDS))}."
@@ -88,12 +95,9 @@ def ask(place: Path, words: Sequence[str], *, reader: str = "reader", brief: boo
     return text
 
 
-def answer(
-    place: Path, places: Sequence[str], *, reader: str = "reader", brief: bool | None = None
-) -> Reading:
+def answer(place: Path, places: Sequence[str], *, reader: str, arm: str) -> Reading:
     """Record where a reader would change something, the likeliest first: `path:first-last` or `path`."""
-    task = task_in(place)
-    reading = _open_reading(place, reader, task.brief if brief is None else brief)
+    reading = _open_reading(place, reader, arm)
     if not places:
         raise UsageError("an answer names places", hint="Give them as PATH:FIRST-LAST, the likeliest first.")
     found = []
@@ -111,8 +115,8 @@ def answer(
     return _write(place, reading, answer=tuple(found))
 
 
-def _open_reading(place: Path, reader: str, brief: bool) -> Reading:
-    reading = reading_of(place, reader) or Reading(reader, brief)
+def _open_reading(place: Path, reader: str, arm: str) -> Reading:
+    reading = reading_of(place, reader) or Reading(reader, arm)
     if reading.answer is not None:
         raise UsageError(
             f"{reader} has answered {place.name} already",
@@ -134,7 +138,7 @@ def _write(
     asked: tuple[Asked, ...] | None = None,
     answer: tuple[Place, ...] | None = None,
 ) -> Reading:
-    changed = Reading(reading.reader, reading.brief, reading.asked if asked is None else asked, answer)
+    changed = Reading(reading.reader, reading.arm, reading.asked if asked is None else asked, answer)
     _file(place, reading.reader).write_text(json.dumps(asdict(changed)) + "\n", encoding="utf-8")
     return changed
 
@@ -206,19 +210,20 @@ def _task(place: Path, task: ReadingTask, reading: Reading, words: Sequence[str]
 
 def _brief(place: Path, task: ReadingTask, reading: Reading, words: Sequence[str]) -> str:
     del words
-    if not reading.brief:
+    _needs_brief(task, reading)
+    options = ["--budget", str(task.budget), "--session", reading.reader, *ARMS[reading.arm]]
+    return run_workbench(place, "plan", *options, "--", task.text)
+
+
+def _needs_brief(task: ReadingTask, reading: Reading) -> None:
+    if reading.arm == NONE:
         raise UsageError(
             f"{reading.reader} reads {task.id} without a brief", hint="Use grep, read, ls and log."
         )
-    options = ["--budget", str(task.budget), "--session", reading.reader, "--", task.text]
-    return run_workbench(place, "plan", *options)
 
 
 def _show(place: Path, task: ReadingTask, reading: Reading, words: Sequence[str]) -> str:
-    if not reading.brief:
-        raise UsageError(
-            f"{reading.reader} reads {task.id} without a brief", hint="Use grep, read, ls and log."
-        )
+    _needs_brief(task, reading)
     return run_workbench(place, "show", "--session", reading.reader, *words)
 
 

@@ -7,7 +7,8 @@ from dataclasses import astuple, fields
 from pathlib import Path
 
 from bench.agents.asking import Place, Reading, reading_of
-from bench.agents.tasks import ReadingTask, read_tasks
+from bench.agents.scripted import SCRIPTED
+from bench.agents.tasks import ARMS, NONE, ReadingTask, read_tasks
 from bench.packs import changed_places
 from bench.timeline import repositories
 from store.git_diff import diff_hunks
@@ -17,9 +18,7 @@ from workbench.project.languages import role_of
 from workbench.records.dataclass import dataclass
 from workbench.records.project import Role
 from workbench.records.worktree import Hunk
-from workbench.replay.statistics import bootstrap, sample_difference
-
-BASELINES = ("scripted", "scripted-brief")
+from workbench.replay.statistics import bootstrap, mean_difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +62,9 @@ def _meets(place: Place, changed: tuple[str, int, int]) -> bool:
     return place.path == path and place.first <= last and place.last >= first
 
 
-def outcomes(folder: Path, repos: Path) -> dict[str, dict[str, tuple[ReadingTask, ReadingOutcome]]]:
-    """Return the outcome of every answered reading by reader and task."""
-    found: dict[str, dict[str, tuple[ReadingTask, ReadingOutcome]]] = {}
+def outcomes(folder: Path, repos: Path) -> list[tuple[ReadingTask, Reading, ReadingOutcome]]:
+    """Return every answered reading with its outcome, by task and reader."""
+    found = []
     for task in read_tasks(folder):
         paths = repositories(repos, [task.repository])
         repository = find_repository(paths[0]) if paths else None
@@ -77,45 +76,47 @@ def outcomes(folder: Path, repos: Path) -> dict[str, dict[str, tuple[ReadingTask
         for kept in sorted((folder / task.id).glob("*.reading.json")):
             reading = reading_of(folder / task.id, kept.name.removesuffix(".reading.json"))
             if reading is not None and reading.answer is not None:
-                outcome = outcome_of(reading, task, hunks)
-                found.setdefault(reading.reader, {})[task.id] = (task, outcome)
+                found.append((task, reading, outcome_of(reading, task, hunks)))
     return found
 
 
 def report(folder: Path, repos: Path, write: Callable[[str], None] = print) -> None:
-    """Print what each reader found by arm and width, the baseline on the same tasks, and each task."""
-    found = outcomes(folder, repos)
+    """Print what readers found by arm and width, what the baseline did, the differences, and each task."""
+    every = outcomes(folder, repos)
+    readers = [one for one in every if not one[1].reader.startswith(SCRIPTED)]
     groups: dict[str, list[ReadingOutcome]] = {}
-    readers = [name for name in sorted(found) if name not in BASELINES]
-    for name in readers:
-        arms = {
-            arm: [pair for pair in found[name].values() if pair[0].brief == brief]
-            for arm, brief in (("with a brief", True), ("without", False))
-        }
-        for arm, pairs in arms.items():
-            groups[f"{name}, {arm}"] = [outcome for _task, outcome in pairs]
-            for width, wide in (("wide", True), ("narrow", False)):
-                groups[f"{name}, {arm}, {width}"] = [outcome for task, outcome in pairs if task.wide == wide]
-        for base in BASELINES:
-            for arm, pairs in arms.items():
-                same = [found[base][task.id][1] for task, _ in pairs if task.id in found.get(base, {})]
-                groups[f"{base} on the tasks of {name}, {arm}"] = same
-    for base in BASELINES:
-        groups[f"{base}, all tasks"] = [outcome for _task, outcome in found.get(base, {}).values()]
+    for arm in ARMS:
+        mine = [(task, outcome) for task, reading, outcome in readers if reading.arm == arm]
+        groups[arm] = [outcome for _task, outcome in mine]
+        for width, wide in (("wide", True), ("narrow", False)):
+            groups[f"{arm}, {width}"] = [outcome for task, outcome in mine if task.wide == wide]
+    for arm in ARMS:
+        groups[f"{SCRIPTED}, {arm}"] = [
+            outcome for _task, reading, outcome in every if reading.reader == f"{SCRIPTED}-{arm}"
+        ]
     write(_table({name: rows for name, rows in groups.items() if rows}))
-    for name in readers:
-        write(f"\n{name}: with a brief - without, 95 % interval, p of exchanged labels\n")
-        for line in _differences(list(found[name].values())):
-            write(line)
-        write(
-            f"\n{name} by task\n\n"
-            f"| task | arm | files | {' | '.join(_NAMES)} |\n{'|---' * (len(_NAMES) + 3)}|"
+    for arm in [arm for arm in ARMS if arm != NONE]:
+        pairs = _pairs(readers, arm)
+        write(f"\n{arm} - {NONE} on the same {len(pairs)} tasks, 95 % interval, p of exchanged labels\n")
+        for number, label in enumerate(_NAMES):
+            gap = mean_difference([with_[number] for with_, _ in pairs], [bare[number] for _, bare in pairs])
+            value, low, high = (_plain(label, part) for part in (gap.value, gap.low, gap.high))
+            write(f"- {label}: {value} [{low}, {high}], p = {gap.p:.3f}")
+    write(f"\n| task | arm | reader | files | {' | '.join(_NAMES)} |\n{'|---' * (len(_NAMES) + 4)}|")
+    for task, reading, outcome in readers:
+        cells = " | ".join(
+            _plain(label, value) for label, value in zip(_NAMES, astuple(outcome), strict=True)
         )
-        for task, outcome in found[name].values():
-            cells = " | ".join(
-                _plain(label, value) for label, value in zip(_NAMES, astuple(outcome), strict=True)
-            )
-            write(f"| {task.id} | {'brief' if task.brief else 'none'} | {task.files} | {cells} |")
+        write(f"| {task.id} | {reading.arm} | {reading.reader} | {task.files} | {cells} |")
+
+
+def _pairs(
+    readings: Sequence[tuple[ReadingTask, Reading, ReadingOutcome]], arm: str
+) -> list[tuple[tuple[float, ...], tuple[float, ...]]]:
+    """Return the outcomes of tasks that were read in an arm and without a brief."""
+    by = {(task.id, reading.arm): astuple(outcome) for task, reading, outcome in readings}
+    names = dict.fromkeys(task.id for task, _reading, _outcome in readings)
+    return [(by[name, arm], by[name, NONE]) for name in names if {(name, arm), (name, NONE)} <= by.keys()]
 
 
 _NAMES = [field.name.replace("_", " ") for field in fields(ReadingOutcome)]
@@ -131,19 +132,6 @@ def _table(groups: Mapping[str, Sequence[ReadingOutcome]]) -> str:
             cells.append(f"{mean} [{_plain(label, low)}, {_plain(label, high)}]")
         lines.append(f"| {name} | {len(rows)} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _differences(pairs: Sequence[tuple[ReadingTask, ReadingOutcome]]) -> list[str]:
-    lines = []
-    for number, label in enumerate(_NAMES):
-        arms = [
-            [astuple(outcome)[number] for task, outcome in pairs if task.brief == brief]
-            for brief in (True, False)
-        ]
-        gap = sample_difference(*arms)
-        value, low, high = (_plain(label, part) for part in (gap.value, gap.low, gap.high))
-        lines.append(f"- {label}: {value} [{low}, {high}], p = {gap.p:.3f}")
-    return lines
 
 
 def _plain(label: str, value: float) -> str:

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from bench.agents.asking import Reading, answer, ask, reading_of
+from bench.agents.tasks import NONE
 from workbench.project.languages import role_of
 from workbench.records.project import Role
 
+SCRIPTED: Final = "scripted"
 WORDS: Final = 6
 LETTERS: Final = 4
 FILES: Final = 3
@@ -22,19 +24,19 @@ AROUND: Final = 15
 _WORD: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{{LETTERS - 1},}}")
 
 
-def read(place: Path, *, brief: bool) -> Reading:
+def read(place: Path, arm: str) -> Reading:
     """Read a task by rule, unless that was done. With a brief it answers what that shows and asks nothing."""
-    reader = "scripted-brief" if brief else "scripted"
+    reader = f"{SCRIPTED}-{arm}"
     done = reading_of(place, reader)
     if done is not None and done.answer is not None:
         return done
 
     def do(*words: str) -> list[str]:
-        return ask(place, words, reader=reader, brief=brief).splitlines()
+        return ask(place, words, reader=reader, arm=arm).splitlines()
 
-    shown = _shown_places(place, do("brief")) if brief else []
+    shown = _shown_places(place, do("brief")) if arm != NONE else []
     found = shown or _grep_places(do) or do("ls")[:1]
-    return answer(place, found, reader=reader, brief=brief)
+    return answer(place, found, reader=reader, arm=arm)
 
 
 def _grep_places(do: Callable[..., list[str]]) -> list[str]:

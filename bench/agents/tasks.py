@@ -1,4 +1,4 @@
-"""Which commits readers are given as tasks, who gets a brief, and the checkouts that know no later commit."""
+"""Which commits readers are given as tasks, who gets which brief, and checkouts that know no later commit."""
 
 from __future__ import annotations
 
@@ -26,14 +26,20 @@ from workbench.records.dataclass import dataclass
 from workbench.replay.tasks import ReplayTask
 
 WIDE: Final = 4  # changed files, from which on a task counts as wide; half of the tasks are
-EACH: Final = 4  # tasks of a repository: two wide and two narrow ones, one of each with a brief
+EACH: Final = 4  # tasks of a repository: two wide and two narrow ones
 BUDGET: Final = 4000
+NONE: Final = "none"
+ARMS: Final[Mapping[str, Sequence[str]]] = {NONE: (), "brief": (), "long": ("--detail", "verbose")}
+"""What a reader has of a task besides the repository: nothing, or what `workbench plan` says with options."""
 _TASKS: Final = "tasks.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingTask:
-    """A commit as a task. modified: files that it modifies; files: how many it touches; brief: the arm."""
+    """A commit as a task. modified: files that it modifies; files: how many it touches.
+
+    turn: the number of the arm in which reader 0 has it.
+    """
 
     id: str
     repository: str
@@ -42,8 +48,12 @@ class ReadingTask:
     text: str
     modified: tuple[str, ...]
     files: int
-    brief: bool
+    turn: int
     budget: int = BUDGET
+
+    def arm_of(self, reader: int) -> str:
+        """Return the arm of a reader: as many readers as there are arms have each task once in each."""
+        return [*ARMS][(self.turn + reader) % len(ARMS)]
 
     @property
     def wide(self) -> bool:
@@ -52,11 +62,11 @@ class ReadingTask:
 
 
 def choose_tasks(
-    timeline: Timeline, each: int = EACH, *, wording: str = "reworded", budget: int = BUDGET
+    timeline: Timeline, each: int = EACH, *, wording: str = "reworded", budget: int = BUDGET, turn: int = 0
 ) -> list[ReadingTask]:
-    """Return tasks of a repository, half of them wide; of either width every second one has a brief.
+    """Return tasks of a repository, half of them wide, the first with an arm, each next with the next.
 
-    Both follow from the ids of the commits alone: their digests give the order.
+    They follow from the ids of the commits alone: their digests give the order.
     """
     of = reworded_tasks if wording == "reworded" else message_tasks
     counts = {
@@ -64,12 +74,12 @@ def choose_tasks(
         for commit in timeline.commits
     }
     ordered = sorted(of(timeline), key=lambda task: hashlib.sha256(task.commit.encode()).hexdigest())
-    chosen = []
+    chosen: list[ReadingTask] = []
     for is_wide in (True, False):
         fitting = [task for task in ordered if (counts[task.commit] >= WIDE) == is_wide]
         fitting = [task for task in fitting if _changes_source(timeline, task)]
         whole = (task for task in fitting if _is_whole(timeline, task.revision))
-        for number, task in enumerate(islice(whole, (each + is_wide) // 2)):
+        for task in islice(whole, (each + is_wide) // 2):
             chosen.append(
                 ReadingTask(
                     id=f"{timeline.name.split('+')[-1]}-{task.commit[:8]}",
@@ -79,7 +89,7 @@ def choose_tasks(
                     text=task.text,
                     modified=tuple(path for path in task.modified if refusal(path) is None),
                     files=counts[task.commit],
-                    brief=number % 2 == 0,
+                    turn=turn + len(chosen),
                     budget=budget,
                 )
             )
