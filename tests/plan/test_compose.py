@@ -15,8 +15,8 @@ from tests.plan.conftest import HOSTILE_LINES, PASSAGES, candidates
 from workbench.plan.brief_lines import Surroundings
 from workbench.plan.compose import (
     MOST_NAMES,
+    NAMED_FROM,
     NAMES_SHARE,
-    PRICE,
     FileCandidate,
     ViewOffer,
     compose,
@@ -258,7 +258,7 @@ def test_a_file_that_leads_shows_its_best_place_alone_where_none_is_worth_its_to
 @pytest.mark.parametrize("style", sorted(STYLES))
 @pytest.mark.parametrize("budget", [400, 1000, 2000, 4000, 8000])
 def test_few_files_are_only_named(style: str, budget: int) -> None:
-    """However many files could be named, six are at most, for some percent of the budget, likeliest first."""
+    """However many could be named, eight are at most, for some percent of the budget, likeliest first."""
     files = list(offered(style))
     pack = compose([], files, budget, STYLES[style], token_counter())
     named = [one for one, offer in pack.files if offer.view.representation is Representation.PATH]
@@ -266,7 +266,7 @@ def test_few_files_are_only_named(style: str, budget: int) -> None:
     assert 0 < len(named) <= MOST_NAMES
     assert token_counter().count(text) <= NAMES_SHARE * budget + 8
     shown = {one.path for one, _offer in pack.files[: -len(named)]}
-    left_out = [one.path for one in files if one.path not in shown and one.chance >= PRICE]
+    left_out = [one.path for one in files if one.path not in shown and one.chance >= NAMED_FROM]
     assert [one.path for one in named] == left_out[: len(named)]
 
 
