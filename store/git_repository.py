@@ -18,6 +18,15 @@ from workbench.records.worktree import HeadState, Listing
 
 _SMALL = 1 << 16
 _ARGUMENTS = 500
+_OPERATIONS = (
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("MERGE_HEAD", "a merge"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("BISECT_LOG", "a bisection"),
+)
+"""What git keeps in its directory in the middle of an operation, and which that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,11 @@ def find_repository(path: Path | str) -> Repository | None:
 def head_state(repository: Repository) -> HeadState:
     """Return what is checked out now, by reading HEAD and refs (about 50 µs). Raises GitError."""
     return _head(repository.root, repository.git_dir, repository.common_dir)
+
+
+def operation_of(repository: Repository) -> str:
+    """Return what git is in the middle of, such as "a merge", '' for nothing, by the files it keeps then."""
+    return next((name for file, name in _OPERATIONS if (repository.git_dir / file).exists()), "")
 
 
 def resolve(repository: Repository, revision: str) -> str | None:

@@ -14,7 +14,7 @@ from workbench.project import symbols as reading
 from workbench.project.grammars import definitions
 from workbench.project.grammars.definitions import MAX_SIGNATURE, MAX_SYMBOLS, Definitions
 from workbench.project.patterns import read_table, rules_of
-from workbench.project.symbols import extract_symbols
+from workbench.project.symbols import extract_symbols, first_error
 from workbench.records.project import Symbol
 
 PYTHON = '''\
@@ -494,3 +494,20 @@ def test_grammars_are_loaded_on_demand() -> None:
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.strip() == "['tree_sitter_python']"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "line"),
+    [
+        ("python", b"x = 1\ndef broken(:\n    return 1\n", 2),
+        ("python", b"def sound():\n    return 1\n", 0),
+        ("go", b"package a\n\nfunc f() {\n\treturn 1 +\n}\n", 4),
+        ("typescript", b"const x: number = 1;\n", 0),
+        ("cpp", b"class {{{\n", 0),
+        ("markdown", b"# (((\n", 0),
+        ("python", b"", 0),
+    ],
+)
+def test_the_first_line_that_does_not_parse(language: str, text: bytes, line: int) -> None:
+    """It is named where a grammar is trusted; sound code and other languages have none."""
+    assert first_error(language, text) == line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from store.git_repository import (
     list_untracked,
     lister,
     listing_inputs,
+    operation_of,
     resolve,
 )
 from workbench.errors import GitError
@@ -67,6 +69,29 @@ def test_packed_references_and_slashed_branches(work: Any) -> None:
     assert HeadState(first, "feature/x+y") == head_state(repository)
     work.write("g")
     assert HeadState(work.commit(), "feature/x+y") == head_state(repository)
+
+
+def test_what_git_is_in_the_middle_of(work: Any) -> None:
+    """A cherry-pick and a rebase that stop on a conflict are in progress until they are given up."""
+    work.write("f", "first\n")
+    work.commit()
+    work.git("checkout", "-q", "-b", "other")
+    work.write("f", "other\n")
+    other = work.commit()
+    work.git("checkout", "-q", "main")
+    work.write("f", "ours\n")
+    work.commit()
+    repository = found(work.root)
+    assert operation_of(repository) == ""
+    for name, what, arguments in (
+        ("cherry-pick", "a cherry-pick", [other]),
+        ("rebase", "a rebase", ["other"]),
+    ):
+        with pytest.raises(CalledProcessError):
+            work.git(name, *arguments)
+        assert operation_of(repository) == what
+        work.git(name, "--abort")
+        assert operation_of(repository) == ""
 
 
 def test_other_kinds_of_reference_stores_are_left_to_git(work: Any) -> None:

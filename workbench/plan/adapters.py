@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 class VersionControl:
     """What a repository answers.
 
-    `head()` is what is checked out. `inputs()` are files outside the project that
-    decide which names are listed. `touched()` are paths with uncommitted changes. `patches` and `distance`
-    are those of an `EditStore`. All may raise GitError.
+    `head()` is what is checked out, `operation()` what git is in the middle of, such as "a merge". `inputs()`
+    are files outside the project that decide which names are listed. `touched()` are paths with uncommitted
+    changes. `patches` and `distance` are those of an `EditStore`. All may raise GitError.
     """
 
     head: Callable[[], HeadState]
@@ -42,6 +42,7 @@ class VersionControl:
     commits: Commits
     patches: Callable[[int | None, str | None, set[str]], Iterator[CommitPatch]]
     distance: Callable[[str], int | None]
+    operation: Callable[[], str] = lambda: ""
 
 
 @dataclass(frozen=True, slots=True)

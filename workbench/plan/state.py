@@ -1,4 +1,4 @@
-"""The state of the files that a pack shows: a series of commits in progress, conflicts that are open."""
+"""The state of the project: what git is in the middle of, a series of commits, conflicts, broken files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from workbench.plan.render import STATE, BriefLine
+from workbench.project.languages import language_of
 from workbench.sessions.history import History
 from workbench.text.sanitize import shorten, visible_line
 from workbench.text.terms import scope_of
@@ -18,9 +19,33 @@ _PAUSE: Final = 6 * 3600  # seconds between two commits of a series
 _HEAD: Final = 60
 
 
-def list_state(history: History, heads: Sequence[str], shown: Mapping[str, bytes]) -> list[BriefLine]:
-    """Return what is unusual now about the files shown; shown: {path: content}."""
-    return [*_find_conflicts(shown), *_find_series(history, heads, [*shown])]
+def list_state(
+    history: History,
+    heads: Sequence[str],
+    shown: Mapping[str, bytes],
+    changed: Mapping[str, bytes] | None = None,
+    operation: str = "",
+) -> list[BriefLine]:
+    """Return what is unusual now about the project and the files shown.
+
+    shown, changed: {path: content}, of the files shown and of those with uncommitted changes. operation: what
+    git is in the middle of, such as "a merge", '' for nothing.
+    """
+    changed = changed or {}
+    lines = [BriefLine(STATE, operation, f"{operation} is in progress")] if operation else []
+    lines += _find_conflicts({**shown, **changed} if operation else shown)
+    lines += _find_broken({path: data for path, data in changed.items() if path in shown})
+    return [*lines, *_find_series(history, heads, [*shown])]
+
+
+def _find_broken(edited: Mapping[str, bytes]) -> Iterable[BriefLine]:
+    """Yield edited files that do not parse, with the line of the first error."""
+    for path, data in edited.items():
+        from workbench.project.symbols import first_error  # parsers, for files that were just edited
+
+        line = first_error(language_of(path), data) if b"\n<<<<<<< " not in data else 0
+        if line:
+            yield BriefLine(STATE, path, f"{visible_line(path)} does not parse: line {line}")
 
 
 def _find_conflicts(shown: Mapping[str, bytes]) -> Iterable[BriefLine]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from workbench.expand.sources import Sources
 from workbench.plan.brief_lines import Around, ShownFile, Surroundings
@@ -26,6 +27,8 @@ from workbench.records.answers.plan import NamedPlace
 from workbench.records.project import Skipped
 from workbench.text.sanitize import visible_line
 
+_MOST_EDITED: Final = 20  # files with uncommitted changes that are read for conflicts and errors
+
 
 def describe_surroundings(
     workspace: Workspace,
@@ -39,6 +42,8 @@ def describe_surroundings(
     by_path = {one.path: one for one in candidates}
     following = {one.path: one.chance for one in candidates if one.follows and not one.excluded}
     scores = {one.path: one.score for one in ranking.files}
+    control = workspace.adapters.control
+    operation = "" if control is None else control.operation()
     known: dict[tuple[object, ...], Surroundings] = {}
     uses: Known = {}
     sources = Sources(
@@ -73,7 +78,9 @@ def describe_surroundings(
                 *list_usages(sources, ranking.intent.task.head, cuts, uses),
                 *list_callees(sources, cuts),
                 *find_sibling(workspace.index, ranking.intent, shown),
-                *list_state(workspace.history, workspace.task_heads, held),
+                *list_state(
+                    workspace.history, workspace.task_heads, held, _read_edited(workspace, sources), operation
+                ),
                 *loaded,
                 *list_precedents(
                     workspace.history, workspace.task_heads, workspace.index, ranking.intent, paths
@@ -83,6 +90,12 @@ def describe_surroundings(
         return known[key]
 
     return around
+
+
+def _read_edited(workspace: Workspace, sources: Sources) -> dict[str, bytes]:
+    """Return the contents of the first files with uncommitted changes, by path."""
+    found = {path: sources.data(path) for path in workspace.uncommitted[:_MOST_EDITED]}
+    return {path: data for path, data in found.items() if isinstance(data, bytes)}
 
 
 def _list_families(shown: Sequence[ShownFile]) -> list[BriefLine]:

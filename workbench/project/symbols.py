@@ -56,6 +56,8 @@ _GRAMMARS = {
     "cpp": ("tree_sitter_cpp", "language"),
     "ruby": ("tree_sitter_ruby", "language"),
 }
+_TRUSTED = frozenset({"python", "javascript", "typescript", "tsx", "rust", "go", "java"})
+"""Languages whose grammar reads what their compilers do: a preprocessor hides the others' structure."""
 # The languages whose definitions no query finds; the others have one.
 _WALKS = {
     "javascript": javascript.collect,
@@ -96,6 +98,21 @@ def extract_symbols(language: str, data: bytes) -> Extracted:
     if language in CONFIG_WITH_KEYS:
         return find_keys(language, data[:MAX_PATTERN_BYTES].decode("utf-8", "replace")), ()
     return _by_pattern(language, data)
+
+
+def first_error(language: str, data: bytes) -> int:
+    """Return the first line that a grammar cannot read, 1-based; 0 where all parses or none is trusted."""
+    if language not in _TRUSTED or len(data) > LARGE_BYTES:
+        return 0
+    node = _parse(language, _as_utf8(data))
+    if node is None or not node.has_error:
+        return 0
+    while not (node.is_error or node.is_missing):
+        inner = next((one for one in node.children if one.has_error or one.is_missing), None)
+        if inner is None:
+            break
+        node = inner
+    return int(node.start_point[0]) + 1
 
 
 def _as_utf8(data: bytes) -> bytes:

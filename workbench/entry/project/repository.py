@@ -54,6 +54,7 @@ def version_control(repository: Repository) -> VersionControl:
         ),
         patches=patches,
         distance=distance,
+        operation=partial(git_repository.operation_of, repository),
     )
 
 
