@@ -112,13 +112,17 @@ class Reader:
         agent.write_text(f"#!/bin/sh\nexec cat {shlex.quote(str(stream))}\n", encoding="utf-8")
         agent.chmod(0o755)
 
+    def go(self, place: str) -> None:
+        """Be in a project of that name, made where there is none yet."""
+        if place not in self.roots:
+            self.roots[place] = make_place(place, self.scratch)
+        if place != self.place:
+            self.place = place
+            os.chdir(self.roots[place])
+
     def enter(self, block: Block) -> None:
         """Go where a block runs, and do what is to be done before it."""
-        if block.comments.place not in self.roots:
-            self.roots[block.comments.place] = make_place(block.comments.place, self.scratch)
-        if block.comments.place != self.place:
-            self.place = block.comments.place
-            os.chdir(self.roots[self.place])
+        self.go(block.comments.place)
         if block.comments.file:
             Path(block.comments.file).write_text(block.text, encoding="utf-8")
         for line in block.comments.before:
