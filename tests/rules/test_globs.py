@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.rules.globs import anchor, escape, expand_braces, first_match, narrow, split_globs
+from workbench.rules.globs import (
+    anchor,
+    compile_globs,
+    escape,
+    expand_braces,
+    first_match,
+    narrow,
+    split_globs,
+)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +87,33 @@ def test_any_glob_is_safe(globs: list[str], path: str) -> None:
 def test_escaped_names_match_themselves(name: str) -> None:
     """A path with glob characters, escaped, doesn't match a path without them."""
     assert first_match((f"/{escape(name)}/",), ["zz/other"]) is None
+
+
+NAMES = st.sampled_from(["a", "b.ts", "*", "**", "*.ts", "a*", "**.ts", "a.*b", "", "a b", "[a]", "?", "A-1"])
+GLOB = st.tuples(st.sampled_from(["", "!", "./", "!/", "/"]), st.lists(NAMES, min_size=1, max_size=4)).map(
+    lambda pair: pair[0] + "/".join(pair[1])
+)
+PATH = st.lists(st.sampled_from(["a", "b.ts", "ab", "a.xb", "A-1", "a b", "x"]), min_size=1, max_size=4).map(
+    "/".join
+)
+
+
+@given(st.lists(GLOB, min_size=1, max_size=3), PATH, st.booleans())
+def test_plain_globs_match_what_pathspec_matches(globs: list[str], path: str, is_directory: bool) -> None:
+    """What is matched without pathspec is what it would match, for files and directories."""
+    path += "/" if is_directory else ""
+    given = tuple(globs)
+    all_out = all(glob.startswith("!") for glob in given)
+    expected = compile_globs(("**", *given) if all_out else given).match_file(path)
+    assert expected == (first_match(given, [path]) is not None)
+
+
+@pytest.mark.parametrize(
+    "glob", ["*.ts", "src/**", "**/*.{py,pyi}", "docs/", "!tests/**/x.py", "a/**/b", "src/*"]
+)
+def test_usual_globs_are_matched_without_pathspec(glob: str) -> None:
+    """Plain names and stars need no import of pathspec."""
+    code = (
+        f"import sys; from workbench.rules.globs import first_match; first_match(({glob!r},), ['a/b.py']); "
+    )
+    subprocess.run([sys.executable, "-c", code + "assert 'pathspec' not in sys.modules"], check=True)

@@ -25,6 +25,7 @@ from workbench.records.answers.plan import NamedPlace
 from workbench.records.dataclass import dataclass
 from workbench.sessions.history import History
 from workbench.text.counts import plural
+from workbench.text.distinct import ascending
 
 MOST_COMPANIONS: Final = 5
 LATEST_EDITS: Final = 20  # of each file shown
@@ -67,7 +68,7 @@ def count_common_edits(
         if anchor not in history.paths:
             continue
         number = history.paths.index(anchor)
-        tasks = np.unique(tasks_of[files_of == number])[:LATEST_EDITS]
+        tasks = ascending(tasks_of[files_of == number])[:LATEST_EDITS]
         if len(tasks) < LEAST_COMMON:
             continue
         common = np.bincount(files_of[np.isin(tasks_of, tasks)], minlength=len(history.paths))

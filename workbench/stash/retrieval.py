@@ -35,6 +35,7 @@ from workbench.stash.scoring import (
 )
 from workbench.stash.segmentindex import SegmentIndex
 from workbench.text.counts import plural
+from workbench.text.distinct import ascending
 from workbench.text.fusion import score_excess
 from workbench.text.terms import count_terms
 
@@ -165,7 +166,7 @@ def _weigh(
     known = [_Own(search, _meanings(index, search), search.words.shares()) for search in searches]
     best = [_best(index, own, allowed, breadth) for own in known]
     there = index.columns.alive & (index.columns.expires > int(now))
-    rows = _with_turns(index, _ascending(np.concatenate(best)), there)
+    rows = _with_turns(index, ascending(np.concatenate(best)), there)
     turns = _turns(index, rows)
     turns = np.where((turns >= 0) & there[turns], turns, -1)
     at = np.searchsorted(rows, turns)
@@ -252,15 +253,9 @@ def _turns(index: SegmentIndex, rows: Int64) -> Int64:
 
 def _with_turns(index: SegmentIndex, rows: Int64, there: NDArray[np.bool_]) -> Int64:
     """Return rows and those around them that are `there` bool [n]: what has expired leads to nothing."""
-    found = _ascending(_turns(index, rows))
+    found = ascending(_turns(index, rows))
     found = found[found >= 0]
     return found[there[found]]
-
-
-def _ascending(rows: Int64) -> Int64:
-    """Return rows in order, each once; `np.unique` imports masked arrays first, which takes a plan's time."""
-    ordered = np.sort(rows, axis=None)
-    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def _date_matches(searches: Sequence[_Search], times: Int64, now: float) -> Float32:

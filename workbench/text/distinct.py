@@ -1,4 +1,4 @@
-"""Values as numbers of the distinct ones among them."""
+"""The distinct ones among values, in order or as numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from workbench.ports import Int64
 
 Item = TypeVar("Item")
+
+
+def ascending(values: Int64) -> Int64:
+    """Return values in order, each once; `np.unique` would import masked arrays first."""
+    ordered = np.sort(values, axis=None)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def index_distinct(

@@ -20,6 +20,7 @@ from workbench.rules.matching.calibration import MatchModel, load_match_model
 from workbench.rules.matching.lexical import RuleWords, lexical_relevance
 from workbench.rules.matching.texts import RuleTexts, read_texts
 from workbench.rules.ruleset import RuleSet
+from workbench.text.distinct import ascending
 from workbench.text.vectors import cosines
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _nearest(
 ) -> tuple[Float32, Float32]:
     rows = np.flatnonzero(~np.isnan(index.cosines(query, _RESCORED)))
     chosen = np.searchsorted(vectors.starts, rows, side="right") - 1
-    chosen = np.unique(chosen if also is None else np.concatenate([chosen, also]))
+    chosen = ascending(chosen if also is None else np.concatenate([chosen, also]))
     best, prototype = np.full((2, len(vectors.known)), -1, np.float32)
     near, starts = _rows_of(vectors, chosen)
     best[chosen] = np.maximum.reduceat(cosines(near, query), starts[:-1])
