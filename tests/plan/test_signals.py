@@ -120,12 +120,24 @@ def test_a_view_that_takes_over_equals_a_fresh_one() -> None:
             np.testing.assert_array_equal(signal, theirs[name], err_msg=name)
 
 
-def test_tests_that_changed_lately_count_for_what_they_test() -> None:
-    """And the other way about, for a test whose file was changed."""
-    for changed, other in (("tests/test_auth.py", "pkg/auth.py"), ("pkg/auth.py", "tests/test_auth.py")):
-        view = view_project(indexed(TREE), past(("x", changed)))
-        found = {path for path, row in view.index.positions.items() if view.test_activity[row] > 0}
-        assert found == {other}
+def test_proximity_is_of_tests_and_the_edits_they_share() -> None:
+    """A file with a test is near it, nearer the more of their tasks touched both; others are not."""
+    pair = [FileChange(path, ChangeKind.MODIFIED, 1, 1) for path in ("pkg/auth.py", "tests/test_auth.py")]
+    none, half, all_ = (
+        build_history(PastTask(9 - at, {"x": 1}, changes) for at, changes in enumerate(tasks))
+        for tasks in (
+            [(pair[0],), (pair[1],)],
+            [(*pair,), (pair[0],)],
+            [(*pair,), (*pair,)],
+        )
+    )
+    for history, value in ((empty_history(), 0.5), (none, 0.5), (half, 0.75), (all_, 1.0)):
+        view = view_project(indexed(TREE), history)
+        near = {path: float(view.test_proximity[row]) for path, row in view.index.positions.items()}
+        assert {path: one for path, one in near.items() if one} == {
+            "pkg/auth.py": value,
+            "tests/test_auth.py": value,
+        }
 
 
 def test_causes_are_of_the_issue_or_of_tasks_nearly_alike() -> None:

@@ -189,9 +189,9 @@ def specify_features(
 ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Return the names of the seven features of [img 7.3], and their values float64 [c, 7].
 
-    Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens.
-    `f_test_proximity` is of tests of likely files, and to one half of how lately a file's tests were changed.
-    `f_semantic_score` compares past tasks by meaning; without embeddings it is 0, and the answer degraded.
+    Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens,
+    and `f_test_proximity`, which is of the file and its tests (`test_proximity`). `f_semantic_score` compares
+    past tasks by meaning; without embeddings it is 0, and the answer degraded. What orders files is ADR 56.
     """
     columns = {name: column for column, name in enumerate(candidates.names)}
 
@@ -202,14 +202,14 @@ def specify_features(
                 found = np.maximum(found, candidates.values[:, column] / float(candidates.best[column]))
         return np.round(found, 4)
 
-    table = {
+    table: dict[str, NDArray[np.float64]] = {
         "f_structural_relevance": share("layer_match"),
         "f_semantic_score": share("affinity_semantic"),
         "f_affinity_score": share("affinity", "affinity_head"),
         "f_recency_score": share("recency_12"),
         "f_risk_score": share("risk", "fix_share"),
-        "f_test_proximity": np.maximum(
-            share("tests_seed", "tested_by_seed"), np.round(view.test_activity[candidates.positions] / 2.0, 4)
+        "f_test_proximity": np.asarray(
+            np.round(view.test_proximity[candidates.positions], 4), dtype=np.float64
         ),
         "f_token_cost": np.ceil(view.index.size[candidates.positions] / 4.0),
     }

@@ -52,7 +52,7 @@ class RankingView:
     fan_in: Float32
     fan_out: Float32
     size: Float32
-    test_activity: Float32
+    test_proximity: Float32
     layers: dict[str, Float32]
     places: Places
 
@@ -118,7 +118,7 @@ def view_project(
         fan_in=np.log1p(np.bincount(edges[:, 1], minlength=count)).astype(np.float32),
         fan_out=np.log1p(np.bincount(edges[:, 0], minlength=count)).astype(np.float32),
         size=(np.log1p(index.size) / 16.0).astype(np.float32),
-        test_activity=_test_activity(index, rows[3]),
+        test_proximity=test_proximity(index.tests.astype(np.int64), pairs_task, pairs_file, count),
         layers=_layer_membership(index, places, rows[2], edges),
         places=places,
     )
@@ -166,11 +166,30 @@ def _layer_membership(
     }
 
 
-def _test_activity(index: ProjectIndex, recent: Float32) -> Float32:
-    """Return float32 [n] in [0, 1]: how lately the tests of each file were changed, or what a test tests."""
-    tests, count = index.tests, index.count
-    near = total(tests[:, 1], recent[tests[:, 0]], count) + total(tests[:, 0], recent[tests[:, 1]], count)
-    return np.asarray(near / np.maximum(near.max(initial=0.0), 1e-9), dtype=np.float32)
+def test_proximity(tests: Int64, tasks: Int64, files: Int64, count: int) -> Float32:
+    """Return float32 [n] in [0, 1], how near each file is to tests [img 7.3], whatever the task.
+
+    tests: [e, 2] pairs of a test and a file it tests; tasks, files: [p] ends of what past tasks touched. It
+    is 0 for a file without tests, which test nothing, and from 0.5 to 1 by the largest share of their past
+    tasks that one of its pairs has in common (Jaccard).
+    """
+    found = np.zeros(count, dtype=np.float32)
+    if not len(tests):
+        return found
+    order = np.argsort(files, kind="stable")
+    starts = np.searchsorted(files[order], np.arange(count + 1))
+    degrees = np.diff(starts)
+    lengths = degrees[tests[:, 0]]
+    pair_of = np.repeat(np.arange(len(tests)), lengths)
+    within = np.arange(len(pair_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    touched = tasks[order][within + np.repeat(starts[tests[:, 0]], lengths)]
+    both = np.isin(touched * count + tests[pair_of, 1], tasks * count + files)
+    shared = np.bincount(pair_of, weights=both, minlength=len(tests))
+    either = degrees[tests[:, 0]] + degrees[tests[:, 1]] - shared
+    values = (0.5 + 0.5 * shared / np.maximum(either, 1)).astype(np.float32)
+    for side in (0, 1):
+        np.maximum.at(found, tests[:, side], values)
+    return found
 
 
 def total(positions: Int64 | NDArray[np.int32], weights: NDArray[np.floating], count: int) -> Float32:
