@@ -101,6 +101,9 @@ class RulesConfig:
     all. `tags` are `category:value` tags known besides the predefined ones; every layer adds to them. `tool`
     is the agent that plans and matches are for where none is named.
 
+    With `propose` the language model, where one is set up, proposes messages for each rule that is added;
+    they count once somebody accepts them.
+
     With `variant`, such as `threshold=0.4, max=5`, a share `variant_share` of sessions is matched with these
     numbers instead, always the same sessions; `workbench stats --usage` compares them with the others.
     """
@@ -120,6 +123,7 @@ class RulesConfig:
     recheck: bool = False
     recheck_top: Few = 5
     recheck_timeout: Seconds = 20.0
+    propose: bool = True
     tool: str = ""
     tags: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()

@@ -64,7 +64,7 @@ USER_ONLY = frozenset(
     rerank.top rerank.weight rerank.timeout rerank.cross_encoder rerank.intent
     grepai.search grepai.timeout clipboard.mode clipboard.file
     store.metrics store.keep_days store.tables sessions.archive sessions.archive_mb rules.home
-    rules.recheck rules.recheck_top rules.recheck_timeout rules.variant rules.variant_share
+    rules.recheck rules.recheck_top rules.recheck_timeout rules.propose rules.variant rules.variant_share
     cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
     stash.keep_days stash.max_segments stash.max_tokens stash.collect
     stash.models stash.summary_tokens stash.summary_timeout

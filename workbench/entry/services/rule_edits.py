@@ -26,10 +26,18 @@ def add_rule(
     `home` makes it the person's own, in all projects; `file` is the rule file it is to be written into.
     Raises: UsageError, with what was probably meant; StoreError.
     """
+    from workbench.entry.services.rule_patterns import with_proposals
+
+    found = _check_fields(host, fields)
+    asked, note = with_proposals(
+        host.project.config, new_rule(found, None)
+    )  # nobody waits for a model's turn
     with curate_rules(host, "rules-edit") as curator:
-        found = _check_fields(host, fields)
-        rule = curator.add(whole_rule(curator.store, Line("", found, home, file)), reason=reason)
+        new = whole_rule(curator.store, Line("", found, home, file))
+        rule = curator.add(replace(new, metadata={**new.metadata, **asked.metadata}), reason=reason)
     _report_unenforced(rule)
+    if note:
+        report(note)
     return rule
 
 

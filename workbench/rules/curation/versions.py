@@ -30,6 +30,9 @@ ORDERS: Final = "orders_assistant"
 Such a rule is out of force until a person enables it as it is worded.
 """
 
+PROPOSED: Final = "proposed_examples"
+"""The key of `metadata` with messages that a language model proposed as the rule was added."""
+
 MANAGED: Final = "managed"
 """The key of `metadata` that is true of a rule read from a part of a file that the workbench wrote."""
 
@@ -62,8 +65,7 @@ def carried_over(before: Rule, imported: Rule) -> Rule:
     if before.name != short_name(before.action_text):
         kept["name"] = before.name  # somebody gave it one
     metadata = dict(imported.metadata)
-    if HISTORY in before.metadata:
-        metadata[HISTORY] = before.metadata[HISTORY]
+    metadata |= {name: before.metadata[name] for name in (HISTORY, PROPOSED) if name in before.metadata}
     return replace(
         imported,
         **kept,

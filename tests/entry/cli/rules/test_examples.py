@@ -120,3 +120,38 @@ def test_without_a_model_the_way_by_hand_is_told(run: Any, identifier: str) -> N
     assert done.code == exits.ERROR
     assert "models.llm_url" in done.err
     assert "--add" in done.err
+
+
+def test_a_rule_that_is_added_gets_proposals_that_wait(run: Any, project: Any, model: Any) -> None:
+    """The model proposes as the rule is made, and nothing counts before it is accepted; undo takes it."""
+    done = run("rules", "add", "Log no credentials of a user", "--json")
+    assert "proposed 2 messages" in done.err
+    [rule] = done.json()["rules"]
+    assert rule["examples"] == []
+    shown = run("rules", "examples", rule["id"])
+    assert shown.out == "  ?  log who signs in\n  ?  debug the 401\n"
+    assert "without effect" in shown.err
+    assert run("rules", "examples", rule["id"], "--json").json()["waiting"] == [
+        "log who signs in",
+        "debug the 401",
+    ]
+    kept = run("rules", "examples", rule["id"], "--accept")
+    assert kept.out == "  1  log who signs in\n  2  debug the 401\n"
+    assert run("rules", "examples", rule["id"], "--accept").code == exits.USAGE
+    assert run("rules", "undo").code == exits.OK
+    assert examples(run, rule["id"]) == []
+
+
+def test_adding_a_rule_asks_nothing_where_that_is_not_wanted(
+    run: Any, project: Any, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With examples of its own or with rules.propose off no model is asked; one that fails costs no rule."""
+    run("rules", "add", "Log no credentials of a user", "--example", "trace a login")
+    monkeypatch.setenv("WORKBENCH_RULES_PROPOSE", "false")
+    run("rules", "add", "Keep the cache keys short")
+    assert model.requests == []
+    monkeypatch.setenv("WORKBENCH_RULES_PROPOSE", "true")
+    model.answers = ["no JSON"]
+    done = run("rules", "add", "Rotate the signing keys each week")
+    assert done.code == exits.OK
+    assert "no messages were proposed for it" in done.err

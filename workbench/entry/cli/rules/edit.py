@@ -105,6 +105,11 @@ def add(
             lines, notes = read_rules(here, lines_file, tags), []
             lines = [replace(line, home=line.home or home, file=line.file or file or "") for line in lines]
         rules = [whole_rule(work.store, line) for line in lines]
+        if lines_file is None:
+            from workbench.entry.services.rule_patterns import with_proposals
+
+            rules[0], note = with_proposals(work.config, rules[0])
+            notes = [*notes, *filter(None, [note])]
         added = work.service.add_all(rules, reason=reason, places=[line.place for line in lines])
     for note in notes:
         here.out.warn(note)

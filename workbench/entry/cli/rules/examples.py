@@ -12,7 +12,7 @@ from workbench.entry.cli.frame import command
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules.show import find_rule
 from workbench.entry.cli.session import Session, session
-from workbench.errors import ModelError
+from workbench.errors import ModelError, UsageError
 from workbench.records.rules import Rule
 from workbench.text.sanitize import visible_line
 
@@ -37,18 +37,32 @@ _COUNT = "10"
     help=f"Let the language model of models.llm propose N messages ({_COUNT} if not said).",
 )
 @click.option("--yes", is_flag=True, help="Keep what is proposed without asking.")
+@click.option("--accept", is_flag=True, help="Keep what was proposed when the rule was added.")
 def examples(
-    identifier: str, added: tuple[str, ...], removed: tuple[int, ...], generate: int | None, yes: bool
+    identifier: str,
+    added: tuple[str, ...],
+    removed: tuple[int, ...],
+    generate: int | None,
+    yes: bool,
+    accept: bool,
 ) -> None:
     """Show or change the example messages a rule is relevant to. The beginning of its id is enough.
 
     A task is compared with each of them, and the nearest counts. Proposals are shown first and kept only if
-    you agree; whatever is changed can be undone.
+    you agree, and so are those made when the rule was added (`?`); whatever is changed can be undone.
     """
+    from workbench.entry.services.rule_patterns import proposed_examples
     from workbench.rules.matching.examples import add_examples, remove_examples
 
     with session("rules") as work:
         rule = _rule(work, identifier)
+        waiting = proposed_examples(rule)
+        if accept:
+            if not waiting:
+                raise UsageError(
+                    f"nothing waits to be accepted for {rule.id[:13]}", hint="--generate asks the model."
+                )
+            added, waiting = (*waiting, *added), ()
         left = remove_examples(rule, removed)
         wanted = add_examples(replace(rule, examples=left), added) if added else left
         proposed = None if generate is None else _proposals(work, replace(rule, examples=wanted), generate)
@@ -56,12 +70,19 @@ def examples(
         if agreed or wanted != rule.examples:
             rule = _change(work, rule.id, removed, added, proposed.examples if agreed and proposed else ())
     out = work.here.out
+    waiting = () if rule.examples else waiting
     if work.here.flags.json:
-        out.json(_document(rule, proposed, agreed))
+        out.json({**_document(rule, proposed, agreed), "waiting": waiting})
         return
     for number, text in enumerate(rule.examples, 1):
         out.data(f"{number:>3}  {visible_line(text)}")
-    if not rule.examples:
+    for text in waiting:
+        out.data(f"  ?  {visible_line(text)}")
+    if waiting:
+        out.say(
+            f"proposed when it was added, without effect: `workbench rules examples {rule.id[:13]} --accept`"
+        )
+    elif not rule.examples:
         out.say(f"{rule.id[:13]} has no examples: its own words alone are compared with a task")
 
 
