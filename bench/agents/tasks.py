@@ -29,7 +29,7 @@ WIDE: Final = 4  # changed files, from which on a task counts as wide; half of t
 EACH: Final = 4  # tasks of a repository: two wide and two narrow ones
 BUDGET: Final = 4000
 NONE: Final = "none"
-ARMS: Final[Mapping[str, Sequence[str]]] = {NONE: (), "brief": (), "long": ("--detail", "verbose")}
+ARMS: Final[Mapping[str, Sequence[str]]] = {NONE: (), "brief": (), "compact": ("--detail", "compact")}
 """What a reader has of a task besides the repository: nothing, or what `workbench plan` says with options."""
 _TASKS: Final = "tasks.jsonl"
 

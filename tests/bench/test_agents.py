@@ -65,7 +65,7 @@ def test_half_of_the_tasks_are_wide_and_three_readers_have_each_in_every_arm(
     assert [(task.wide, task.arm_of(0)) for task in chosen] == [
         (True, "none"),
         (True, "brief"),
-        (False, "long"),
+        (False, "compact"),
         (False, "none"),
     ]
     for task in chosen:
@@ -161,12 +161,12 @@ def test_a_brief_is_characters_and_no_command(place: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(asking, "run_workbench", run)
     for words in (["brief"], ["show", "cart.py"]):
-        assert ask(place, words, reader="reader-0", arm="long") == "cart.py:1-2"
+        assert ask(place, words, reader="reader-0", arm="compact") == "cart.py:1-2"
     assert [(what, options[-1]) for what, *options in called] == [
         ("plan", "Total 2 is wrong."),
         ("show", "cart.py"),
     ]
-    assert "verbose" in called[0]
+    assert "compact" in called[0]
     reading = reading_of(place, "reader-0")
     assert reading is not None
     assert (reading.commands, reading.characters) == (1, 22)
