@@ -14,7 +14,7 @@ commands alone is a script; anything else is text. Comments right above the fenc
 
 Scripts of measurements alone (`make`, `python -m bench…`) need no comment: their modules and targets have to
 exist. Left out are `docs/commands.md`, all help, which `tests/entry/cli/test_main.py` compares, and
-`docs/tour.md`, in clones of three public repositories, which `python -m bench.tour` compares.
+`docs/tour.md`, in clones of five public repositories, which `python -m bench.tour` compares.
 """
 
 from __future__ import annotations
