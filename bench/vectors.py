@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,17 +40,21 @@ _TOPIC: Final = 100  # vectors of one
 _WITHIN: Final = 0.7  # how far its vectors are from it, as a share of how far topics are apart
 _FALL: Final = 154  # of a direction's share: the first 128 hold 81 % of a vector, as of real ones
 
+GRAPH = store.vectors.GraphSize()
+"""How graphs are made and searched: vectors.m and vectors.ef, as the options say."""
+
 Search = Callable[["Float32"], "set[int]"]
 Values = Mapping[str, float]
 
 
-def measure(name: str, count: int, given: str = "") -> Values:
+def measure(name: str, count: int, given: str = "", graph: store.vectors.GraphSize = GRAPH) -> Values:
     """Return seconds to `build`, `p50` and `p95` of a search in ms, `recall` of the ten nearest, and `memory`
     in MB, of one of `WAYS` with so many vectors; empty where it is not installed.
 
     `given` is a file of unit vectors float32 [n, 384] (`numpy.save`), in any order: the last are asked for.
     """
     command = [sys.executable, "-m", "bench.vectors", "--one", name, str(count), "--given", given]
+    command += ["--m", str(graph.m), "--ef", str(graph.ef)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.stderr.write(done.stderr)
@@ -74,7 +79,7 @@ def _index(vectors: Float32, least: int = 1 << 60, searches: int = 1) -> Search:
     """Return a search of this machine: exact, from `least` vectors on by sketches, or by a batch's graph."""
     store.vectors.CROSSOVER = least  # type: ignore[misc]
     store.vectors.BATCH_CROSSOVER = 1  # type: ignore[misc]
-    index = store.vectors.build_index(vectors, searches=searches)
+    index = store.vectors.build_index(vectors, searches=searches, graph_size=GRAPH)
     return lambda query: set(index.search(query, NEAREST)[0].tolist())
 
 
@@ -109,7 +114,7 @@ def _pgvector(vectors: Float32, *, at_once: bool = False) -> Iterator[tuple[Sear
         connections = Connections(server.make_database())
         migrate(connections)
         create_project(connections, "bench", "bench")
-        kept = PostgresVectors(connections, "bench", "stash", "m", DIMENSIONS, seconds=30)
+        kept = PostgresVectors(connections, "bench", "stash", "m", DIMENSIONS, seconds=30, ef=GRAPH.ef)
         with connections.use() as connection:
             [(made,)] = connection.execute(
                 "SELECT indexdef FROM pg_indexes WHERE indexname = 'vectors_384'"
@@ -145,7 +150,7 @@ def _qdrant(vectors: Float32) -> Iterator[tuple[Search, Callable[[], float]]]:
 
     warnings.simplefilter("ignore")
     grown = _grown()
-    server = QdrantServer("", client=QdrantClient(":memory:"))
+    server = QdrantServer("", client=QdrantClient(":memory:"), m=GRAPH.m, ef=GRAPH.ef)
     kept = QdrantCollection(server, "bench", "m", DIMENSIONS, {}, words=False)
     _fill(kept, vectors)
     yield lambda query: _nearest(kept, query), grown
@@ -229,18 +234,22 @@ def main() -> None:
     parser.add_argument(
         "--given", default="", metavar="FILE", help="unit vectors of your own, float32 [n, 384]"
     )
+    parser.add_argument("--m", type=int, nargs="*", default=[GRAPH.m], help="vectors.m, each in turn")
+    parser.add_argument("--ef", type=int, nargs="*", default=[GRAPH.ef], help="vectors.ef, each in turn")
     options = parser.parse_args()
     if options.one:
+        globals()["GRAPH"] = store.vectors.GraphSize(options.m[0], options.ef[0])
         print(json.dumps(_one(options.one[0], int(options.one[1]), options.given)))
         return
     print("| vectors | way | build | p50 / p95 | recall@10 | memory |\n|--:|---|--:|--:|--:|--:|")
     for count in options.sizes:
-        for name in options.of:
-            found = measure(name, count, options.given)
+        for name, m, ef in product(options.of, options.m, options.ef):
+            found = measure(name, count, options.given, store.vectors.GraphSize(m, ef))
             if found:
+                way = name if len(options.m) * len(options.ef) == 1 else f"{name}, m {m}, ef {ef}"
                 times = f"{found['build']:.1f} s | {found['p50']:.1f} / {found['p95']:.1f} ms"
                 rest = f"{found['recall']:.3f} | {found['memory']:,.0f} MB"
-                print(f"| {count:,} | {name} | {times} | {rest} |", flush=True)
+                print(f"| {count:,} | {way} | {times} | {rest} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -27,10 +27,21 @@ _HINT: Final = "`workbench doctor` asks it again; everything works without it, a
 class QdrantServer:
     """A Qdrant at `url`. Raises: ConfigError for an address that cannot be used; ImportError without extra.
 
-    Only a host that is this machine may be asked without TLS. `client` is one that is open already.
+    Only a host that is this machine may be asked without TLS. `client` is one that is open already. Graphs of
+    collections that are made link a vector to `m` others; a search compares `ef` candidates at least.
     """
 
-    def __init__(self, url: str, *, timeout: float = 2.0, client: QdrantClient | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 2.0,
+        client: QdrantClient | None = None,
+        m: int = 16,
+        ef: int = 256,
+    ) -> None:
+        self.m = m
+        self.ef = ef
         self.place = f"Qdrant at {url}"
         if client is None:
             self.place = f"Qdrant at {checked_url(url)}"

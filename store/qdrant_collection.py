@@ -34,9 +34,7 @@ PUT: Final = 500
 ASK: Final = 2_000
 """Keys of a request that names them."""
 
-M: Final = 16
 EF_CONSTRUCTION: Final = 128
-EF_SEARCH: Final = 256
 
 _DIGEST: Final = 8
 
@@ -90,7 +88,7 @@ class QdrantCollection:
                 limit=max(k, 1),
                 query_filter=conditions(only),
                 search_params=models.SearchParams(
-                    hnsw_ef=max(EF_SEARCH, 2 * k),
+                    hnsw_ef=max(self.server.ef, 2 * k),
                     quantization=models.QuantizationSearchParams(rescore=True, oversampling=2.0),
                 ),
                 with_payload=False,
@@ -281,7 +279,7 @@ class QdrantCollection:
                         )
                     },
                     sparse_vectors_config=words,
-                    hnsw_config=models.HnswConfigDiff(m=M, ef_construct=EF_CONSTRUCTION),
+                    hnsw_config=models.HnswConfigDiff(m=self.server.m, ef_construct=EF_CONSTRUCTION),
                     quantization_config=models.ScalarQuantization(scalar=scalar),
                     on_disk_payload=True,
                 )

@@ -45,10 +45,18 @@ _RECALL: Final = 0.99
 """Vectors that are asked for their ten nearest, and what share of them sketches have to find: vectors that
 differ alike in all directions are searched exactly."""
 
-M: Final = 16
 EF_CONSTRUCTION: Final = 100
-EF_BATCH: Final = 64
-"""Candidates in a batch, which looks for texts that say nearly the same: those are found by any."""
+BATCH_SHARE: Final = 4
+"""A batch compares one of so many candidates: it looks for texts that say nearly the same, which any find."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSize:
+    """How many others a graph links a vector to, and how many candidates a search compares at least."""
+
+    m: int = 16
+    ef: int = 256
+
 
 NEAREST: Final = 1_000
 
@@ -146,6 +154,7 @@ class CosineIndex:
         model: str = "",
         sketches: Sketches | None = None,
         graph: Any = None,  # noqa: ANN401 - hnswlib has no types
+        ef: int = 0,
     ) -> None:
         if vectors.ndim != 2:
             raise ValueError(f"vectors of shape {vectors.shape} are no matrix")
@@ -153,6 +162,7 @@ class CosineIndex:
         self.model = model
         self._sketches = sketches
         self._graph = graph
+        self._ef = ef
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -225,7 +235,7 @@ class CosineIndex:
         count = min(max(k, 0) + _SPARE, len(self) if rows is None else len(rows))
         if count == 0:  # hnswlib raises when asked for more than there are
             return np.empty(0, np.int64)
-        self._graph.set_ef(max(EF_BATCH, 2 * count))
+        self._graph.set_ef(max(self._ef // BATCH_SHARE, 2 * count))
         try:
             found, _ = self._graph.knn_query(query, k=count, num_threads=1, filter=keep)
         except RuntimeError:  # a filter can leave fewer reachable nodes than asked for
@@ -233,7 +243,9 @@ class CosineIndex:
         return np.asarray(found[0], np.int64)
 
 
-def build_index(vectors: Float32, *, model: str = "", searches: int = 1) -> CosineIndex:
+def build_index(
+    vectors: Float32, *, model: str = "", searches: int = 1, graph_size: GraphSize | None = None
+) -> CosineIndex:
     """Return an index of vectors for so many searches, with sketches or a graph where those pay.
 
     One thread builds a graph from a fixed seed: the same vectors give the same graph.
@@ -248,11 +260,12 @@ def build_index(vectors: Float32, *, model: str = "", searches: int = 1) -> Cosi
     if searches >= len(vectors) >= max(BATCH_CROSSOVER, 1) and _has_hnswlib():
         import hnswlib
 
+        size = graph_size or GraphSize()
         # By inner product the wheel saves an array it never fills; by cosine the array holds the lengths.
         graph: Any = hnswlib.Index("cosine", vectors.shape[1])
-        graph.init_index(len(vectors), ef_construction=EF_CONSTRUCTION, M=M, random_seed=_SEED)
+        graph.init_index(len(vectors), ef_construction=EF_CONSTRUCTION, M=size.m, random_seed=_SEED)
         graph.add_items(vectors, np.arange(len(vectors)), num_threads=1)
-        return CosineIndex(vectors, model=model, graph=graph)
+        return CosineIndex(vectors, model=model, graph=graph, ef=size.ef)
     sketches = make_sketches(vectors) if len(vectors) >= max(CROSSOVER, 1) else None
     return CosineIndex(vectors, model=model, sketches=sketches)
 

@@ -273,6 +273,9 @@ class VectorsConfig:
     environment's QDRANT_API_KEY). A server gets the vectors of `kinds`: stash, and with Qdrant rules and
     iterations, too. More than `here` vectors of the stash are searched there, up to so many on this machine,
     and all while it does not answer in `timeout` seconds. It is asked again `retry` seconds after it failed.
+
+    Graphs [ralph] link a vector to `m` others, and a search of a server's graph compares `ef` candidates at
+    least, one of a batch here a quarter of that. `m` is of collections and graphs that are made from then on.
     """
 
     store: Literal["local", "postgres", "qdrant"] = "local"
@@ -281,6 +284,8 @@ class VectorsConfig:
     here: Count = 2_000_000
     timeout: Seconds = 2.0
     retry: Weight = 60.0
+    m: Annotated[int, msgspec.Meta(ge=4, le=64)] = 16
+    ef: Annotated[int, msgspec.Meta(ge=16, le=1_000)] = 256
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ USER_ONLY = frozenset(
     hooks.session_chars hooks.prompt_chars hooks.task_chars hooks.threshold hooks.deadline
     hooks.stash
     vectors.store vectors.qdrant_url vectors.kinds vectors.here vectors.timeout vectors.retry
+    vectors.m vectors.ef
     """.split()
 )
 

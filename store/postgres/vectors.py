@@ -35,7 +35,6 @@ KEY_BYTES: Final = 16
 BATCH: Final = 1_000
 """Points, or keys, of a statement."""
 
-EF_SEARCH: Final = 200
 EF_MOST: Final = 1_000  # as pgvector allows
 SCANNED: Final = 100_000
 """Points of the graph that a search looks at, at most, for those that pass its filter."""
@@ -77,10 +76,12 @@ class PostgresVectors:
         dimensions: int,
         *,
         seconds: float = ANSWERING,
+        ef: int = 256,
     ) -> None:
         self._connections = connections
         self._key = (project, kind, model)
         self._seconds = seconds
+        self._ef = ef
         self.model = model
         self.dimensions = dimensions
 
@@ -192,7 +193,7 @@ class PostgresVectors:
         where, values = _where(only)
         asked = _text(query)
         with self._cursor(self._seconds) as cursor:
-            ef = min(max(EF_SEARCH, 2 * k), EF_MOST)
+            ef = min(max(self._ef, 2 * k), EF_MOST)
             cursor.execute(_SCAN, (str(ef), str(max(SCANNED, 20 * k))))
             given = (asked, *self._key, *values, asked, max(k, 0))
             statement = _statement(self.dimensions, where)

@@ -65,6 +65,18 @@ def bodies(fake: FakeQdrant, ending: str, method: str = "POST") -> list[Any]:
     return [body for verb, path, body in fake.requests if verb == method and path.endswith(ending)]
 
 
+def test_graphs_are_as_the_settings_say(fake: FakeQdrant) -> None:
+    """`vectors.m` is of collections that are made, `vectors.ef` of each search, which may need more."""
+    server = QdrantServer(fake.url, timeout=1, m=24, ef=64)
+    points, vectors = fill(server, 3)
+    ((_, _, made),) = [one for one in fake.requests if one[0] == "PUT" and one[1].count("/") == 2]
+    assert made["hnsw_config"]["m"] == 24
+    points.search(vectors[0], 10)
+    points.search(vectors[0], 100)
+    assert [body["params"]["hnsw_ef"] for body in bodies(fake, "/points/query")] == [64, 200]
+    server.close()
+
+
 def test_a_collection_is_made_as_documented(fake: FakeQdrant, server: QdrantServer) -> None:
     """Dense and sparse vectors, HNSW, quantization and an index for each field are asked for, once."""
     fill(server, 3)

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from store import vectors as vectors_module
 from store.vectors import (
+    BATCH_SHARE,
     EXACT,
     HNSWLIB,
     SKETCH,
     CosineIndex,
+    GraphSize,
     build_index,
     candidate_count,
     load_index,
@@ -129,6 +131,16 @@ def test_what_is_approximate_finds_what_exact_search_finds(
     ]
 
     assert np.mean(shared) >= 0.97
+
+
+@needs_graph
+def test_a_batchs_graph_is_as_large_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It links a vector to `m` others, and a search compares a share of `ef` at least."""
+    monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", 100)
+    for size in (GraphSize(), GraphSize(m=8, ef=512)):
+        index = build_index(unit(300), searches=300, graph_size=size)
+        index.search(unit(1)[0], 3)
+        assert (index._graph.M, index._graph.ef) == (size.m, size.ef // BATCH_SHARE)
 
 
 def test_vectors_that_sketches_do_not_tell_apart_are_searched_exactly(

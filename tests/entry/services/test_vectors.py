@@ -67,8 +67,8 @@ def qdrant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     client = QdrantClient(fake.url, check_compatibility=False)
     made = QdrantServer.__init__
 
-    def init(self: QdrantServer, url: str, *, timeout: float = 2.0, client_: Any = client) -> None:
-        made(self, url, timeout=timeout, client=client_)
+    def init(self: QdrantServer, url: str, **settings: Any) -> None:
+        made(self, url, client=client, **settings)
 
     monkeypatch.setattr(QdrantServer, "__init__", init)
     monkeypatch.setattr(QdrantServer, "close", lambda self: None)

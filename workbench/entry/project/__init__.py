@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from store.team.sync import Exchange
     from store.team.team import ProjectTeam, is_url, open_place
     from store.vector_store import VectorStore
-    from store.vectors import build_index
+    from store.vectors import BATCH_CROSSOVER, BATCH_SHARE, CROSSOVER, GraphSize, build_index
     from workbench.entry.project.models import (
         cached_embedder,
         cross_encoder,

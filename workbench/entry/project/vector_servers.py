@@ -59,7 +59,8 @@ def qdrant_server(config: Config) -> QdrantServer:
         )
     from store.qdrant import QdrantServer
 
-    return QdrantServer(config.vectors.qdrant_url, timeout=config.vectors.timeout)
+    given = config.vectors
+    return QdrantServer(given.qdrant_url, timeout=given.timeout, m=given.m, ef=given.ef)
 
 
 def server_identity(project: OpenedProject) -> str:
@@ -114,9 +115,11 @@ def postgres_vectors(project: OpenedProject, model: str, dimensions: int) -> Pos
     from store.postgres.connection import Connections
     from store.postgres.vectors import PostgresVectors
 
-    seconds = project.config.vectors.timeout
+    given = project.config.vectors
     connections = Connections(team.url, most=_SEARCHES)
-    return PostgresVectors(connections, team.project, "stash", model, dimensions, seconds=seconds)
+    return PostgresVectors(
+        connections, team.project, "stash", model, dimensions, seconds=given.timeout, ef=given.ef
+    )
 
 
 def rule_collection(server: QdrantServer, model: str, dimensions: int) -> QdrantCollection:

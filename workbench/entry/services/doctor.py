@@ -52,7 +52,7 @@ def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[
         ("python", _python),
         ("git", _git),
         ("tokenizer", lambda: _tokenizer(config)),
-        ("vectors", _vectors),
+        ("vectors", lambda: _vectors(config)),
         ("ranking", lambda: _ranking(config)),
         ("embedding", lambda: _embedding(config)),
         ("language model", lambda: _language_model(config)),
@@ -125,17 +125,27 @@ def _tokenizer(config: Config) -> Iterator[DoctorFinding]:
     yield note("tokenizer", f"{wanted} has no tables here: {found} is used", step)
 
 
-def _vectors() -> Iterator[DoctorFinding]:
-    from importlib.metadata import distributions
+def _vectors(config: Config) -> Iterator[DoctorFinding]:
+    """Say by size how vectors are searched here, and texts by words."""
+    from importlib.metadata import distributions, version
     from importlib.util import find_spec
 
+    from workbench.entry.project import BATCH_CROSSOVER, BATCH_SHARE, CROSSOVER
+
+    text = f"exact below {CROSSOVER:,} vectors, from there on among candidates of sketches"
+    yield ok("vectors", f"{text}; words by bm25s {version('bm25s')}")
     if find_spec("hnswlib") is None:
         step = "Conflicts among more than 15,000 texts take minutes: pip install 'context-workbench[graph]'."
         yield note("vectors", "hnswlib is missing: each text is compared with all", step)
         return
     # The module comes with one of two distributions: wheels of one, the source of the other.
     found = [one for name in ("chroma-hnswlib", "hnswlib") for one in distributions(name=name)]
-    yield ok("vectors", f"hnswlib {found[0].version if found else 'of unknown version'}")
+    graph = f"m {config.vectors.m}, {config.vectors.ef // BATCH_SHARE} candidates at least"
+    yield ok(
+        "vectors",
+        f"batches of {BATCH_CROSSOVER:,} and more by the graph of hnswlib "
+        f"{found[0].version if found else 'of unknown version'} ({graph})",
+    )
 
 
 def _ranking(config: Config) -> Iterator[DoctorFinding]:

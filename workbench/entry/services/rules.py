@@ -173,18 +173,20 @@ def _shared_cache(
 
 def text_meaning(project: OpenedProject, progress: Callable[[str, int, int], None]) -> Meaning | None:
     """Return how texts are compared by meaning here, None without an embedding model that is ready."""
-    from workbench.entry.project import build_index
+    from workbench.entry.project import GraphSize, build_index
     from workbench.rules.conflicts.queue import Meaning
 
     embedder, _ = project.text_vectors
     if embedder is None:
         return None
 
+    size = GraphSize(project.config.vectors.m, project.config.vectors.ef)
+
     def embed(texts: Sequence[str]) -> Float32:
         return embedder.embed(texts, progress=lambda done, total: progress("embedding", done, total))
 
     def index(vectors: Float32) -> Neighbours:
-        return build_index(vectors, model=embedder.model, searches=len(vectors))
+        return build_index(vectors, model=embedder.model, searches=len(vectors), graph_size=size)
 
     return Meaning(embedder.model, embed, index)
 

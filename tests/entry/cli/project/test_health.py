@@ -52,8 +52,11 @@ def test_doctor_finds_a_sound_project_sound(project: Any, run: Any) -> None:
     assert {"python", "git", "tokenizer", "embedding", "journals", "indexes", "locks", "disk"} <= set(names)
     assert answer["sound"] is True
     assert all(finding["step"] for finding in answer["findings"] if finding["state"] == "note")
-    vectors = next(finding for finding in answer["findings"] if finding["name"] == "vectors")
-    assert (vectors["state"] == "ok") is (find_spec("hnswlib") is not None)
+    exact, graph = (finding for finding in answer["findings"] if finding["name"] == "vectors")
+    assert "exact below 200,000 vectors" in exact["text"]
+    assert "bm25s" in exact["text"]
+    assert (graph["state"] == "ok") is (find_spec("hnswlib") is not None)
+    assert ("(m 16, 64 candidates at least)" in graph["text"]) is (graph["state"] == "ok")
     assert run("doctor").code == exits.OK
 
 
