@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from workbench.expand.lookup import Definition, listed_definitions
-from workbench.expand.sources import SourceFile, Sources
+from workbench.expand.sources import Sources
 from workbench.expand.usages import FileUses, find_uses
 from workbench.plan.brief_lines import ShownFile
 from workbench.plan.chunks import CONTAINERS
@@ -96,35 +96,38 @@ def written_names(sources: Sources, task: str) -> list[str]:
 
 
 def list_callees(sources: Sources, shown: Sequence[tuple[ShownFile, FileCut]]) -> list[BriefLine]:
-    """Return what the first function shown uses of its own file that is not shown, with the lines."""
-    for (candidate, offer), cut in shown:
-        if candidate.path not in sources.index.positions:
+    """Return what the first function shown calls of its own file and is not shown, with the lines."""
+    for (candidate, offer), _cut in shown:
+        row = sources.index.positions.get(candidate.path)
+        data = sources.data(candidate.path)
+        if row is None or isinstance(data, Skipped):
             continue
-        file = sources.file(candidate.path)
-        if isinstance(file, Skipped):
-            continue
+        symbols = sources.symbols(row)
         for name in offer.names:
-            symbol = next((one for one in file.symbols if _full_name(one) == name), None)
-            if symbol is None or symbol.kind in CONTAINERS or cut.lines != len(file.lines):
+            symbol = next((one for one in symbols if _full_name(one) == name), None)
+            if symbol is None or symbol.kind in CONTAINERS:
                 continue
-            if places := _callees(file, symbol, offer.view.spans):
+            if places := _callees(data, symbols, symbol, offer.view.spans):
                 rest = f", {len(places) - MOST_CALLEES} more" if len(places) > MOST_CALLEES else ""
                 text = f"{visible_line(name)}: {', '.join(places[:MOST_CALLEES])}{rest}"
                 return [BriefLine(CALLS, symbol.name, text)]
     return []
 
 
-def _callees(file: SourceFile, caller: Symbol, spans: Sequence[Span]) -> list[str]:
-    """Return what the lines shown of a function call of its file, and is not shown: `resolve 77`."""
+def _callees(data: bytes, symbols: Sequence[Symbol], caller: Symbol, spans: Sequence[Span]) -> list[str]:
+    """Return what the lines shown of a function call of its file, and is not shown: `resolve 77`.
+
+    Only names of definitions leave: the content is not masked.
+    """
     others: dict[str, list[Symbol]] = {}
-    for one in file.symbols:
+    for one in symbols:
         if one.kind not in CONTAINERS and one.kind not in _VALUES and one.name != caller.name:
             others.setdefault(one.name, []).append(one)
+    lines = data.split(b"\n")[: caller.end_line]
     called: dict[str, None] = {}
-    for number in range(caller.line, min(caller.end_line, len(file.lines)) + 1):
-        if not any(a <= number <= b for a, b in spans):
-            continue
-        called |= dict.fromkeys(_CALL.findall(file.lines[number - 1]))
+    for number, line in enumerate(lines[caller.line - 1 :], caller.line):
+        if any(a <= number <= b for a, b in spans):
+            called |= dict.fromkeys(_CALL.findall(line.decode("utf-8", "replace")))
     found = []
     for name in called:
         known = others.get(name, ())
