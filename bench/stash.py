@@ -4,7 +4,8 @@
 stashed; then every system is asked every question, with the whole conversation to find its answer in. Where
 DIR holds transcripts of agents instead, they are replayed as `workbench --replay --source stash DIR` does.
 `--aside` and `--messages` measure what the parts of a query count. `gate` says what of a stash of transcripts
-would enter plans about other projects, and about itself. `speed` is a table by size.
+would enter plans about other projects, and about itself. `sessions` asks half of some coding sessions for
+what was used again, with BM25 beside the stash. `speed` is a table by size.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from unittest.mock import patch
 from bench.conversations import read_conversations
 from bench.stash_gate import gate
 from bench.stash_quality import LATER, SYSTEMS, ask, report
+from bench.stash_sessions import HALVES, sessions
 from bench.stash_speed import SIZES, embedding, speed
 from workbench.entry.cli.main import main as workbench
 from workbench.stash.expansion import ASIDE
@@ -58,6 +60,11 @@ def main(arguments: list[str] | None = None) -> int:
         "repositories", type=Path, nargs="+", help="whose commits are tasks of other projects"
     )
     entering.add_argument("--cache", type=Path, default=Path(".bench"), help="where embeddings are kept")
+    coding = what.add_parser("sessions", help="what coding sessions used again, half of them at a time")
+    coding.add_argument("transcripts", type=Path)
+    coding.add_argument("--half", default=HALVES[0], choices=HALVES, help="default: %(default)s")
+    coding.add_argument("--lexical", action="store_true", help="by words alone, as without a model")
+    coding.add_argument("--cache", type=Path, default=Path(".bench"), help="where embeddings are kept")
     fast = what.add_parser("speed", help="what a stash costs by its size")
     fast.add_argument("sizes", type=int, nargs="*", default=list(SIZES))
     options = parser.parse_args(arguments)
@@ -66,6 +73,12 @@ def main(arguments: list[str] | None = None) -> int:
             return _quality(options)
     if options.what == "gate":
         for row in gate(options.transcripts, options.repositories, options.cache, _say):
+            print(row, flush=True)
+        return 0
+    if options.what == "sessions":
+        for row in sessions(
+            options.transcripts, options.half, options.cache, lexical=options.lexical, say=_say
+        ):
             print(row, flush=True)
         return 0
     for row in speed(options.sizes, _say):
