@@ -18,7 +18,7 @@ from workbench.records.segments import (
     SegmentType,
     StashQuery,
 )
-from workbench.stash.expansion import answer_form, named_times, query_parts
+from workbench.stash.expansion import answer_form, named_times, query_parts, weigh_parts
 from workbench.stash.retrieval import retrieve
 from workbench.stash.scoring import OrderWeights, feedback_scores
 from workbench.stash.segmentindex import IndexPlaces, SegmentIndex
@@ -234,6 +234,40 @@ def test_the_parts_of_a_query_are_searched_apart(asked: Stash) -> None:
     assert asked.ask("  ") == []
     names = [(part.name, part.weight) for part in query_parts(StashQuery(text="a b", task="c d"))]
     assert names == [("text", 1.0), ("task", 0.3)]
+
+
+def test_a_file_that_is_named_or_open_comes_before_its_words_elsewhere(asked: Stash) -> None:
+    """Its readings by the name as a whole, then what mentions it; open files count, too, and say so."""
+    words = asked.add("the commit hooks of git are manual: a manual says how hooks commit")
+    change = asked.add("+ return early", source="cli/strategy/manual_commit_hooks.go")
+    mention = asked.add("two callers, one in manual_commit_hooks.go, the other in the tests of it")
+    other = asked.add("+ return late", source="cli/strategy/manual_reset_hooks.go")
+    for only_words in (False, True):
+        found = asked.ask("what became of manual_commit_hooks.go", words=only_words)
+        ids = [one.segment.id for one in found]
+        parts = {one.segment.id: one.parts["file"] for one in found}
+        assert ids[0] in {change, mention}
+        assert parts[change] > parts[mention] > 0 == parts[words]
+        assert ids.index(change) < ids.index(words)
+    opened = asked.ask("return", files=("x/manual_reset_hooks.go",))
+    assert opened[0].segment.id == other
+    assert opened[0].parts["file"] > 0
+
+
+def test_a_request_that_says_nothing_means_what_was_said_before(asked: Stash) -> None:
+    """Beside "yes, do both" the last message counts as much as a request, beside a full question little."""
+    before = ("Shall I rename the redis cache and clear its store?",)
+    short, long = StashQuery(text="yes, do both", messages=before), 40.0
+    parts = query_parts(short)
+    assert [one.weight for one in weigh_parts(parts, 0.0)] == [1.0, pytest.approx(1.1)]
+    assert [one.weight for one in weigh_parts(parts, long)] == [1.0, pytest.approx(0.1, abs=1e-3)]
+    asked.add("the redis cache store")
+    asked.add("both boats are at sea")
+    (less, *_), (more, *_) = (
+        [one.similarity for one in asked.ask(text, messages=before) if "redis" in one.segment.text]
+        for text in ("yes, say how crews of fishing boats sleep in a gale off Iceland", "yes, do both")
+    )
+    assert more > 1.5 * less
 
 
 def test_the_part_of_a_long_text_that_was_hit_is_shown_with_its_neighbours(asked: Stash) -> None:

@@ -7,18 +7,27 @@ names of files are split into their terms by the one tokenisation (`workbench.te
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Final
 
 from workbench.records.dataclass import dataclass
 from workbench.records.segments import StashQuery
+from workbench.stash.filenames import is_path
 from workbench.text.terms import clean_task
 
 ASIDE: Final[Mapping[str, float]] = {"text": 1.0, "task": 0.3, "messages": 0.1, "files": 0.3}
 """What a part counts that says what surrounds the request, where the request itself counts 1."""
+
+ELLIPTIC: Final[Mapping[str, float]] = {"task": 0.5, "messages": 1.0}
+"""What a part counts besides where the request says nothing by itself: "yes, all four"."""
+
+SAYS: Final = 10.0
+"""The information of a request (the sum of its terms' idf, in nats) with which that has fallen to 1/e."""
 
 LATEST: Final = 4
 """Messages that count, the newest ones."""
@@ -80,6 +89,16 @@ def query_parts(query: StashQuery) -> tuple[QueryPart, ...]:
     return tuple(QueryPart(name, text, ASIDE[name] if at else 1.0) for at, (name, text) in enumerate(found))
 
 
+def weigh_parts(parts: Sequence[QueryPart], information: float) -> tuple[QueryPart, ...]:
+    """Return the parts with what they count beside a request of so much information.
+
+    The less a request says itself, the more it means what was said before it.
+    """
+    silence = math.exp(-((information / SAYS) ** 2))
+    rest = (replace(one, weight=one.weight + ELLIPTIC.get(one.name, 0.0) * silence) for one in parts[1:])
+    return (*parts[:1], *rest)
+
+
 def answer_form(question: str, is_speaker: Callable[[str], bool]) -> str:
     """Return a question in the form of an answer, "" for what asks nothing.
 
@@ -135,7 +154,7 @@ def _calendar(year: int, month: int, day: int) -> tuple[datetime, datetime]:
 
 def _file_text(given: str) -> str:
     """Return a file as it is searched for: a path by its name and folder, contents as they are."""
-    if "\n" in given or len(given) > 300:
+    if not is_path(given):
         return given
     path = PurePosixPath(given.replace("\\", "/"))
     return " ".join(part for part in (path.name, path.parent.name) if part)

@@ -120,6 +120,10 @@ class Lexicon:
         ]
         return LexicalScores(tuple(scored), float(sum(weights)), len(self))
 
+    def holders(self, term: str) -> Int64:
+        """Return the rows of the segments that have a term, int64 ascending."""
+        return self._posting(term)[0]
+
     def _posting(self, term: str) -> tuple[Int64, NDArray[Any]]:
         pieces = [part.posting(term) for part in self.parts]
         rows = [docs.astype(np.int64) + start for (docs, _), start in zip(pieces, self._starts, strict=False)]

@@ -20,11 +20,20 @@ from workbench.records.dataclass import dataclass
 from workbench.records.segments import FoundSegment, SegmentFilters, SegmentType, StashQuery
 from workbench.stash.chunking import with_neighbours
 from workbench.stash.columns import TYPES, seconds, text_key
-from workbench.stash.expansion import ANSWER_FORM, QueryPart, answer_form, named_times, query_parts
+from workbench.stash.expansion import (
+    ANSWER_FORM,
+    QueryPart,
+    answer_form,
+    named_times,
+    query_parts,
+    weigh_parts,
+)
+from workbench.stash.filenames import file_shares, named_files
 from workbench.stash.lexicon import LexicalScores
 from workbench.stash.scoring import (
     DAY,
     MOST,
+    NAMED_FILE,
     NAMED_TIME,
     WORDS,
     OrderWeights,
@@ -109,12 +118,14 @@ def retrieve(
         return ()
     vectors = _query_vectors(index, asked, embed) if embed is not None and index.model else None
     only = None if index.server is None else index.server.filter(query.filters, int(now))
+    words = [index.lexicon.scores(part.text) for part in asked]
     searches = [
-        _Search(part, None if vectors is None else vectors[at], index.lexicon.scores(part.text), only)
-        for at, part in enumerate(asked)
+        _Search(part, None if vectors is None else vectors[at], words[at], only)
+        for at, part in enumerate(weigh_parts(asked, words[0].bound))
     ]
+    files = np.float32(NAMED_FILE) * file_shares(index.lexicon, named_files(query))
     breadth = max(BREADTH, 2 * query.top_k)
-    weighed = _weigh(index, searches, allowed, breadth, now, weights)
+    weighed = _weigh(index, searches, files, allowed, breadth, now, weights)
     kept = np.flatnonzero(allowed[weighed.rows] & (weighed.similarity >= max(query.min_similarity, 1e-9)))
     order = kept[np.lexsort((weighed.rows[kept], -weighed.similarity[kept]))]
     chosen = _distinct(index, weighed.rows, order.tolist(), query.top_k, per_session)
@@ -157,14 +168,18 @@ def _searchable(index: SegmentIndex, filters: SegmentFilters, now: int) -> NDArr
 def _weigh(
     index: SegmentIndex,
     searches: Sequence[_Search],
+    files: Float32,
     allowed: NDArray[np.bool_],
     breadth: int,
     now: float,
     weights: OrderWeights,
 ) -> _Weighed:
-    """Weigh the best segments for each part of a query, and those around them."""
+    """Weigh the best segments for each part of a query, and those around them.
+
+    `files` float32 [n] is what each has for being of a file that the query names.
+    """
     known = [_Own(search, _meanings(index, search), search.words.shares()) for search in searches]
-    best = [_best(index, own, allowed, breadth) for own in known]
+    best = [_best(index, own, files, allowed, breadth) for own in known]
     there = index.columns.alive & (index.columns.expires > int(now))
     rows = _with_turns(index, ascending(np.concatenate(best)), there)
     turns = _turns(index, rows)
@@ -195,12 +210,13 @@ def _weigh(
         lexical += share * WORDS * shares / MOST
     dated = _date_matches(searches, columns.times[rows], now) * np.float32(NAMED_TIME / MOST)
     context = relevance - dense - lexical
-    relevance = np.minimum(relevance + dated, 1)
+    filed = files[rows] / np.float32(MOST)
+    relevance = np.minimum(relevance + dated + filed, 1)
     similarity = calibrate(relevance)
     scale = similarity / np.maximum(relevance, np.float32(1e-9))
     used = np.float32(weights.feedback) * feedback_scores(columns.shown[rows], columns.merged[rows])
     used = np.where(similarity > 0, used, 0).astype(np.float32)
-    made = {"dense": dense, "lexical": lexical, "context": context, "date": dated}
+    made = {"dense": dense, "lexical": lexical, "context": context, "date": dated, "file": filed}
     parts: dict[str, Float32] = {name: (part * scale).astype(np.float32) for name, part in made.items()}
     parts["feedback"] = used
     return _Weighed(rows, np.clip(similarity + used, 0, 1), parts)
@@ -225,15 +241,16 @@ def _meaning_of(index: SegmentIndex, search: _Search, rows: Int64) -> Float32:
     return score_excess(index.cosines_of(search.vector, rows), index.background(rows))
 
 
-def _best(index: SegmentIndex, own: _Own, allowed: NDArray[np.bool_], breadth: int) -> Int64:
-    """Return the rows of the best segments by meaning and words, of those allowed."""
+def _best(index: SegmentIndex, own: _Own, files: Float32, allowed: NDArray[np.bool_], breadth: int) -> Int64:
+    """Return the rows of the best segments by meaning, words and files, of those allowed."""
+    worth = np.float32(WORDS) * own.words + files
     if own.meaning is not None:
         rows = np.flatnonzero(allowed)
-        return _first(rows, (own.meaning + np.float32(WORDS) * own.words)[rows], breadth)
+        return _first(rows, (own.meaning + worth)[rows], breadth)
     assert own.search.vector is not None
     near = index.nearest(own.search.vector, breadth, allowed, own.search.only)
-    worded = np.flatnonzero((own.words > 0) & allowed)
-    return np.union1d(near, _first(worded, own.words[worded], breadth))
+    worded = np.flatnonzero((worth > 0) & allowed)
+    return np.union1d(near, _first(worded, worth[worded], breadth))
 
 
 def _first(rows: Int64, scores: Float32, count: int) -> Int64:
@@ -351,6 +368,7 @@ def _reason(searches: Sequence[_Search], text: str, parts: Mapping[str, float], 
         "dense": "it means nearly the same",
         "context": "what is around it in its session is about this",
         "date": "it is of the time that is named",
+        "file": "it is of a file that is named or open",
     }
     named = sorted((name for name in said if parts.get(name, 0) > 0), key=lambda name: -parts[name])[:2]
     reason = " and ".join(said[name] for name in named) or "nothing else is nearer"

@@ -49,6 +49,9 @@ MOST: Final = (1 + WORDS) * (1 + 2 * sum(BESIDE) + ANSWER + SESSION) + TOGETHER 
 NAMED_TIME: Final = 0.3
 """What it counts that a segment is of a time that the query names."""
 
+NAMED_FILE: Final = 0.3
+"""What it counts that a segment is of a file that the query names."""
+
 EVEN: Final = 0.18
 """The share of the highest relevance there could be at which the best segment is as likely relevant as not:
 as many questions about a conversation have less as questions about another one have more."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 RECORDS: Final = "segments"
 """What the vectors of a generation are of."""
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 _ARRAYS: Final = "segments.arrays"
 _VECTORS: Final = "vectors"
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from workbench.project.arrays import make_pool
 from workbench.records.segments import ContextSegment
 from workbench.stash.chunking import SegmentChunk, cut_segment, definition_places, sentence_chunks
 from workbench.stash.columns import record_bytes, text_bytes, text_key
+from workbench.stash.filenames import source_file, source_term
 from workbench.stash.segmentmodels import EmbeddingModel, Progress, numbers_of
 from workbench.stash.segmentparts import SegmentPart, make_chunks
 from workbench.text.postings import PostingsBuilder
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from workbench.ports import Float32
-
-_FILE: Final = re.compile(r"[^:#\n]*\w\.\w{1,8}")
-"""What a source looks like that is a path, with an ending."""
 
 ReadTexts = Callable[[Collection[str]], Mapping[str, str]]
 
@@ -123,5 +119,6 @@ def segment_chunks(
 
 def segment_terms(segment: ContextSegment, text: str) -> dict[str, int]:
     """Return the terms a segment is found by: of its text, its topic and the file it is from."""
-    file = PurePosixPath(segment.source).name if _FILE.fullmatch(segment.source) else ""
-    return count_terms("\n".join(filter(None, (text, segment.topic, file))))
+    file = source_file(segment.source)
+    terms = count_terms("\n".join(filter(None, (text, segment.topic, file))))
+    return {**terms, source_term(file): 1} if file else terms
