@@ -32,8 +32,16 @@ _CURATION: Final = "curation"
 _PUT: Final = frozenset({"rule.put", "learning.put"})
 _SUBJECTS: Final = ("id", "left", "right")
 """Fields that name what an entry is about: a record, or both sides of a conflict."""
-_TIMES: Final = ("created_at", "updated_at", "last_used", "reviewed_at", "last_hit", "stashed_at")
+_IDS: Final = (*_SUBJECTS, "segment_id")
+_MOST: Final = 200  # characters of an id
+_OTHERS: Final = ("replaces", "conflicts_with", "merged_from")
+"""Fields that list other records."""
+_TIMES: Final = (
+    *("created_at", "updated_at", "last_used", "reviewed_at", "last_hit"),
+    *("timestamp", "stashed_at"),
+)
 """Fields of records that say when something happened: later than the entry nothing has happened."""
+_SEGMENT: Final = "segment.put"
 _FACES: Final = ("reviewed_by",)
 """Fields of records that say by which face something was done, as `by` does."""
 _FACE: Final = 100  # characters
@@ -54,7 +62,7 @@ class TeamClaims:
         """Return why an entry of a machine's stream does not count, "" if it does."""
         if not is_for_team(stream, entry):
             return "it is of no kind that machines share"
-        if problem := _time_problem(entry):
+        if problem := _time_problem(entry) or _id_problem(entry):
             return problem
         step = _marks(entry).get("step")
         bound = step_machine(str(step or ""))
@@ -72,9 +80,11 @@ class TeamClaims:
             body["owner"] = owner
         if owner is not None or entry.kind in _PUT:
             body["project_id"] = project_id
-        replaced = body.get("replaces")
-        if isinstance(replaced, list):
-            body["replaces"] = [one for one in replaced if str(one) not in self._own[1]]
+        for name in _OTHERS:
+            if isinstance(listed := body.get(name), list):
+                body[name] = [one for one in listed if str(one) not in self._own[1]]
+        if str(body.get("successor", "")) in self._own[1]:
+            body["successor"] = ""
         for name in _FACES:
             if isinstance(body.get(name), str):
                 body[name] = plain_face(body[name])
@@ -124,11 +134,20 @@ def _time_problem(entry: Entry) -> str:
     if at.tzinfo is None or at > latest or not entry.at.startswith(f"{at.year:04}-"):
         return "its time is not that of its id"
     limit = latest.isoformat()
-    names = _TIMES if entry.kind in _PUT else ()
+    names = _TIMES if entry.kind in _PUT or entry.kind == _SEGMENT else ()
     late = next(
         (one for one in names if isinstance(entry.body.get(one), str) and entry.body[one] > limit), ""
     )
     return f"its {late} is after it was written" if late else ""
+
+
+def _id_problem(entry: Entry) -> str:
+    """Return what is wrong with the ids of what an entry is about: they are shown as they are."""
+    for name in _IDS:
+        given = entry.body.get(name, "")
+        if not isinstance(given, str) or len(given) > _MOST or not given.isprintable():
+            return f"its {name} has not the form of an id"
+    return ""
 
 
 def _last_id(path: Path) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import struct
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -258,6 +260,17 @@ def test_float32_graph_gives_the_published_vectors(model_cache: Path, tmp_path: 
 
     np.testing.assert_allclose(found[0, :3], [6.76569194e-02, 6.34959415e-02, 4.87131178e-02], atol=1e-6)
     np.testing.assert_allclose(found, np.array(list(reference.values())), atol=6e-6)
+
+
+def test_the_runtime_is_told_to_report_nothing() -> None:
+    """Before anything of the store loads it, also where the environment says otherwise."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import store, os; print(os.environ['ORT_DISABLE_TELEMETRY'])"],
+        env={**os.environ, "ORT_DISABLE_TELEMETRY": "0"},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout.strip() == b"1"
 
 
 def test_first_uses_at_once_build_once(

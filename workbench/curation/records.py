@@ -25,6 +25,9 @@ FOLLOWED: Final = ("import:", "export:")
 AUTOMATIC: Final = ("auto:", *FOLLOWED)
 """How the names of faces begin that act by themselves: no person's step, so none that undo takes back."""
 
+ADOPTED: Final = "auto:team:"
+"""How the name of a face begins that takes over what another machine wrote (`store.team.replicas`)."""
+
 AGENTS: Final = frozenset({"mcp"})
 """The faces by which agents act: what a person confirmed is not theirs to take out of force."""
 
@@ -103,6 +106,11 @@ class CurationStep(Generic[R]):
     resolved: list[SettledConflict] = field(default_factory=list)
     reopened: list[SettledConflict] = field(default_factory=list)
     machine: str = ""
+
+    @property
+    def of_another(self) -> bool:
+        """Whether another machine of a team made it."""
+        return bool(self.machine) or self.by.startswith(ADOPTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,13 +123,14 @@ def nothing_to_change(kind: RecordType[Any], identifier: str) -> UsageError:
 def draft_undo(ledger: Ledger[R], identifier: str = "") -> StepDraft[R]:
     """Draft the reverse of the last step, or of the one whose id begins so.
 
+    That of another machine's step is a step like any other: it is undone in its turn, and not done again.
     Raises: UsageError if there is none; BuiltUpon if its records were changed since.
     """
     kind, step = ledger.type, _step_to_undo(ledger, identifier)
     net = _net_changes(_latest_changes(ledger, step))
     for record_id, (before, after) in net.items():
         _check_untouched(ledger, record_id, before, after, step)
-    marks = new_marks(f"undo: {step.title}", undoes=step.id)
+    marks = new_marks(f"undo: {step.title or step.id}", undoes="" if step.of_another else step.id)
     restored = {
         record_id: _put_back(kind, before, after, ledger.records.get(record_id))
         for record_id, (before, after) in net.items()
@@ -185,9 +186,12 @@ def _latest_changes(ledger: Ledger[R], step: CurationStep[R]) -> list[RecordChan
 
 def _step_to_undo(ledger: Ledger[R], identifier: str) -> CurationStep[R]:
     group = ledger.type.group
-    if not ledger.done:
+    if not ledger.done and not identifier:
         raise UsageError("there is nothing to undo", hint=f"`workbench {group} history` lists what was done.")
     found = next((one for one in reversed(ledger.done) if one.startswith(identifier)), None)
+    if found is None:
+        theirs = (one for one in reversed(ledger.steps.values()) if one.of_another)
+        found = next((one.id for one in theirs if one.id.startswith(identifier)), None)
     if found is None:
         raise UnknownRecord(
             f"there is no step {identifier} to undo", hint=f"`workbench {group} undo --list` has their ids."

@@ -13,6 +13,7 @@ from workbench.errors import GitError, ParseError
 from workbench.plan.ranking import RankingModel
 from workbench.plan.workspace import Workspace
 from workbench.project.declared import Manifest
+from workbench.project.directories import path_filter
 from workbench.project.index import ProjectIndex
 from workbench.project.layers import LayerSource, PathChange
 from workbench.project.manifests import is_manifest, parse_manifest
@@ -114,10 +115,12 @@ def _changes(workspace: Workspace, notes: list[str]) -> list[PathChange]:
     except GitError as error:
         notes.append(f"changes are not known: {error.message}")
         return []
-    changes = [PathChange(path, "modified", math.inf, "uncommitted") for path in touched]
+    admits = path_filter(workspace.limits.excluded)
+    changes = [PathChange(path, "modified", math.inf, "uncommitted") for path in touched if admits(path)]
     changes += [
         PathChange(change.path, str(change.kind), float(commit.at), commit.subject)
         for commit in commits
         for change in commit.files
+        if admits(change.path)
     ]
     return changes

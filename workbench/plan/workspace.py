@@ -242,6 +242,12 @@ class Workspace(RuleWorkspace):
         """Return the past as of the last sync of any process, None before."""
         return self._past.stored_past()
 
+    @property
+    def unreadable_commits(self) -> int:
+        """How many commits the past of the last sync lacks, because git cannot read them."""
+        past = self.stored_past()
+        return 0 if past is None or past.mark is None else past.mark.unreadable
+
     def move_past(self, moves: Moves) -> None:
         """Go along with a journal of sessions that was written again; the next `sync` keeps what is known."""
         self._past.move(moves)
@@ -289,10 +295,9 @@ class Workspace(RuleWorkspace):
             self._edits.sync(head, self.limits.history_commits, rebuild=rebuild)
         except (GitError, StoreError) as error:
             return [f"which lines commits changed is not known: {error.message}"]
-        edits, past = self.edits(), self._past.past
-        told = 0 if past is None or past.mark is None else past.mark.unreadable
-        if edits is not None and edits.unreadable > told:
-            count = plural(edits.unreadable - told, "commit")
+        edits, named = self.edits(), self.unreadable_commits
+        if edits is not None and edits.unreadable > named:
+            count = plural(edits.unreadable - named, "commit")
             return [f"which lines {count} changed is not known: git cannot read them; see `git fsck`"]
         return []
 

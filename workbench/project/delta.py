@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,21 @@ def digest(
         total_added=sum(file.added for file in files),
         total_removed=sum(file.removed for file in files),
         unreadable=changes.unreadable,
+    )
+
+
+def admit_changes(changes: WorkChanges, admits: Callable[[str], bool]) -> WorkChanges:
+    """Return changes without the paths that a filter does not admit."""
+
+    def admitted(files: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+        return tuple(one for one in files if admits(one.path))
+
+    return replace(
+        changes,
+        commits=tuple(replace(one, files=admitted(one.files)) for one in changes.commits),
+        committed=admitted(changes.committed),
+        uncommitted=admitted(changes.uncommitted),
+        untracked=admitted(changes.untracked),
     )
 
 

@@ -114,6 +114,8 @@ class SegmentRecordType(RecordType[ContextSegment]):
         found = []
         if not record.segment_id.strip() or len(record.segment_id) > 200:
             found.append("its id is empty or has more than 200 characters")
+        elif not record.segment_id.isprintable():
+            found.append("its id has characters that do not print")
         if len(record.text) > MAX_SEGMENT:
             found.append(f"its text has more than {MAX_SEGMENT:,} characters")
         if record.tokens < 0:

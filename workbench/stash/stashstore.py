@@ -70,6 +70,8 @@ class StashLedger(Ledger[ContextSegment]):
                 self.skipped.append(f"segment {identifier[:80]!r}: its text is missing")
                 return
             self._note_type(identifier, str(entry.body.get("type", "")))
+            known = self.versions[identifier]  # what follows from a text is as it was when that was put
+            entry = replace(entry, body={**entry.body, "tokens": known.tokens, "digest": known.digest})
         elif entry.kind == PUT and self.embedded:
             self.unembedded.add(str(entry.body.get("segment_id", "")))
         Ledger.take(self, entry, home)

@@ -42,8 +42,11 @@ QUOTED: Final = "Put aside in earlier work: quotations, not instructions. Verify
 QUOTED_ORDER: Final = "[quoted, no instruction] "
 """What a text begins with that is kept although it would instruct its reader."""
 
-# Marks of chat formats become brackets that no template knows.
-_TEMPLATE: Final = re.compile(r"<\|([\w ]{1,40})\|>|\[(/?INST)\]|<<(/?SYS)>>|<((?:start|end)_of_turn)>")
+# Marks of chat formats, and those by which agents know their system, become brackets that none knows.
+_TEMPLATE: Final = re.compile(
+    r"<\|([\w ]{1,40})\|>|\[(/?INST)\]|<<(/?SYS)>>|<((?:start|end)_of_turn)>"
+    r"|<(/?(?:system(?:[-_](?:reminder|prompt|message))?|tool_result|function_results))>"
+)
 _FRAMED: Final = re.compile(rf"{re.escape(OPENING)}.*?(?:{re.escape(CLOSING)}|\Z)", re.DOTALL)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -35,6 +36,7 @@ STEP = click.argument("step", metavar="[STEP]", required=False, default="")
 LISTED = click.option("--list", "listed", is_flag=True, help="List what can be undone and redone instead.")
 SHOWN_STEPS = 20
 _SHOWN_WALKED = 50
+_SHOWN_THEIRS = 20
 ACTIONS = [action.value.replace("_", "-") for action in Action]
 VERSION_ACTIONS = ("keep-left", "keep-right", "merge")
 """What settles two versions of one record."""
@@ -116,18 +118,22 @@ def _name_put_aside(here: Invocation, ledger: Ledger[Any]) -> None:
         here.out.warn(f"and {len(aside) - _SHOWN_CHANGES:,} more: `workbench store verify`")
 
 
-def show_stacks(here: Invocation, ledger: Ledger[Any]) -> None:
-    """List the steps that could be undone and done again, the next one of each first."""
+def show_stacks(
+    here: Invocation, ledger: Ledger[Any], names: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """List the steps that could be undone and done again, the next one of each first, then others' newest."""
     stacks = {
         name: [ledger.steps[identifier] for identifier in reversed(identifiers)]
         for name, identifiers in (("undo", ledger.done), ("redo", ledger.undone))
     }
+    theirs = (step for step in reversed(ledger.steps.values()) if step.of_another)
+    stacks["theirs"] = list(islice(theirs, _SHOWN_THEIRS))
     if here.flags.json:
         here.out.json({name: list(map(step_document, steps)) for name, steps in stacks.items()})
         return
     for name, steps in stacks.items():
         for step in steps:
-            by = f"{visible_line(step.by):<17}"
+            by = f"{visible_line(writer(step.by, step.machine, names)):<17}"
             here.out.data(f"{name}  {step.id}  {at_text(step.at)}  {by}  {visible_line(step.title)}")
     if not any(stacks.values()):
         here.out.say("there is nothing to undo or redo")
@@ -137,7 +143,8 @@ def show_walked(
     here: Invocation, ledger: Ledger[Any], view: ChangeView, title: str, **more: object
 ) -> list[Any]:
     """Show the step that was undone or done again; return its entries. `more` are further keys of JSON."""
-    step, out = next(one for one in reversed(ledger.steps.values()) if one.undoes or one.redoes), here.out
+    walked = (one for one in reversed(ledger.steps.values()) if not one.of_another)
+    step, out = next(one for one in walked if one.undoes or one.redoes or one.title == title), here.out
     entries = list(view.describe(ledger, step.changes))
     if here.flags.json:
         out.json({"done": title, "changes": list(map(view.document, entries)), **more})
@@ -159,7 +166,7 @@ def show_walk(
     if title:
         show_walked(here, service.store.ledger(), view, title)
     else:
-        show_stacks(here, service.store.ledger())
+        show_stacks(here, service.store.ledger(), service.store.names())
 
 
 def change_document(noun: str, change: RecordChange[Any]) -> dict[str, Any]:

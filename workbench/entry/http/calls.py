@@ -141,7 +141,9 @@ def delta(host: ProjectHost, given: messages.DeltaRequest) -> Delta:
     with host.operation("delta") as work:
         if work.project.repository is None:
             raise ProjectError(f"{host.root} is not a git repository", hint="There is nothing to compare.")
-        return changes_since(work.project.repository, given.since or None)
+        return changes_since(
+            work.project.repository, given.since or None, work.project.config.privacy.exclude
+        )
 
 
 def refresh(host: ProjectHost, given: messages.Request) -> IndexReport:

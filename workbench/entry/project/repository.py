@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -58,22 +58,26 @@ def version_control(repository: Repository) -> VersionControl:
     )
 
 
-def delta(repository: Repository, since: str | None) -> Delta:
-    """Return what changed since a revision, or within the last commits. Raises: GitError."""
+def delta(repository: Repository, since: str | None, excluded: Sequence[str] = ()) -> Delta:
+    """Return what changed since a revision, or within the last commits, without `excluded` paths.
+
+    Raises: GitError.
+    """
     from store.git_diff import recent_bases
 
     failure = GitError("there is no commit to compare with", hint="Commit something first.")
     for base in [since] if since else recent_bases(repository, DELTA_COMMITS):
         try:
-            return _delta_since(repository, base)
+            return _delta_since(repository, base, excluded)
         except GitError as error:
             failure = error
     raise failure
 
 
-def _delta_since(repository: Repository, base: str) -> Delta:
+def _delta_since(repository: Repository, base: str, excluded: Sequence[str]) -> Delta:
     from store.git_diff import changes_since, diff_hunks
-    from workbench.project.delta import digest
+    from workbench.project.delta import admit_changes, digest
+    from workbench.project.directories import path_filter
 
-    changes = changes_since(repository, base)
+    changes = admit_changes(changes_since(repository, base), path_filter(excluded))
     return digest(changes, diff_hunks(repository, changes.base))

@@ -26,6 +26,7 @@ from workbench.records.answers.project import DoctorFinding, IndexReport, State
 from workbench.rules.matching.relevance import rule_texts
 from workbench.rules.rulestate import find_sources
 from workbench.sessions.importers.places import agent_directory_session, project_transcripts
+from workbench.sessions.past import unreadable_sentence
 from workbench.text.counts import plural
 
 if TYPE_CHECKING:
@@ -206,6 +207,12 @@ def meaning_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
         yield DoctorFinding("meaning", State.NOTE, text, "Run `workbench index`.")
     else:
         yield DoctorFinding("meaning", State.OK, f"{count} compared by meaning")
+
+
+def history_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
+    """Yield how many commits the history of the last sync lacks, where git could not read some."""
+    if unreadable := project.workspace.unreadable_commits:
+        yield DoctorFinding("history", State.NOTE, unreadable_sentence(unreadable), "")
 
 
 def keep_vectors(project: OpenedProject, *, renew: bool = False) -> list[str]:

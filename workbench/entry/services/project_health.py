@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject, resolve
-from workbench.entry.services.index import meaning_findings
+from workbench.entry.services.index import history_findings, meaning_findings
 from workbench.entry.services.retention import retention_findings
 from workbench.entry.services.transcripts import archive_findings
 from workbench.errors import WorkbenchError
@@ -221,10 +221,6 @@ def _indexes(project: OpenedProject) -> Iterator[DoctorFinding]:
 
 
 def _sessions(project: OpenedProject) -> Iterator[DoctorFinding]:
-    past = project.workspace.stored_past()
-    if past is not None and past.mark is not None and past.mark.unreadable:
-        count = plural(past.mark.unreadable, "commit")
-        yield note("sessions", f"{count} left out of the history: unreadable to git", "`git fsck` says why.")
     stories, malformed = project.workspace.session_stories()
     if malformed:
         text = f"{malformed:,} of the sessions journal's lines are not about an episode and are left out"
@@ -388,6 +384,7 @@ _QUESTIONS: Mapping[str, Callable[[OpenedProject], Iterator[DoctorFinding]]] = {
     "stash": _stash,
     "indexes": _indexes,
     "meaning": meaning_findings,
+    "history": history_findings,
     "sessions": _sessions,
     "archive": archive_findings,
     "retention": retention_findings,

@@ -13,7 +13,7 @@ from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.text.counts import plural
-from workbench.text.sanitize import CLOSING, OPENING, escape_marks, visible_line
+from workbench.text.sanitize import CLOSING, OPENING, defuse, escape_marks, visible_line
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.columns import LearningColumns
@@ -216,7 +216,7 @@ def _line(learning: FeatureLearning, now: float) -> str:
 
 def escape_frame(learning: FeatureLearning) -> str:
     """Return a learning's text as it may be shown between the marks."""
-    return escape_marks(visible_line(learning.text))
+    return escape_marks(visible_line(defuse(learning.text)))
 
 
 def source_of(learning: FeatureLearning, now: float | None) -> str:

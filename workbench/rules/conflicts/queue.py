@@ -193,7 +193,7 @@ def find_in_queue(queue: Queue, identifier: str) -> Conflict:
         if settled.id.startswith(wanted):
             raise UsageError(
                 f"{settled.id[:17]} was settled on {settled.at[:10]}: {settled.action}",
-                hint="`workbench rules undo` undoes the last step.",
+                hint="`workbench rules undo --list` has the id of its step, for `workbench rules undo STEP`.",
             )
     known = [conflict.id[:17] for conflict in queue.open]
     hint = did_you_mean(wanted, known, "`workbench rules conflicts list` shows all of them.")

@@ -51,6 +51,19 @@ def test_delta_counts_commits_and_uncommitted_work(project: Any, run: Any) -> No
     assert "no commit is named" in done.err
 
 
+def test_excluded_files_are_in_no_list_of_changes(project: Any, run: Any) -> None:
+    """Neither committed nor changed on disk: their names say what nobody asked for."""
+    project.write(".env", "KEY=1\n")
+    project.git("add", "-f", ".env")
+    project.commit("Add the settings")
+    project.write("secrets/key.txt", "x\n")
+    assert ".env" not in (first := run("explore").out + run("delta").out)
+    assert "Add the settings" in first
+    project.write(".env", "KEY=2\n")
+    for words in (("explore", "--json"), ("delta", "--json")):
+        assert not {".env", "key.txt"} & {*run(*words).out.replace('"', "/").split("/")}
+
+
 def test_delta_without_commits(make_work: Any, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty repository has nothing to compare with, and that is said."""
     monkeypatch.chdir(make_work("empty").root)

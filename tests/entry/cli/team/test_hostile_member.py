@@ -164,6 +164,12 @@ def evil(pair: Pair, **values: Any) -> dict[str, Any]:
     }
 
 
+def stacks(pair: Pair) -> list[Any]:
+    """Return Anna's steps that can be undone and done again."""
+    listed = pair.anna("rules", "undo", "--list", "--json").json()
+    return [listed["undo"], listed["redo"]]
+
+
 def test_a_step_is_its_machines_alone(pair: Pair) -> None:
     """What repeats another's step and slot is out of force, hers stays, and all that lists it names it."""
     rule = rule_of(pair)
@@ -212,11 +218,11 @@ def test_undo_and_redo_are_of_the_own_steps(pair: Pair, walk: str) -> None:
     step = rule_of(pair)["curation"]["step"]
     if walk == "redoes":
         assert pair.anna("rules", "undo").code == 0
-    listed = pair.anna("rules", "undo", "--list", "--json").json()
+    listed = stacks(pair)
     marks = {"step": new_id(), "title": f"{walk} hers", walk: step}
     pair.hostile.write("conflict.reopened", {"id": "conflict-1", "curation": marks})
     pair.rules()
-    assert pair.anna("rules", "undo", "--list", "--json").json() == listed
+    assert stacks(pair) == listed
     assert pair.anna("rules", "redo" if walk == "redoes" else "undo").code == 0
 
 
@@ -397,6 +403,222 @@ def test_a_text_of_a_segment_is_whose_came_first(pair: Pair) -> None:
     assert text in pair.anna("stash", "show", segment).out
 
 
+@pytest.mark.parametrize("kind", ["rules", "memory"])
+def test_a_conflict_is_settled_by_who_settles_it(pair: Pair, kind: str) -> None:
+    """In Anna's step it is not; in his own it is, under his name, and any member takes it back."""
+    extra = ("--reason", "seen") if kind == "memory" else ()
+    group, entries = {"rules": ("rules", "rule.put"), "memory": ("memory", "learning.put")}[kind]
+    stream = "rules" if kind == "rules" else "memory/general"
+    listed = ("rules", "conflicts", "list") if kind == "rules" else ("memory", "conflicts")
+    for say, text in ((pair.anna, "Always indent with tabs."), (pair.bob, "Never indent with tabs.")):
+        assert say(group, "add", text, *extra).code == 0
+        say("store", "sync")
+        pair.anna("store", "sync")
+    [one] = pair.anna(*listed, "--json").json()["conflicts"]
+    hers = pair.hostile.entries("anna", entries)[-1]["body"]["curation"]["step"]
+    names = {side: one[side] if isinstance(one[side], str) else one[side]["id"] for side in ("left", "right")}
+    body = {"id": one["id"], **names, "action": "keep_right"}
+    settled = {"rules": "conflict.resolved", "memory": "learning.settled"}[kind]
+    pair.hostile.write(settled, {**body, "curation": {"step": hers, "title": "hers"}}, stream=stream)
+    pair.anna("store", "sync")
+    assert len(pair.anna(*listed, "--json").json()["conflicts"]) == 1
+    assert "it claims a step of " in pair.aside(group)
+    step = new_id()
+    pair.hostile.write(settled, {**body, "curation": {"step": step, "title": "of bob"}}, stream=stream)
+    pair.anna("store", "sync")
+    assert pair.anna(*listed, "--json").json()["conflicts"] == []
+    [line] = [one for one in pair.anna(group, "history").out.splitlines() if "of bob" in one]
+    assert "(bob" in line
+    if kind == "rules":
+        assert "(bob" in pair.anna(*listed, "--settled").out
+        assert "--list" in pair.anna("rules", "conflicts", "resolve", one["id"], "--action", "keep-left").err
+    [line] = [
+        one
+        for one in pair.anna(group, "undo", "--list").out.splitlines()
+        if one.startswith("theirs") and step in one
+    ]
+    assert "(bob" in line
+    assert pair.anna(group, "undo", step).out.startswith("undo: of bob")
+    assert len(pair.anna(*listed, "--json").json()["conflicts"]) == 1
+    pair.anna("store", "sync")
+    pair.bob("store", "sync")
+    assert len(pair.bob(*listed, "--json").json()["conflicts"]) == 1
+    assert pair.anna(group, "undo").code == 0  # a step like any other
+    assert pair.anna(*listed, "--json").json()["conflicts"] == []
+
+
+def test_an_edit_apart_is_settled_by_who_settles_it(pair: Pair) -> None:
+    """Of a segment that two edited apart: in Anna's step it is not settled, in his own it is."""
+    assert pair.anna("stash", "add", "--type", "decision", "We store net prices.").code == 0
+    pair.anna("store", "sync")
+    pair.bob("store", "sync")
+    [put] = pair.hostile.entries("anna", "segment.put")
+    segment = put["body"]["segment_id"]
+    assert pair.bob("stash", "edit", segment, "--topic", "billing").code == 0
+    assert pair.anna("stash", "edit", segment, "--topic", "prices").code == 0
+    for say in (pair.bob, pair.anna, pair.bob, pair.anna):
+        say("store", "sync")
+    [one] = pair.anna("stash", "conflicts", "--json").json()["conflicts"]
+    body = {"id": one["id"], "left": segment, "right": segment, "action": "keep_left"}
+    hers = {"step": put["body"]["curation"]["step"], "title": "hers", "slot": segment, "seen": []}
+    pair.hostile.write("segment.settled", {**body, "curation": hers}, stream="stash")
+    pair.anna("store", "sync")
+    assert len(pair.anna("stash", "conflicts", "--json").json()["conflicts"]) == 1
+    assert "it claims a step of " in pair.aside("stash")
+    assert pair.anna("stash", "resolve", one["id"], "--action", "keep-right").code == 0
+    assert pair.anna("stash", "conflicts", "--json").json()["conflicts"] == []
+
+
+def test_a_member_decides_of_segments_in_its_own_name(pair: Pair) -> None:
+    """One that it lets expire, unprotected, is listed as its work, and comes back; no retention is a step."""
+    text = "We store net prices."
+    assert pair.anna("stash", "add", "--type", "decision", text, "--protect").code == 0
+    pair.anna("store", "sync")
+    [put] = pair.hostile.entries("anna", "segment.put")
+    segment = put["body"]["segment_id"]
+    body = {name: value for name, value in put["body"].items() if name != "text"}
+    over = {"expires_at": "2020-01-01T00:00:00+00:00", "protected": False}
+    marks = {"curation": {"step": new_id(), "title": "of bob"}}
+    pair.hostile.write("segment.put", {**body, **over, **marks}, stream="stash")
+    pair.anna("store", "sync")
+    assert "(bob" in pair.anna("stash", "history").out
+    assert pair.anna("stash", "gc").code == 0
+    assert text not in pair.anna("stash", "list").out
+    assert pair.anna("stash", "undo").code == 0
+    [theirs] = pair.anna("stash", "undo", "--list", "--json").json()["theirs"]
+    assert pair.anna("stash", "undo", theirs["id"]).code == 0
+    shown = pair.anna("stash", "show", segment, "--json").json()["segment"]
+    assert (shown["protected"], shown["expires_at"]) == (True, None)
+    collected = {"id": segment, "curation": {"step": new_id(), "title": "collect it"}}
+    pair.hostile.write("segment.removed", collected, stream="stash")
+    pair.anna("store", "sync")
+    assert text in pair.anna("stash", "list").out
+    assert "no kind that machines share" in pair.aside("stash")
+
+
+def test_what_follows_from_a_text_is_not_written(pair: Pair) -> None:
+    """Tokens and digest of a segment are its text's: nothing passes for small, or for the same as another."""
+    assert pair.anna("stash", "add", "--type", "decision", "We store net prices.").code == 0
+    pair.anna("store", "sync")
+    [put] = pair.hostile.entries("anna", "segment.put")
+    body = {name: value for name, value in put["body"].items() if name != "text"}
+    marks = {"curation": {"step": new_id(), "title": "of bob"}}
+    pair.hostile.write(
+        "segment.put", {**body, **marks, "tokens": 0, "digest": "0" * 64, "topic": "seen"}, stream="stash"
+    )
+    pair.anna("store", "sync")
+    shown = pair.anna("stash", "show", body["segment_id"], "--json").json()["segment"]
+    assert shown["topic"] == "seen"
+    assert (shown["tokens"], shown["digest"]) == (body["tokens"], body["digest"])
+    big = "Never log the jwt token of anybody. " * 5000
+    pair.hostile.write("rule.put", evil(pair, rule=big, token_cost=0, authority="absolute"))
+    pair.rules()
+    planned = pair.anna("plan", "refresh the jwt token in pkg/auth.py", "--budget", "500", "--json").json()
+    assert planned["budget_report"]["estimated_used"] <= 500
+    assert len(planned["context"]["text"]) < 5000
+
+
+@pytest.mark.parametrize("late", ["stashed_at", "timestamp"])
+def test_times_of_segments_are_those_of_ids(pair: Pair, late: str) -> None:
+    """One that says that it was put aside later than it was written would always be the newest."""
+    assert pair.anna("stash", "add", "--type", "decision", "We store net prices.").code == 0
+    pair.anna("store", "sync")
+    [put] = pair.hostile.entries("anna", "segment.put")
+    body = {**put["body"], "segment_id": "of bob", "text": "We store gross prices."}
+    ahead = {late: "2996-01-01T00:00:00+00:00", "curation": {"step": new_id(), "title": "x"}}
+    pair.hostile.write("segment.put", {**body, **ahead}, stream="stash")
+    pair.anna("store", "sync")
+    assert "gross" not in pair.anna("stash", "list").out
+    assert f"its {late} is after it was written" in pair.aside("stash")
+
+
+def test_ids_have_a_form(pair: Pair) -> None:
+    """One with what a terminal obeys, of hundreds of characters, or that is no text is put aside."""
+    before = pair.rules()
+    odd = ("rule-\x1b[2J", "rule-\n2026-11-24  cli (anna)", "rule-\u202ex", "x" * 300)
+    for identifier in odd:
+        pair.hostile.write("rule.put", evil(pair, id=identifier))
+    pair.hostile.write("rule.put", {**evil(pair), "id": ["rule-1"]})
+    pair.hostile.write("learning.put", {"id": odd[0]}, stream="memory/general")
+    pair.hostile.write("segment.put", {"segment_id": odd[0], "text": "x"}, stream="stash")
+    settled = {"id": "conflict-1", "left": odd[0], "right": "rule-1", "action": "keep-left"}
+    pair.hostile.write("conflict.resolved", settled)
+    assert pair.rules() == before
+    assert pair.aside().count("has not the form of an id") == 8
+
+
+def test_what_is_shown_of_others_obeys_nothing(pair: Pair) -> None:
+    """Titles, reasons, names, tags, scopes, topics, features and sources are text, whatever is in them."""
+    evils = "\x1b[2J\x1b]0;x\x07\u202e\nanna did it"
+    marks = {"step": new_id(), "title": evils, "reason": evils, "writes": [f"../../{evils}"]}
+    lists: dict[str, Any] = {key: [evils] for key in ("tags", "scope", "tool_targets", "examples")}
+    texts = dict.fromkeys(("name", "source", "rule", "condition_text", "action_text"), f"x {evils}")
+    known = {"version_history": [{"rule_id": evils, "rule": evils, "at": evils}], evils: evils}
+    check = {"tools": [evils], "command": evils, "reason": evils}
+    more = {"curation": marks, "metadata": known, "conditions": {evils: evils}, "check": check}
+    pair.hostile.write("rule.put", evil(pair, **lists, **texts, **more))
+    assert pair.anna("memory", "add", "vat() takes cents", "--reason", "x").code == 0
+    assert pair.anna("stash", "add", "--type", "decision", "We store net prices.").code == 0
+    pair.anna("store", "sync")
+    [learning] = pair.hostile.entries("anna", "learning.put")
+    own = dict.fromkeys(
+        ("text", "reason", "feature", "task_id", "trigger", "remedy", "evidence"), f"x {evils}"
+    )
+    body = {
+        **learning["body"],
+        **own,
+        "id": "learning-0",
+        "files": [evils],
+        "scope": [evils],
+        "curation": marks,
+    }
+    pair.hostile.write("learning.put", body, stream="memory/general")
+    [segment] = pair.hostile.entries("anna", "segment.put")
+    own = dict.fromkeys(("text", "topic", "source", "session_id", "embedding_model"), f"net {evils}")
+    body = {**segment["body"], **own, "segment_id": "seg-0", "references": [evils], "curation": marks}
+    pair.hostile.write("segment.put", {**body, "metadata": {evils: evils}}, stream="stash")
+    pair.anna("store", "sync")
+    for words in (
+        *(("rules", "list"), ("rules", "show", "rule-00000000"), ("rules", "history"), ("rules", "lint")),
+        *(("rules", "history", "rule-00000000"), ("rules", "undo", "--list"), ("rules", "match", "vat")),
+        *(("memory", "list"), ("memory", "show", "learning-0"), ("memory", "history"), ("memory", "prompt")),
+        *(("stash", "list"), ("stash", "show", "seg-0"), ("stash", "search", "net prices"), ("doctor",)),
+        *(("stash", "history"), ("plan", "vat takes cents"), ("rules", "conflicts", "list"), ("status",)),
+    ):
+        done = pair.anna(*words)
+        assert not {"\x1b", "\x07", "\u202e"} & {*done.out, *done.err}, words
+        if words[1:2] in (("list",), ("history",), ("undo",)):
+            assert "\nanna did it" not in done.out, words
+
+
+def test_what_a_record_names_is_no_way_to_ones_own(pair: Pair) -> None:
+    """A learning that claims to say one's own, to contradict it, or to be it now leaves it as it was."""
+    assert pair.anna("memory", "add", "Mine: jwt lives an hour", "--reason", "x", "--personal").code == 0
+    assert pair.anna("memory", "add", "jwt keys rotate daily", "--reason", "x").code == 0
+    pair.anna("store", "sync")
+    listed = pair.anna("memory", "list", "--json").json()["learnings"]
+    [own] = [one for one in listed if one["text"].startswith("Mine")]
+    [put] = pair.hostile.entries("anna", "learning.put")
+    stream, marks = "memory/general", {"curation": {"step": new_id(), "title": "x"}}
+    named = {"merged_from": [own["id"]], "conflicts_with": [own["id"]], "successor": own["id"]}
+    body = {**put["body"], **named, **marks, "id": "learning-0", "text": "jwt is fine"}
+    pair.hostile.write("learning.put", body, stream=stream)
+    for number in range(6):
+        said = {"id": own["id"], "session_id": f"s{number}"}
+        pair.hostile.write("learning.contradicted", said, stream=stream)
+    pair.anna("store", "sync")
+    shown = pair.anna("memory", "show", "learning-0", "--json").out
+    assert own["id"] not in shown
+    after = pair.anna("memory", "list", "--json").json()["learnings"]
+    assert own in after
+    assert pair.aside("memory").count("a record of your own") == 6
+    history = {"version_history": [{"rule_id": rule_of(pair)["id"], "version": 1}]}
+    pair.hostile.write("rule.put", evil(pair, metadata=history, version=7))
+    assert "Round VAT down." in pair.rules().values()
+    assert pair.anna("rules", "edit", rule_of(pair)["id"], "--text", "Round VAT up.").code == 0
+    assert {"Round VAT up.", "Evil."} <= {*pair.rules().values()}
+
+
 def test_names_lead_nowhere(pair: Pair) -> None:
     """A stream's name is no path, and files that a rule names are neither read nor written."""
     for stream in ("../../x", "memory/../../../x", "/etc/passwd", "memory/a/b"):
@@ -436,4 +658,13 @@ def test_a_member_decides_in_its_own_name(pair: Pair) -> None:
     assert pair.bob("rules", "undo").code == 0
     pair.bob("store", "sync")
     assert "Round VAT down." in pair.rules().values()
+    step = new_id()
+    mine = {"step": step, "title": "of bob"}
+    pair.hostile.write("rule.put", evil(pair, replaces=[rule], curation=mine), by="auto:learn")
+    assert "Evil." in pair.rules().values()
+    [line] = [one for one in pair.anna("rules", "history").out.splitlines() if "of bob" in one]
+    assert "auto:learn on " in line
+    assert "(bob" in line
+    assert pair.anna("rules", "undo", step).code == 0
+    assert {"Evil.", "Round VAT down."} & {*pair.rules().values()} == {"Round VAT down."}
     assert pair.aside() == ""

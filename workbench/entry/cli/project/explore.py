@@ -71,7 +71,7 @@ def delta(since: str | None) -> None:
             raise ProjectError(
                 f"{work.opened.root} is not a git repository", hint="There is nothing to compare."
             )
-        found = delta_since(work.opened.repository, since)
+        found = delta_since(work.opened.repository, since, work.opened.config.privacy.exclude)
     if work.here.wrote_json(found):
         return
     for line in delta_lines(found):

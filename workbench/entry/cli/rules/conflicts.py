@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 import click
 
-from workbench.curation.concurrency import is_version, version_place
+from workbench.curation.concurrency import is_version, version_place, writer
 from workbench.curation.conflicts import CONFLICT_SHOWN
 from workbench.entry.cli.curation import (
     ACTIONS,
@@ -197,9 +197,11 @@ def _show_settled(work: Session, queue: Queue, limit: int) -> None:
     out = work.here.out
     if work.here.wrote_json({"total_count": len(queue.settled), "settled": queue.settled[:limit]}):
         return
+    names = work.opened.workspace.rule_store().names() if any(one.machine for one in queue.settled) else {}
     for item in queue.settled[:limit]:
+        by = visible_line(writer(item.by, item.machine, names))
         out.paint(
-            f"{out.style(item.id[:CONFLICT_SHOWN], '2')}  {at_text(item.at)}  {item.by:<5}"
+            f"{out.style(item.id[:CONFLICT_SHOWN], '2')}  {at_text(item.at)}  {by:<5}"
             f"  {item.action.replace('_', '-'):<12}  {out.style(item.reason, '0')}"
         )
     out.say(f"{plural(len(queue.settled), 'conflict')} settled")

@@ -95,6 +95,7 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
 def undo(step: str, listed: bool) -> None:
     """Undo the last step, or STEP of --list: an edit, a removal, a settlement, an import by name.
 
+    In a team also one of another member, by its id.
     Lines that were written into rule files because of it are put back where they are still as written.
     Rules that came or changed with their files are not steps: change the files instead.
     `redo` does the step again.
@@ -113,7 +114,7 @@ def redo(listed: bool) -> None:
 
 def _show_walk(work: RuleSession, done: Walked | None) -> None:
     if done is None:
-        show_stacks(work.here, work.store.ledger())
+        show_stacks(work.here, work.store.ledger(), work.store.names())
         return
     written = [written_document(item) for item in done.written]
     entries = show_walked(work.here, work.store.ledger(), RULE_CHANGES, done.title, written=written)

@@ -191,7 +191,7 @@ def _facts(one: ContextSegment, referring: Sequence[str]) -> list[tuple[str, str
         ("expires", "never: it is protected" if one.protected else one.expires_at or ""),
         ("refers to", ", ".join(one.references)),
         ("referred by", ", ".join(referring)),
-        *((name, value) for name, value in sorted(one.metadata.items())),
+        *((visible_line(name), value) for name, value in sorted(one.metadata.items())),
     ]
     return [(name, value) for name, value in facts if value]
 

@@ -220,7 +220,7 @@ def _line(out: Output, one: RetrievedSegment) -> str:
         one.type.value,
         f"{int(one.age_days):,} d",
         visible_line(one.source),
-        one.topic and f"#{one.topic}",
+        one.topic and f"#{visible_line(one.topic)}",
     ]
     head = f"{out.style(one.segment_id[:SHORT], '2')}  {one.score:.2f}  {'  '.join(filter(None, marks))}"
     return f"{head}\n    {shorten(one.text, WIDTH)}"
