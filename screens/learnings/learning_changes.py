@@ -133,6 +133,11 @@ class LearningChanges(RecordChanges[FeatureLearning]):
 
         self.step("Pruning", self.service.prune, then, command=command)
 
+    def saved_text(self, seen: FeatureLearning, after: FeatureLearning) -> str:
+        """Return what is said of an edit; new words may contradict another learning."""
+        more = _contradiction(after) if after.text != seen.text else ""
+        return f"{RecordChanges.saved_text(self, seen, after)}{more}"
+
     # Decisions that need words.
 
     def new(self, feature: str) -> None:
@@ -144,10 +149,8 @@ class LearningChanges(RecordChanges[FeatureLearning]):
 
             def then(made: FeatureLearning) -> None:
                 form.close_saved()
-                against = made.conflicts_with
-                more = f"; it contradicts {against[0][:SHORT]}: S settles that" if against else ""
                 self._screen.go_to(made.id)
-                self.report(f"added {made.id[:SHORT]}{more}", [command])
+                self.report(f"added {made.id[:SHORT]}{_contradiction(made)}", [command])
 
             def work(job: Job) -> FeatureLearning:
                 return service.add(values, job)
@@ -255,3 +258,8 @@ class LearningChanges(RecordChanges[FeatureLearning]):
         """The journals were read after all steps: what they say is current."""
         if self.steps.idle.is_set():
             self.settling.clear()
+
+
+def _contradiction(learning: FeatureLearning) -> str:
+    against = learning.conflicts_with
+    return f"; it contradicts {against[0][:SHORT]}: S settles that" if against else ""

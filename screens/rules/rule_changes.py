@@ -40,7 +40,7 @@ _HOME = "mine"
 _AT_ONCE = 50  # rules that are switched without a question
 _LISTED = 6  # rules that a question names
 _LINE = 62  # characters of a rule in a question
-_UNENFORCED = "no hook enforces it"
+_UNENFORCED = "; no hook enforces it"
 
 
 class RuleChanges(RecordChanges[Rule]):
@@ -83,7 +83,7 @@ class RuleChanges(RecordChanges[Rule]):
         """Return what is said of an edit; new words made another version."""
         version = f": version {after.version}" if after.id != seen.id else ""
         is_news = is_unenforced(after) and (after.rule != seen.rule or not is_unenforced(seen))
-        return f"saved {after.id[: self.short]}{version}{f': {_UNENFORCED}' if is_news else ''}"
+        return f"saved {after.id[: self.short]}{version}{_UNENFORCED if is_news else ''}"
 
     def edit_ended(self, seen: Rule) -> None:
         """Forget the draft of a rule."""
@@ -128,7 +128,9 @@ class RuleChanges(RecordChanges[Rule]):
         """Say what was done, and which files were written with it."""
         files = () if saved is None else saved.written
         writing = [["rules", "drift", "--merge", "--file", file] for file in files]
-        super().report(f"{text}, wrote {', '.join(files)}" if files else text, [*commands, *writing], saved)
+        done, unenforced, _ = text.partition(_UNENFORCED)
+        wrote = f", wrote {', '.join(files)}" if files else ""
+        super().report(f"{done}{wrote}{unenforced}", [*commands, *writing], saved)
 
     @property
     def _tags(self) -> tuple[str, ...]:
@@ -150,7 +152,7 @@ class RuleChanges(RecordChanges[Rule]):
             def then(saved: Saved[Rule]) -> None:
                 form.close_saved()
                 rule = saved.records[0]
-                note = f": {_UNENFORCED}" if is_unenforced(rule) else ""
+                note = _UNENFORCED if is_unenforced(rule) else ""
                 self.report(f"added {rule.id[: self.short]}{note}", [command], saved)
                 if note:
                     self._offer_check(rule)
@@ -180,7 +182,9 @@ class RuleChanges(RecordChanges[Rule]):
                     self.save(rule, {"check": check})
 
             title = "Check calls of tools against this rule?"
-            body = f"{check_text(replace(rule, check=check))}\n\nWithout a check {_UNENFORCED}."
+            body = (
+                f"{check_text(replace(rule, check=check))}\n\nWithout a check{_UNENFORCED.removeprefix(';')}."
+            )
             self._screen.app.push_screen(Confirm(title, body, yes="Check", no="Not now"), answered)
 
         self._screen.ask("Check", propose, offer)

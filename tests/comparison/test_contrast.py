@@ -20,6 +20,7 @@ def between(left: str, right: str) -> Contrast | None:
     ("left", "right", "test"),
     [
         ("Use semicolons", "Never use semicolons", "negation"),
+        ("Never commit directly to main", "Commit directly to main for small fixes", "negation"),
         ("Use `typing.Optional` instead of `X | None`", "Never use `typing.Optional`", "negation"),
         ("Use yarn instead of npm", "Use npm instead of yarn", "alternative"),
         ("Use tabs for indentation", "Indent with spaces", "choice"),
@@ -42,6 +43,9 @@ def test_each_test_finds_its_contradiction(left: str, right: str, test: str) -> 
         ("Use tabs", "Never use spaces"),
         ("Do not forget to run the tests", "Run the tests"),
         ("Use `any` in tests", "Never use `any` in services"),
+        ("Never commit secrets", "Commit a secrets rotation for each release"),
+        ("Never use `any` for services", "Use `any` for test doubles"),
+        ("Do not log tokens for users", "Log tokens for debugging"),
         ("When writing SQL, use uppercase", "When writing CSS, use lowercase"),
         ("Use Python 3", "Use Python 3.12"),
         ("Use at least Node 18", "Use at most Node 22"),

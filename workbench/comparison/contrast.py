@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
-from workbench.comparison.statements import ORDERING, Quantity, Statement, measured_terms
+from workbench.comparison.negation import spell_out
+from workbench.comparison.statements import ORDERING, Quantity, Statement, measured_terms, statements
 from workbench.comparison.tokens import LIGHT
 from workbench.comparison.vocabulary import (
     antonyms,
@@ -136,12 +138,39 @@ def _denial(left: Statement, right: Statement) -> Contrast | None:
         return None
     implied = _implied_words(left.choices)
     score = _subject_agreement(left, right, left.subject - implied, right.subject - implied)
-    if score < AGREEMENT or (left.subject ^ right.subject) & _QUALIFIED:
+    if (left.subject ^ right.subject) & _QUALIFIED:
         return None
+    if score < AGREEMENT:
+        return _case_of_never(left, right)
     verbs = "asks for", "rules out"
     order = verbs if right.negated else verbs[::-1]
     what = _phrase(left if not left.negated else right)
     return Contrast("negation", score, f"one {order[0]}, the other {order[1]}: {what}", *_sides(left, right))
+
+
+def _case_of_never(left: Statement, right: Statement) -> Contrast | None:
+    """What is never to be done is asked for in a case: "commit to main for small fixes"."""
+    never, asked = (left, right) if left.negated else (right, left)
+    if never.condition or never.exception or not _NEVER.match(spell_out(never.text)):
+        return None
+    wider = without_case(asked)
+    if wider is None or (wider.subject ^ never.subject) - LIGHT:
+        return None
+    found = _denial(*((never, wider) if never is left else (wider, never)))
+    case = asked.text[len(wider.text) :].strip()
+    detail = f"one rules it out always, the other asks for it in a case: {case}"
+    return None if found is None else replace(found, score=AGREEMENT, detail=detail)
+
+
+def without_case(statement: Statement) -> Statement | None:
+    """Return what a statement asks for without the case that it asks it for ("for small fixes"), if any."""
+    case = None if statement.negated else _CASE.search(statement.text)
+    wider = () if case is None else statements(statement.text[: case.start()])
+    return wider[0] if len(wider) == 1 else None
+
+
+_NEVER: Final = re.compile(r"\W*never\b")
+_CASE: Final = re.compile(r"\sfor\s\S.*", re.IGNORECASE | re.DOTALL)
 
 
 def _curt(statement: Statement) -> bool:

@@ -84,7 +84,7 @@ def show_steps(
     if names:
         _name_put_aside(here, ledger)
     steps = list(reversed(ledger.steps.values()))
-    out, undone = here.out, set(ledger.undone)
+    out, undone, unchanged = here.out, set(ledger.undone), f"no {ledger.type.noun} changed"
     if here.flags.json:
         documents = [_whole_step(ledger, view, step, step.id in undone) for step in steps[:limit]]
         out.json({"total_count": len(steps), "steps": documents})
@@ -94,7 +94,7 @@ def show_steps(
         mark = out.style("  undone", "33") if step.id in undone else ""
         title = out.style(visible_line(step.title) or "recorded without a title", "1")
         by = visible_line(writer(step.by, step.machine, names))
-        out.paint(f"{at_text(step.at)}  {by:<17}  {title}{mark}  {_summary(rows, step)}")
+        out.paint(f"{at_text(step.at)}  {by:<17}  {title}{mark}  {_summary(rows, step) or unchanged}")
         for row in rows[:_SHOWN_CHANGES]:
             identifier, text = out.style(row.identifier, "2"), out.style(shorten(row.text), "0")
             out.paint(f"    {row.what:<9} {identifier}  {text}")

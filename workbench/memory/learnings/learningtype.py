@@ -81,6 +81,7 @@ class LearningType(RecordType[FeatureLearning]):
     reopened = kinds.REOPENED
     facts = frozenset({kinds.HIT, kinds.CONTRADICTED, kinds.SAID})
     editable = frozenset({"text", "reason", "task_id", "feature", "kind", "files", "scope"})
+    derived = frozenset({"conflicts_with"})
     stamps = frozenset({"updated_at"})
 
     def streams(self, journal: Journal) -> Sequence[str]:

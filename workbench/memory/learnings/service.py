@@ -134,6 +134,22 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
         record(self.store, drafts.entries, by=self.by)
         return drafts.records[0]
 
+    def _draft_edit(
+        self, ledger: LearningLedger, identifier: str, changes: Mapping[str, Any], reason: str
+    ) -> StepDraft[FeatureLearning]:
+        """Draft an edit; what other words contradict now is noted, as of a learning that is new."""
+        before = ledger.require(self.identify(ledger, identifier))
+        if changes.get("text", before.text) != before.text:
+            from workbench.memory.learnings.keeping import near_learnings
+
+            wanted = replace(before, **self.prepared_changes(before, changes))
+            near = [one for one in near_learnings(self.store, ledger, wanted) if one.id != before.id]
+            others = comparable(wanted, near)
+            found = check_deduplication(wanted.text, others)
+            against = (others[found.existing_index].id,) if isinstance(found, LearningConflict) else ()
+            changes = {**changes, "conflicts_with": against}
+        return CurationService._draft_edit(self, ledger, identifier, changes, reason)
+
     def accept(
         self,
         identifiers: Sequence[str],

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from workbench.comparison.contrast import PLACING
+from workbench.comparison.contrast import PLACING, without_case
 from workbench.comparison.similarity import MOST_PARTNERS, buckets, similar_pairs, window
 from workbench.comparison.statements import Statement, measured_terms
 from workbench.comparison.tokens import LIGHT
@@ -195,6 +195,8 @@ def _skeletons(statement: Statement) -> Iterator[frozenset[str]]:
     if len(statement.choices) == 1 and positions:
         for thing in (terms | statement.label) & named_things():
             yield frozenset({thing, "=name"})
+    if (wider := without_case(statement)) is not None:
+        yield from _skeletons(wider)
     if statement.rejected:
         yield frozenset({*statement.rejected, *terms, *statement.choices} - LIGHT) | {"-"}
 

@@ -80,7 +80,7 @@ def stamp_of(rule: Rule) -> Stamp:
     return text_digest(rule.rule), rest
 
 
-METHOD: Final = 3
+METHOD: Final = 4
 """Raised when the same rules give other conflicts than before, or something else is kept of them."""
 
 _FILE: Final = "conflicts.json"

@@ -70,9 +70,7 @@ def add(
             personal=personal,
         )
     _show_learnings(work, [made])
-    if made.conflicts_with:
-        other = made.conflicts_with[0][:SHORT]
-        work.here.out.warn(f"it contradicts {other}: `workbench memory conflicts` shows both sides")
+    _warn_of_conflict(work, made)
 
 
 @command
@@ -142,7 +140,11 @@ def edit(
         changes["task_id"] = None
     if not changes:
         raise UsageError("there is nothing to change", hint="Pass --text, --task, --feature or --scope.")
-    _step(lambda work: [work.service.edit(identifier, reason=reason, **changes)])
+    with learning_session("memory-edit") as work:
+        after = work.service.edit(identifier, reason=reason, **changes)
+    _show_learnings(work, [after])
+    if text is not None:
+        _warn_of_conflict(work, after)
 
 
 @command
@@ -220,6 +222,12 @@ def redo(listed: bool) -> None:
     """Redo the step that was undone last."""
     with learning_session("memory" if listed else "memory-edit") as work:
         show_walk(work.here, work.service, LEARNING_CHANGES, None if listed else work.service.redo)
+
+
+def _warn_of_conflict(work: LearningSession, learning: FeatureLearning) -> None:
+    if learning.conflicts_with:
+        other = learning.conflicts_with[0][:SHORT]
+        work.here.out.warn(f"it contradicts {other}: `workbench memory conflicts` shows both sides")
 
 
 def _step(make: Callable[[LearningSession], Sequence[FeatureLearning]]) -> None:
