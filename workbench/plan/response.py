@@ -158,7 +158,7 @@ def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
         lines.append(f"  {confidence_text(response.confidence)}")
     lines.extend(f"  + {line}" for line in _inside(response))
     outside, rest = _outside(response.dropped_candidates, dropped)
-    lines.extend(f"  - {line}" for line in outside)
+    lines.extend(f"  - {visible_line(line)}" for line in outside)
     if rest:
         lines.append(f"  - and {rest:,} more (all of them with --format json)")
     return "\n".join(lines) + "\n"
