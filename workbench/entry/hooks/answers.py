@@ -19,13 +19,15 @@ from workbench.records.rules import Decision
 class HookAnswer:
     """What an agent is to be told: context to add, or a decision other than allow with its reason.
 
-    `updated` is the whole input that a tool is to be called with instead.
+    `updated` is the whole input that a tool is to be called with instead, `notice` a line for the user, where
+    the agent can show one.
     """
 
     context: str = ""
     decision: Decision = Decision.ALLOW
     reason: str = ""
     updated: Mapping[str, Any] | None = None
+    notice: str = ""
 
 
 Form = dict[str, Any]
@@ -36,6 +38,12 @@ def takes_context(call: HookCall) -> bool:
     if call.event is HookEvent.PROMPT:
         return call.agent not in ("cursor", "copilot")
     return call.event is HookEvent.SESSION_START
+
+
+def takes_late(call: HookCall) -> bool:
+    """Whether the agent reads what comes late for a prompt, with the next prompt or after a tool ran."""
+    takes = call.event in (HookEvent.PROMPT, HookEvent.AFTER_TOOL)
+    return takes and bool(call.session) and call.agent in ("claude", "codex", "gemini")
 
 
 def takes_input(call: HookCall) -> bool:
@@ -57,7 +65,8 @@ def _claude(call: HookCall, answer: HookAnswer) -> Form:
         form |= {"permissionDecision": str(answer.decision), "permissionDecisionReason": answer.reason}
     if answer.updated is not None:
         form["updatedInput"] = dict(answer.updated)
-    return {"hookSpecificOutput": {"hookEventName": call.name, **form}} if form else {}
+    shown: Form = {"systemMessage": answer.notice} if answer.notice else {}
+    return {**shown, "hookSpecificOutput": {"hookEventName": call.name, **form}} if form else shown
 
 
 def _codex(call: HookCall, answer: HookAnswer) -> Form:
@@ -83,7 +92,9 @@ def _cursor(call: HookCall, answer: HookAnswer) -> Form:
 
 def _gemini(call: HookCall, answer: HookAnswer) -> Form:
     if answer.context:
-        return {"hookSpecificOutput": {"hookEventName": call.name, "additionalContext": answer.context}}
+        shown: Form = {"systemMessage": answer.notice} if answer.notice else {}
+        context = {"hookEventName": call.name, "additionalContext": answer.context}
+        return {**shown, "hookSpecificOutput": context}
     if answer.decision is Decision.DENY:
         return {"decision": "deny", "reason": answer.reason}
     return {"systemMessage": answer.reason} if answer.decision is Decision.ASK else {}

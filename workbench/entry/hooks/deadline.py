@@ -3,11 +3,16 @@
 A thread could not: a call into C that keeps the interpreter's lock keeps the thread from running. The parent
 writes an answer only once all of it has arrived, notes why there is none, and never fails. The child has its
 own timer, so that it ends also where its parent was killed.
+
+Work that may take longer says before what could be answered instead. From half of the time on, at once on a
+busy machine, a second child makes that answer, which is written where the first is late; the first goes on
+for some seconds, finds nobody to answer, and keeps what it made for later.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 import time
@@ -15,11 +20,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-_LENGTH: Final = 8  # bytes before an answer, which say how many it has
+_LENGTH: Final = 8  # bytes before a message, after its kind, which say how many it has
+_ANSWER: Final = b"a"
+_INSTEAD: Final = b"i"
+_HALF: Final = 0.5  # of the time, after which another answer is made
+LATER: Final = 10.0  # seconds that late work may go on
 _BLOCK: Final = 1 << 16
 _SHORTEST: Final = 1e-6  # seconds; 0 would stop the timer
 
 Report = Callable[[str], None]
+Stopgap = Callable[[bytes], bytes]
+"""What makes an answer in little time of what the work left for it."""
 
 
 class HookDeadline:
@@ -29,15 +40,33 @@ class HookDeadline:
         """Take when the hook began, of `time.monotonic`, and the pipe to the parent."""
         self._began = began
         self._answers = answers
+        self._seconds = 0.0
+        self._order: bytes | None = None
 
     def allow(self, seconds: float) -> None:
-        """Give the hook so many seconds from its start."""
+        """Give the hook so many seconds from its start, and some more where another answer was left."""
+        self._seconds = seconds
+        if self._order is not None:
+            seconds += LATER
+            with suppress(OSError):
+                _send(self._answers, _INSTEAD, f"{self._seconds} ".encode() + self._order)
         left = max(self._began + seconds - time.monotonic(), _SHORTEST)
         signal.setitimer(signal.ITIMER_REAL, left)
 
-    def answer(self, output: bytes) -> None:
-        """Hand over the answer, after which the work may go on."""
-        _write(self._answers, len(output).to_bytes(_LENGTH, "big") + output)
+    def leave(self, order: bytes) -> None:
+        """Say what a stopgap makes an answer of where this work is late, which may then go on."""
+        self._order = order
+        self.allow(self._seconds)
+
+    def answer(self, output: bytes) -> bool:
+        """Hand over the answer, after which the work may go on; return whether anybody still waits for it."""
+        try:
+            _send(self._answers, _ANSWER, output)
+        except OSError:
+            return False
+        self._order = None
+        self.allow(self._seconds)
+        return True
 
 
 class _ThreadDeadline(HookDeadline):
@@ -46,7 +75,6 @@ class _ThreadDeadline(HookDeadline):
     def __init__(self, began: float, answers: int, report: Report) -> None:
         super().__init__(began, answers)
         self._report = report
-        self._seconds = 0.0
         self._changed = threading.Event()
         self._writing = threading.Lock()
 
@@ -64,16 +92,25 @@ class _ThreadDeadline(HookDeadline):
         with self._writing:
             os._exit(0)
 
-    def answer(self, output: bytes) -> None:
+    def leave(self, order: bytes) -> None:
+        """Do nothing: there is nobody who could answer instead."""
+
+    def answer(self, output: bytes) -> bool:
         with self._writing:
             _write(self._answers, output)
+        return True
 
 
-def run_within(seconds: float, work: Callable[[HookDeadline], None], report: Report) -> None:
+def run_within(
+    seconds: float,
+    work: Callable[[HookDeadline], None],
+    report: Report,
+    stopgap: Stopgap = lambda order: b"",
+) -> None:
     """Do the work of a hook within so many seconds, or those it is allowed, and write its answer to stdout.
 
     `work` gets an empty stdout and stderr; libraries may print, and an agent reads what is there. `report`
-    gets the reason where it does not end by itself.
+    gets the reason where it does not end by itself. `stopgap` makes an answer where the work is late.
     """
     began = time.monotonic()
     reading, writing = os.pipe()
@@ -98,9 +135,13 @@ def run_within(seconds: float, work: Callable[[HookDeadline], None], report: Rep
         finally:
             os._exit(0)
     os.close(writing)
-    output = _read_answer(reading)
+    output, is_late = _Waiting(reading, began, stopgap).output()
+    os.close(reading)
     with suppress(OSError):  # whoever asked is gone
         _write(1, output)
+    if is_late:
+        report(f"{_late(began)}: {'answered by names' if output else 'no answer'}, the rest follows")
+        return
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
@@ -117,15 +158,87 @@ def _silence() -> None:
         os.dup2(quiet, stream)
 
 
-def _read_answer(descriptor: int) -> bytes:
-    """Return the answer, empty unless all of it comes."""
-    found = bytearray()
-    while len(found) < _LENGTH or len(found) < _LENGTH + int.from_bytes(found[:_LENGTH], "big"):
-        block = os.read(descriptor, _BLOCK)
-        if not block:
-            return b""
-        found += block
-    return bytes(found[_LENGTH:])
+class _Waiting:
+    """The parent's wait for an answer: of the work, or of what stands in for it when the time is over."""
+
+    def __init__(self, reading: int, began: float, stopgap: Stopgap) -> None:
+        self._began, self._stopgap = began, stopgap
+        self._reading, self._instead = reading, -1
+        self._seconds, self._order = 0.0, b""
+        self._found: dict[int, bytearray] = {reading: bytearray()}
+        self._output = b""
+
+    def output(self) -> tuple[bytes, bool]:
+        """Return what is written, and whether the work is left to go on; empty where it ended without."""
+        while True:
+            ready = select.select([*self._found], [], [], self._pause())[0]
+            for descriptor in ready:
+                block = os.read(descriptor, _BLOCK)
+                self._found[descriptor] += block
+                if descriptor == self._reading:
+                    answer = self._take_message()
+                    if answer is not None or not block:
+                        return answer if answer is not None else b"", False
+                elif not block:
+                    self._output = _take(self._found.pop(descriptor))[1]
+            if ready:
+                continue
+            if time.monotonic() >= self._began + self._seconds:
+                return self._output, True
+            if self._instead < 0:
+                self._start_stopgap()
+
+    def _pause(self) -> float | None:
+        """Return the seconds until something is to be done: none before the work has left an order."""
+        if not self._seconds:
+            return None
+        share = 1.0 if self._instead >= 0 else 0.0 if _is_busy() else _HALF
+        return max(self._began + self._seconds * share - time.monotonic(), 0.0)
+
+    def _take_message(self) -> bytes | None:
+        """Return the answer if it is there; take note of an order."""
+        found = self._found[self._reading]
+        kind, message = _take(found)
+        if kind == _INSTEAD:
+            del found[: 1 + _LENGTH + len(message)]
+            seconds, _, self._order = message.partition(b" ")
+            self._seconds = float(seconds)
+            return self._take_message()
+        return message if kind == _ANSWER else None
+
+    def _start_stopgap(self) -> None:
+        self._instead, writing = os.pipe()
+        if os.fork():
+            os.close(writing)
+            self._found[self._instead] = bytearray()
+            return
+        try:
+            _silence()
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+            HookDeadline(self._began, writing).allow(self._seconds)
+            _send(writing, _ANSWER, self._stopgap(self._order))
+        finally:
+            os._exit(0)
+
+
+def _is_busy() -> bool:
+    """Whether more wants to run than the machine has processors."""
+    try:
+        return os.getloadavg()[0] > (os.cpu_count() or 1)
+    except OSError:
+        return False
+
+
+def _send(descriptor: int, kind: bytes, message: bytes) -> None:
+    _write(descriptor, kind + len(message).to_bytes(_LENGTH, "big") + message)
+
+
+def _take(found: bytearray) -> tuple[bytes, bytes]:
+    """Return the kind and the bytes of the first message, both empty unless all of it is there."""
+    size = 1 + _LENGTH + int.from_bytes(found[1 : 1 + _LENGTH], "big")
+    whole = len(found) >= max(size, 1 + _LENGTH)
+    return (bytes(found[:1]), bytes(found[1 + _LENGTH : size])) if whole else (b"", b"")
 
 
 def _write(descriptor: int, output: bytes) -> None:

@@ -94,7 +94,7 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
 
     The episode comes first: its session is recorded also where the context takes too long.
     """
-    from workbench.entry.hooks.answers import HookAnswer, takes_context, write_answer
+    from workbench.entry.hooks.answers import HookAnswer, takes_context, takes_late, write_answer
     from workbench.entry.hooks.context import prompt_context, session_start_context
     from workbench.entry.hooks.sessions import recorder, session_state
     from workbench.entry.services.handovers import record_loss
@@ -125,6 +125,10 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
             raise unrecorded
 
     text = "" if given is None else given.text
+    if takes_late(call):
+        from workbench.entry.hooks.stopgap import take_late
+
+        text = take_late(project.state, call.session) + text
     return HookReply(write_answer(call, HookAnswer(context=text)), then)
 
 
@@ -247,9 +251,16 @@ def _record(
 
 
 def _on_touch(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
+    from workbench.entry.hooks.answers import HookAnswer, takes_late, write_answer
     from workbench.entry.hooks.sessions import record_touches
 
-    return HookReply() if call.failed else _record(project, config, call, record_touches)
+    reply = HookReply() if call.failed else _record(project, config, call, record_touches)
+    if not takes_late(call):
+        return reply
+    from workbench.entry.hooks.stopgap import take_late
+
+    context = take_late(project.state, call.session)
+    return HookReply(write_answer(call, HookAnswer(context=context)), reply.then)
 
 
 def _on_compaction(project: OpenedProject, config: Config, call: HookCall) -> HookReply:

@@ -48,27 +48,35 @@ def _run(arguments: list[str]) -> None:
         except BaseException as error:
             report(explain(error))
 
-    run_within(SECONDS, work, report)
+    from workbench.entry.hooks.stopgap import answer_by_name
+
+    run_within(SECONDS, work, report, answer_by_name)
 
 
 def _answer(name: str, agent: str, deadline: HookDeadline, report: Callable[[str], None]) -> None:
     """Answer a hook with what a server or this process finds, then record what follows."""
-    from workbench.entry.hooks.client import ask_server
-    from workbench.entry.hooks.handlers import OWN_SECONDS, respond
     from workbench.entry.hooks.payloads import read_call
+    from workbench.entry.hooks.stopgap import keep_late, order_for
 
     data = read_payload()
     if data is None:
         report(f"a payload of more than {MAX_PAYLOAD:,} bytes")
         return
     call = read_call(data, name, agent)
+    if order := order_for(call):
+        deadline.leave(order)
+    from workbench.entry.hooks.client import ask_server
+    from workbench.entry.hooks.handlers import OWN_SECONDS, respond
+
     deadline.allow(OWN_SECONDS.get(call.event, SECONDS))
     output = ask_server(data, call)
     if output is not None:
-        deadline.answer(output)
+        if not deadline.answer(output):
+            keep_late(call, output)
         return
     reply = respond(data, name, agent, allow=deadline.allow)
-    deadline.answer(reply.output)
+    if not deadline.answer(reply.output):
+        keep_late(call, reply.output)
     reply.then()
 
 
