@@ -227,6 +227,7 @@ def built() -> dict[str, list[Expression]]:
     from screens import filter_matching
     from workbench.expand import lookup
     from workbench.project import patterns, specifiers
+    from workbench.rules import globs
     from workbench.text import injection
 
     symbols = patterns.read_table()
@@ -246,6 +247,9 @@ def built() -> dict[str, list[Expression]]:
         ],
         "workbench.project.specifiers: pattern.encode()": [
             (specifiers._pattern(name), SEARCH) for name in imports
+        ],
+        "workbench.rules.globs: expression": [
+            (one, match) for _, one in globs._plain_globs(("a*a*a*b", "**/x*y*z/*.py", "src/**/a*")) or ()
         ],
         "workbench.rules.formats.families: f'(?>{whole}){rest}' if rest else whole": [],  # `FAMILIES`
         f"workbench.sessions.importers.places: {_STARS}": [(re.compile("/src/[^/]*/work\\-[^/]*"), match)],

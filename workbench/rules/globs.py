@@ -173,13 +173,17 @@ def _translate(glob: str) -> str | None:
         elif not name or not _PLAIN.fullmatch(name):
             return None
         else:
-            parts = re.split(r"\*+", name)
-            written += ("/" if joins else "") + (
-                "[^/]+" if name == "*" else "[^/]*".join(map(re.escape, parts))
-            )
+            written += ("/" if joins else "") + ("[^/]+" if name == "*" else _translate_name(name))
             written += "" if place < last else "/?$" if name == "*" else "(?:/|$)"
         joins = bool(place) or name != "**"
     return written
+
+
+def _translate_name(name: str) -> str:
+    """Return a segment with stars as an expression; each part matches where it is first."""
+    first, *between = map(re.escape, re.split(r"\*+", name))
+    last = f"[^/]*{between.pop()}" if between else ""
+    return first + "".join(f"(?>[^/]*?{part})" for part in between) + last
 
 
 @lru_cache(maxsize=65536)
