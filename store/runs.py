@@ -102,7 +102,7 @@ CREATE TABLE replayed (
     packed_recall DOUBLE, line_coverage DOUBLE, first_pass_success DOUBLE, context_tokens DOUBLE,
     affinity_hit_rate DOUBLE, rerank_invocation_rate DOUBLE, fallback_rate DOUBLE, cache_hit_ratio DOUBLE,
     latency_ms DOUBLE, recall_at_1 DOUBLE, recall_at_3 DOUBLE,
-    explored_recall DOUBLE, explored_tokens DOUBLE,
+    explored_recall DOUBLE, explored_tokens DOUBLE, named_recall DOUBLE,
     packed MAP(VARCHAR, VARCHAR), contributions MAP(VARCHAR, MAP(VARCHAR, DOUBLE)),
     missed MAP(VARCHAR, VARCHAR)
 )
@@ -117,7 +117,8 @@ SELECT run, task, session, source, head, query_type, revision, "commit", make_ti
        measures['first_pass_success'], measures['context_tokens'], measures['affinity_hit_rate'],
        measures['rerank_invocation_rate'], measures['fallback_rate'], measures['cache_hit_ratio'],
        measures['latency_ms'], measures['recall_at_1'], measures['recall_at_3'],
-       measures['explored_recall'], measures['explored_tokens'], packed, contributions, missed
+       measures['explored_recall'], measures['explored_tokens'], measures['named_recall'],
+       packed, contributions, missed
 FROM (
     SELECT unnest(from_json(CAST($rows AS JSON), '[{
         "run": "VARCHAR", "task": "VARCHAR", "session": "VARCHAR", "source": "VARCHAR", "head": "VARCHAR",

@@ -153,7 +153,7 @@ def test_causes_are_of_the_issue_or_of_tasks_nearly_alike() -> None:
     )
 
     def caused(task: str) -> list[float]:
-        return causal_tasks(history, prepare_query(parse_intent(task))).round(2).tolist()
+        return [round(float(one), 2) for one in causal_tasks(history, prepare_query(parse_intent(task)))]
 
     for task in ("what of #113", "what of issue 113", "see PR 113", "bug number 113"):
         assert caused(task) == [1, 1, 0], task

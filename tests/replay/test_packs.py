@@ -43,6 +43,7 @@ def test_what_is_only_named_is_not_shown() -> None:
     found = pack_measures(pack(SNIPPET, NAMED, OUTLINE), truth)
     assert found == {
         "packed_recall": 0.5,
+        "named_recall": 0.75,
         "first_pass_success": 0.0,
         "context_tokens": 70.0,
         "line_coverage": 0.25,

@@ -319,7 +319,9 @@ def _names(
     left = int(budget * NAMES_SHARE)
     named = 0
     for candidate in sorted(sources.candidates.values(), key=lambda one: (-one.score, one.path)):
-        if candidate.path in shown or candidate.excluded or candidate.pinned or candidate.follows:
+        if candidate.path in shown or candidate.excluded or candidate.pinned:
+            continue
+        if candidate.follows and sources.around is not None:  # which names what follows
             continue
         if candidate.chance < NAMED_FROM:
             continue

@@ -13,7 +13,13 @@ from typing import Any, Final
 FORMAT: Final = 1
 
 RANKING_MEASURES: Final = ("precision_at_10", "recall_at_5", "recall_at_10", "mrr", "ndcg_at_10")
-PACK_MEASURES: Final = ("packed_recall", "line_coverage", "first_pass_success", "context_tokens")
+PACK_MEASURES: Final = (
+    "packed_recall",
+    "line_coverage",
+    "first_pass_success",
+    "context_tokens",
+    "named_recall",
+)
 OPERATION_MEASURES: Final = (
     "affinity_hit_rate",
     "rerank_invocation_rate",
@@ -86,6 +92,7 @@ class SystemScore:
     latency_p95_ms: float = 0.0
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     gaps: Mapping[str, Gap] = field(default_factory=dict)
+    named_recall: float | None = None
     recall_at_1: float | None = None
     recall_at_3: float | None = None
     explored_recall: float | None = None

@@ -204,8 +204,8 @@ def _precision(mine: SystemScore | None, baseline: SystemScore | None, wanted: G
 def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted: GatesConfig) -> Gate:
     """Compare packs of the system, at any share of the budget, with the compact exploration [img §14].
 
-    Only packs count that show as many of the right files as the exploration names. A pack fills its budget:
-    what less context costs shows in packs of less.
+    Only packs count that show or name as many of the right files as the exploration names: what less context
+    costs shows in packs of less budget.
     """
     text = f"at most -{wanted.tokens:.0%} median tokens, no less recall"
     baseline = scores.get(BASELINE)
@@ -219,24 +219,29 @@ def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted:
     ]
     if not packed or not base or recall is None:
         return _missing("G4", "tokens", text, "no packs were made, so there are no tokens to compare")
-    able = [one for one in packed if (one[1].packed_recall or 0.0) >= recall]
+    able = [one for one in packed if _named_recall(one[1]) >= recall]
     used, score = min(able or packed, key=lambda one: (one[0], one[1].system))
     change = used / base - 1
     reason = f"{used:,.0f} tokens of {visible_line(score.system)} against {base:,.0f} of the exploration"
     if not able:
-        reason += f"; no pack shows as many of the right files ({recall:.3f}): `workbench index` may help"
+        reason += f"; no pack names as many of the right files ({recall:.3f}): `workbench index` may help"
     if len(packed) == 1:
         reason += "; `workbench --replay --gate` also packs into less budget"
     return Gate(
         "G4",
         "tokens",
-        f"{change:+.0%}, recall {score.packed_recall or 0.0:.3f} for {recall:.3f}",
+        f"{change:+.0%}, recall {_named_recall(score):.3f} for {recall:.3f}",
         text,
         _judge(bool(able) and change <= -wanted.tokens),
         change,
         -wanted.tokens,
         reason,
     )
+
+
+def _named_recall(score: SystemScore) -> float:
+    """Return the share of the right files that packs show or name; earlier runs know what they show."""
+    return score.packed_recall or 0.0 if score.named_recall is None else score.named_recall
 
 
 def leaner_systems(wanted: GatesConfig) -> tuple[str, ...]:

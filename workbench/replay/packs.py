@@ -117,6 +117,7 @@ def pack_measures(pack: Pack, truth: Truth) -> dict[str, float]:
     ]
     measures = {
         "packed_recall": len(shown) / len(truth.files),
+        "named_recall": len(views.keys() & set(truth.files)) / len(truth.files),
         "first_pass_success": float(len(shown) == len(truth.files)),
         "context_tokens": float(pack.report.estimated_used),
     }

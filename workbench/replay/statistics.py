@@ -285,6 +285,7 @@ def _score(
         **{measure: round(mean[measure], 4) for measure in RANKING_MEASURES},
         packed_tasks=packed,
         packed_recall=known("packed_recall"),
+        named_recall=known("named_recall"),
         line_coverage=known("line_coverage"),
         first_pass_success=known("first_pass_success"),
         context_tokens_median=float(np.nanmedian(tokens)) if packed else None,
