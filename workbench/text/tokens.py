@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 
 from workbench.records.dataclass import dataclass
 
@@ -49,6 +51,35 @@ class TokenCounter:
             return count(text)
         except UnicodeEncodeError:
             return count(_SURROGATE.sub("\ufffd", text))
+
+
+def table_counter(name: str, cache: Path) -> TokenCounter:
+    """Return a counter that loads the tokenizer only where its table in the user's cache does not do.
+
+    The counts are the same. Raises: ValueError if no tokenizer has that name.
+    """
+    from workbench.text.token_table import TABLED, TableCount, open_table, table_path
+
+    rows = open_table(table_path(cache)) if name == TABLED and find_spec("rs_bpe") else None
+    if rows is None:
+        return token_counter(name)
+    count = TableCount(rows, lambda: token_counter(name).count)
+    return TokenCounter(name, count, lru_cache(maxsize=_REMEMBERED)(count))
+
+
+def write_token_table(cache: Path) -> None:
+    """Write the table for `table_counter`, unless it is there whole or no tokenizer is. Raises: OSError."""
+    from workbench.text.token_table import open_table, table_path, write_table
+
+    path = table_path(cache)
+    if open_table(path) is not None:
+        return
+    try:
+        from rs_bpe.bpe import openai
+    except ImportError:
+        return
+    tokenizer = openai.o200k_base()
+    write_table(path, tokenizer.decode, tokenizer.count)
 
 
 def utf8_bound(text: str) -> int:

@@ -62,9 +62,10 @@ class ProjectJournals(ProjectState):
     @cached_property
     def counter(self) -> TokenCounter:
         """What counts tokens as the settings ask for it."""
-        from workbench.text.tokens import token_counter
+        from workbench.config_layers import user_cache
+        from workbench.text.tokens import table_counter
 
-        return token_counter(self.config.plan.tokenizer)
+        return table_counter(self.config.plan.tokenizer, user_cache())
 
     @property
     def rules_home(self) -> Path | None:

@@ -10,11 +10,13 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.config_layers import user_cache
 from workbench.entry.project import OpenedProject, ProjectTeam, embedding_settings, prepare_embedder
 from workbench.entry.services.transcripts import project_places
 from workbench.errors import GitError, StoreError, TeamError
@@ -28,6 +30,7 @@ from workbench.rules.rulestate import find_sources
 from workbench.sessions.importers.places import agent_directory_session, project_transcripts
 from workbench.sessions.past import unreadable_sentence
 from workbench.text.counts import plural
+from workbench.text.tokens import write_token_table
 
 if TYPE_CHECKING:
     from workbench.entry.project import CatchUp, VectorStore
@@ -249,9 +252,16 @@ def refresh_index(
     """
     started = time.perf_counter()
     synced = project.workspace.sync(progress=progress, settle=True)
+    keep_token_table()
     measurement.note_sync(synced)
     synced = replace(synced, notes=(*synced.notes, *project_tables(project)))
     return synced, time.perf_counter() - started
+
+
+def keep_token_table() -> None:
+    """Write the table by which plans count tokens; a full or read-only cache costs each a little time."""
+    with suppress(OSError):
+        write_token_table(user_cache())
 
 
 def index_report(workspace: Workspace, synced: Synced, seconds: float) -> IndexReport:

@@ -15,6 +15,7 @@ from workbench.entry.services.index import (
     embed_texts,
     follow_index,
     index_report,
+    keep_token_table,
     keep_vectors,
     project_tables,
     rebuild_tables,
@@ -46,6 +47,7 @@ def index(full: bool) -> None:
     with session("index") as work:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
+        keep_token_table()
         work.measurement.note_sync(synced)
         synced = replace(synced, notes=(*synced.notes, *project_tables(work.opened), *_embed(work)))
     _report(work, synced, time.perf_counter() - started)

@@ -1,0 +1,182 @@
+"""Counts of tokens from a table on disk, for processes that count one pack and end.
+
+Loading a tokenizer takes 0.04 s of CPU, more than counting a pack does. The table has what that needs: the
+hash of each token that is whole characters, and its rank, in order, mapped into memory; and how many tokens
+signs outside ASCII have. `index` writes it once to the user's cache. A text is split as o200k splits it, a
+piece that is a token counts one, and others are merged pair by pair, lowest rank first
+(https://github.com/openai/tiktoken). Counts are those of the tokenizer: what the table cannot decide, and
+more than a process like that counts, is left to it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import unicodedata
+import zlib
+from bisect import bisect_left
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+Count = Callable[[str], int]
+
+TABLED: Final = "o200k_base"
+TOKENS: Final = 199_998  # of o200k_base, without special ones
+MOST: Final = 60_000  # characters a process counts before the tokenizer is loaded
+_LONGEST: Final = 64  # bytes of a piece that is merged here
+_COUNTED: Final = 1 << 20  # added to how many tokens a text has that is none itself
+_HEAD: Final = b"tokens-1"
+_ROW: Final = 12  # bytes: a hash of eight, a rank of four
+# Of a text in which characters outside ASCII are one of their class.
+_PIECES: Final = re.compile(
+    r"[^\r\nA-Za-z0-9]?(?:[A-Z]+[a-z]*|[a-z]+)"
+    r"(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"
+    r"|[0-9]{1,3}| ?[^\sA-Za-z0-9]+[\r\n/]*|(\s+)",
+    re.ASCII,
+)
+_CLASSES: Final = {"Lu": "A", "Lt": "A", "Ll": "a"}
+_UNSURE_KINDS: Final = frozenset(
+    {"Cn", "Lm", "Lo"}
+)  # not assigned here, or letters of both cases as marks are
+_UNSURE: Final = frozenset({"\u017f"})  # folds to an s, as the endings after an apostrophe do
+
+
+def table_path(cache: Path) -> Path:
+    """Return where the table is in the user's cache."""
+    return cache / "tokens" / f"{TABLED}.table"
+
+
+def write_table(path: Path, decode: Callable[[list[int]], str | None], count: Count) -> None:
+    """Write the table; `decode` gives the text of tokens. Raises: OSError."""
+    values: dict[bytes, int] = {}
+    for char in map(chr, range(0x80, 0x10000)):
+        if unicodedata.category(char)[0] in "PS":
+            values |= {
+                text.encode(): _COUNTED + count(text)
+                for text in (char, f" {char}", f"{char}\n", f" {char}\n")
+            }
+    texts = ((rank, decode([rank])) for rank in range(TOKENS))
+    values |= {text.encode(): rank for rank, text in texts if text is not None}
+    rows = sorted((_hash(data), value) for data, value in values.items())
+    import numpy as np  # only whoever indexes comes here
+
+    columns = list(zip(*rows, strict=True))
+    data = np.asarray(columns[0], "<u8").tobytes() + np.asarray(columns[1], "<u4").tobytes()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    try:
+        partial.write_bytes(_HEAD + zlib.crc32(data).to_bytes(8, "little") + data)
+        partial.replace(path)
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
+def open_table(path: Path) -> memoryview | None:
+    """Return the rows of the table, None if there is none or it is damaged."""
+    try:
+        with path.open("rb") as handle:
+            data = memoryview(mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):
+        return None
+    rows = data[2 * len(_HEAD) :]
+    if bytes(data[: len(_HEAD)]) != _HEAD or not rows or len(rows) % _ROW:
+        return None
+    return rows if zlib.crc32(rows) == int.from_bytes(data[len(_HEAD) : 2 * len(_HEAD)], "little") else None
+
+
+class TableCount:
+    """Counts by the table, and by the tokenizer that `load` returns where the table does not do."""
+
+    def __init__(self, rows: memoryview, load: Callable[[], Count]) -> None:
+        middle = len(rows) // _ROW * 8
+        self._hashes, self._ranks = rows[:middle].cast("Q"), rows[middle:].cast("I")
+        self._load = load
+        self._exact: Count | None = None
+        self._left = MOST
+        self._sizes: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        """Return the number of tokens of a text. Raises: UnicodeEncodeError for a lone surrogate."""
+        if self._exact is None and len(text) <= self._left:
+            self._left -= len(text)
+            found = self._count(text)
+            if found is not None:
+                return found
+        if self._exact is None:
+            self._exact = self._load()
+        return self._exact(text)
+
+    def _count(self, text: str) -> int | None:
+        shown = _shadow(text)
+        if shown is None:
+            return None
+        total, sizes = 0, self._sizes
+        start = 0
+        while match := _PIECES.match(shown, start):
+            end = match.end()
+            if match.lastindex:  # blanks: up to the last line break, else all but the one before a word
+                broken = max(shown.rfind("\n", start, end), shown.rfind("\r", start, end))
+                end = broken + 1 if broken >= 0 else end - (end < len(shown) and end - start > 1)
+            piece, start = text[start:end], end
+            size = sizes.get(piece)
+            if size is None:
+                size = self._size(piece)
+                if size is None:
+                    return None
+                sizes[piece] = size
+            total += size
+        return total
+
+    def _size(self, piece: str) -> int | None:
+        """Return the tokens of a piece, None if the table cannot tell."""
+        data = piece.encode()
+        value = self._value(data)
+        if value is not None:
+            return 1 if value < _COUNTED else value - _COUNTED
+        if len(data) > _LONGEST or len(data) != len(piece):
+            return None
+        parts = [data[place : place + 1] for place in range(len(data))]
+        ranks = [self._rank(left + right) for left, right in pairwise(parts)]
+        while (least := min((rank for rank in ranks if rank is not None), default=None)) is not None:
+            at = ranks.index(least)
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            del ranks[at]
+            for place in (at - 1, at):
+                if 0 <= place < len(ranks):
+                    ranks[place] = self._rank(parts[place] + parts[place + 1])
+        return len(parts)
+
+    def _rank(self, data: bytes) -> int | None:
+        value = self._value(data)
+        return value if value is not None and value < _COUNTED else None
+
+    def _value(self, data: bytes) -> int | None:
+        number = _hash(data)
+        at = bisect_left(self._hashes, number)
+        return self._ranks[at] if at < len(self._hashes) and self._hashes[at] == number else None
+
+
+def _shadow(text: str) -> str | None:
+    """Return a text of the same length in which classes of characters are ASCII; None if one is not known."""
+    if text.isascii():
+        return text
+    shown: dict[int, str] = {}
+    for char in set(text):
+        if char.isascii():
+            continue
+        kind = unicodedata.category(char)
+        if kind in _UNSURE_KINDS or kind[0] == "M" or char in _UNSURE:
+            return None
+        default = "0" if kind[0] == "N" else "\t" if char.isspace() else "!"
+        shown[ord(char)] = _CLASSES.get(kind, default)
+    return text.translate(shown)
+
+
+def _hash(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
