@@ -89,7 +89,7 @@ def test_a_kept_pack_comes_after_a_tool(project: Any, run: Run) -> None:
     assert run("index").code == 0
     call = read_call(payload(project.root, prompt=PROMPT), "UserPromptSubmit", "claude")
     keep_late(call, json.dumps(ANSWER).encode())
-    edit = {"tool_name": "Edit", "tool_input": {"file_path": f"{project.root}/pkg/auth.py"}}
+    edit: dict[str, Any] = {"tool_name": "Edit", "tool_input": {"file_path": f"{project.root}/pkg/auth.py"}}
     other = respond(payload(project.root, "other", **edit), "PostToolUse", "claude")
     assert other.output == b""
     given = json.loads(respond(payload(project.root, **edit), "PostToolUse", "claude").output)
