@@ -14,14 +14,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from workbench.places import data_file
-from workbench.plan.evidence import CLOSEST, LEADERS, FileEvidence
-from workbench.plan.view import ROLES
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import RankedFile
 from workbench.text.counts import plural
 from workbench.text.sanitize import shorten, visible_line
 
 if TYPE_CHECKING:
+    from workbench.plan.evidence import FileEvidence
     from workbench.plan.planner import Ranking
 
 ESTIMATE: Final = "a first estimate"
@@ -101,6 +100,8 @@ class FileReasons:
 
 def reasons_of(ranking: Ranking) -> FileReasons:
     """Return the reasons of a ranking's files: those first in its order that were not excluded lead."""
+    from workbench.plan.evidence import LEADERS, FileEvidence  # numpy, which no screen needs to be drawn
+
     excluded = {*ranking.overrides.excluded}
     leaders = [one.path for one in ranking.files[: LEADERS + len(excluded)] if one.path not in excluded]
     evidence = FileEvidence(
@@ -172,6 +173,8 @@ def _close(evidence: FileEvidence, position: int, _: RankedFile) -> str:
     if task is None or (alike is not None and alike.task == task):
         return ""  # its words are said
     head = shorten(evidence.head(task), _HEAD)
+    from workbench.plan.evidence import CLOSEST
+
     return head and f"changed in “{head}”, one of the {CLOSEST} past tasks closest in meaning"
 
 
@@ -198,6 +201,8 @@ def _beside(kind: str, form: str) -> Callable[[FileEvidence, int, RankedFile], s
 
 def _asked_role(evidence: FileEvidence, position: int, _: RankedFile) -> str:
     word = evidence.called_role(position)
+    from workbench.plan.view import ROLES
+
     role = ROLES[int(evidence.view.places.roles[position])]
     return word and f"its kind, {role}, is asked for by {_quote([word])}"
 
