@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 from filelock import FileLock
@@ -23,6 +24,7 @@ from tests.deep import searches, times
 from tests.empty_tables import copied, unlent
 from tests.postgres_server import DatabaseServer, NoServer
 from tests.redis_server import PROGRAM, REASON, RedisServer
+from workbench.text import token_table
 
 if TYPE_CHECKING:
     from tests.teams import Team
@@ -183,6 +185,22 @@ def work(make_work: Callable[[str], Work]) -> Work:
 def _empty_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Spare each test the making of a project's tables."""
     with copied(tmp_path_factory.mktemp("empty-tables")):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _token_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Spare each test the table of tokens, which takes .7 s of CPU: made once for a process, and copied."""
+    kept = tmp_path_factory.mktemp("tokens") / "table"
+    write = token_table.write_table
+
+    def copy(path: Path, decode: Callable[[list[int]], str | None], count: token_table.Count) -> None:
+        if not kept.exists():
+            write(kept, decode, count)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(kept, path)
+
+    with patch.object(token_table, "write_table", copy):
         yield
 
 
