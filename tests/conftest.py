@@ -92,6 +92,15 @@ def pytest_sessionfinish() -> None:
     gc.unfreeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is made once for a run from the user's files, a model made ready there among them."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("HOME", "CACHE"):
+            patched.setenv(f"WORKBENCH_{name}", str(tmp_path_factory.getbasetemp() / "run" / name.lower()))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep a test from the user's files: HOME and WORKBENCH_HOME point to an empty directory."""

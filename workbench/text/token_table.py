@@ -1,7 +1,7 @@
 """Counts of tokens from a table on disk, for processes that count one pack and end.
 
 Loading a tokenizer takes 0.04 s of CPU, more than counting a pack does. The table has what that needs: the
-hash of each token that is whole characters, and its rank, in order, mapped into memory; and how many tokens
+hash of each token that is whole characters, and its rank, in order; and how many tokens
 signs outside ASCII have. `index` writes it once to the user's cache. A text is split as o200k splits it, a
 piece that is a token counts one, and others are merged pair by pair, lowest rank first
 (https://github.com/openai/tiktoken). Counts are those of the tokenizer: what the table cannot decide, and
@@ -10,7 +10,6 @@ more than a process like that counts, is left to it.
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 import unicodedata
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 Count = Callable[[str], int]
+_OPENED: dict[int, memoryview] = {}
 
 TABLED: Final = "o200k_base"
 TOKENS: Final = 199_998  # of o200k_base, without special ones
@@ -80,14 +80,16 @@ def write_table(path: Path, decode: Callable[[list[int]], str | None], count: Co
 def open_table(path: Path) -> memoryview | None:
     """Return the rows of the table, None if there is none or it is damaged."""
     try:
-        with path.open("rb") as handle:
-            data = memoryview(mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError):
+        data = memoryview(path.read_bytes())
+    except OSError:
         return None
     rows = data[2 * len(_HEAD) :]
     if bytes(data[: len(_HEAD)]) != _HEAD or not rows or len(rows) % _ROW:
         return None
-    return rows if zlib.crc32(rows) == int.from_bytes(data[len(_HEAD) : 2 * len(_HEAD)], "little") else None
+    digest = zlib.crc32(rows)
+    if digest != int.from_bytes(data[len(_HEAD) : 2 * len(_HEAD)], "little"):
+        return None
+    return _OPENED.setdefault(digest, rows)  # one copy in a process, however many projects it has open
 
 
 class TableCount:
