@@ -30,11 +30,13 @@ class Team:
         self.admin_url = admin = server.make_database()
         self.database = self.suffix = admin.rpartition("/")[2].partition("?")[0]
         owner = f"owner_{self.suffix}"
-        self.execute(f"CREATE ROLE {owner} LOGIN CREATEROLE PASSWORD 'secret'", admin)
-        self.execute(f"ALTER DATABASE {self.database} OWNER TO {owner}", admin)
-        self.execute(f"REVOKE CONNECT ON DATABASE {self.database} FROM PUBLIC", admin)
-        for name in extensions:
-            self.execute(f"CREATE EXTENSION {name}", admin)
+        begin = [
+            f"CREATE ROLE {owner} LOGIN CREATEROLE PASSWORD 'secret'",
+            f"ALTER DATABASE {self.database} OWNER TO {owner}",
+            f"REVOKE CONNECT ON DATABASE {self.database} FROM PUBLIC",
+            *(f"CREATE EXTENSION {name}" for name in extensions),
+        ]
+        self.execute("; ".join(begin), admin)
         self.owner_url = server.url(self.database, owner, "secret")
         self.owner = Connections(self.owner_url)
         migrate(self.owner)

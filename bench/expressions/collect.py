@@ -13,6 +13,7 @@ import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -22,6 +23,7 @@ from workbench.text.expressions import LazyPattern
 PACKAGES: Final = ("workbench", "store", "screens")
 ANCHORED: Final = ("match", "fullmatch")
 SEARCH: Final = frozenset({"search"})
+_IMPORTED: Final = re.compile(r"^ *(?:import|from) re\b", re.MULTILINE)
 _STARS: Final = "'[^/]*'.join((re.escape(part) for part in pattern.split('*')))"
 _CALLS: Final = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
 
@@ -45,6 +47,7 @@ def modules() -> Iterator[ModuleType]:
                 yield importlib.import_module(found.name)
 
 
+@cache
 def collect() -> tuple[list[Expression], list[str]]:
     """Return the expressions in the order of their places, and the calls whose expression cannot be found."""
     found: dict[tuple[Any, int, frozenset[str]], Expression] = {}
@@ -61,7 +64,10 @@ def of_module(module: ModuleType) -> tuple[list[Expression], list[str]]:
     """Return the expressions of a module, and its calls whose expression cannot be found."""
     if module.__file__ is None:
         return [], []
-    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    source = Path(module.__file__).read_text(encoding="utf-8")
+    if not _IMPORTED.search(source) and not any(_held(module, {})):
+        return [], []  # most modules: no tree is needed to see that they have none
+    tree = ast.parse(source)
     unknown: list[str] = []
     return [*_held(module, _uses(tree)), *_called(module, tree, unknown)], unknown
 
