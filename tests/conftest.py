@@ -54,6 +54,7 @@ _SETTINGS = {
 }
 _HOMES = itertools.count()
 _MEMORY = "/dev/shm"
+_OPEN = 300  # files; many users may have 1,024 open
 _ROOM = 2 << 30  # bytes; tests use a tenth at a time
 
 
@@ -111,6 +112,8 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("WORKBENCH_CACHE", str(home / "cache"))
     yield
     shutil.rmtree(home, ignore_errors=True)
+    if len(os.listdir("/dev/fd")) > _OPEN:
+        gc.collect()  # commands that were run in this process hold mapped files in cycles
 
 
 @pytest.fixture
