@@ -19,7 +19,10 @@ from workbench.text.tokens import (
 )
 
 SOURCES = sorted(Path(tokens.__file__).parents[1].rglob("*.py"))[::12]
-TEXTS = st.text(alphabet="aAbBzStTrRevlmdDxK '\t\n\r\x0b\x1c\x85\xa0.,/!_0129()=é中—⋮…▼ſ\u0301", max_size=24)
+TEXTS = st.text(
+    alphabet="aAbBzStTrRevlmdDxK '\t\n\r\x0b\x1c\x85\xa0.,/!_0129()=é中文ʰ—⋮…”▼ſ\u0301\x01\x02😀ǅ",
+    max_size=24,
+)
 
 
 def _unused() -> token_table.Count:

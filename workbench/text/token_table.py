@@ -1,9 +1,8 @@
 """Counts of tokens from a table on disk, for processes that count one pack and end.
 
-Loading a tokenizer takes 0.04 s of CPU, more than counting a pack does. The table has what that needs: the
-hash of each token that is whole characters, and its rank, in order; and how many tokens
-signs outside ASCII have. `index` writes it once to the user's cache. A text is split as o200k splits it, a
-piece that is a token counts one, and others are merged pair by pair, lowest rank first
+Loading a tokenizer takes 0.06 s of CPU, more than counting a pack does. The table has what that needs: the
+hash of each token and its rank, in order. `index` writes it once to the user's cache. A text is split as
+o200k splits it, a piece that is a token counts one, and others are merged pair by pair, lowest rank first
 (https://github.com/openai/tiktoken). Counts are those of the tokenizer: what the table cannot decide, and
 more than a process like that counts, is left to it.
 """
@@ -15,7 +14,7 @@ import re
 import unicodedata
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import pairwise
@@ -28,22 +27,21 @@ _OPENED: dict[int, memoryview] = {}
 TABLED: Final = "o200k_base"
 TOKENS: Final = 199_998  # of o200k_base, without special ones
 MOST: Final = 60_000  # characters a process counts before the tokenizer is loaded
-_LONGEST: Final = 64  # bytes of a piece that is merged here
-_COUNTED: Final = 1 << 20  # added to how many tokens a text has that is none itself
-_HEAD: Final = b"tokens-1"
+_LONGEST: Final = 128  # bytes of a piece that is merged here
+_HEAD: Final = b"tokens-2"
 _ROW: Final = 12  # bytes: a hash of eight, a rank of four
-# Of a text in which characters outside ASCII are one of their class.
+# Of a text in which characters outside ASCII are one of their class: letters of both cases and marks as well.
 _PIECES: Final = re.compile(
-    r"[^\r\nA-Za-z0-9]?(?:[A-Z]+[a-z]*|[a-z]+)"
+    r"[^\r\nA-Za-z0-9\x01]?(?:[A-Z\x01\x02]+[a-z\x01\x02]*|[a-z][a-z\x01\x02]*)"
     r"(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"
-    r"|[0-9]{1,3}| ?[^\sA-Za-z0-9]+[\r\n/]*|(\s+)",
+    r"|[0-9]{1,3}| ?[^\sA-Za-z0-9\x01]+[\r\n/]*|(\s+)",
     re.ASCII,
 )
-_CLASSES: Final = {"Lu": "A", "Lt": "A", "Ll": "a"}
-_UNSURE_KINDS: Final = frozenset(
-    {"Cn", "Lm", "Lo"}
-)  # not assigned here, or letters of both cases as marks are
-_UNSURE: Final = frozenset({"\u017f"})  # folds to an s, as the endings after an apostrophe do
+_CLASSES: Final = {"Lu": "A", "Lt": "A", "Ll": "a", "Lm": "\x01", "Lo": "\x01"}
+_MARK: Final = "\x02"
+_SIGN: Final = "!"
+_NAMES: Final = str.maketrans({"\x01": _SIGN, _MARK: _SIGN})
+_UNSURE: Final = "\u017f"  # folds to an s, as the endings after an apostrophe do
 
 
 def table_path(cache: Path) -> Path:
@@ -51,18 +49,9 @@ def table_path(cache: Path) -> Path:
     return cache / "tokens" / f"{TABLED}.table"
 
 
-def write_table(path: Path, decode: Callable[[list[int]], str | None], count: Count) -> None:
-    """Write the table; `decode` gives the text of tokens. Raises: OSError."""
-    values: dict[bytes, int] = {}
-    for char in map(chr, range(0x80, 0x10000)):
-        if unicodedata.category(char)[0] in "PS":
-            values |= {
-                text.encode(): _COUNTED + count(text)
-                for text in (char, f" {char}", f"{char}\n", f" {char}\n")
-            }
-    texts = ((rank, decode([rank])) for rank in range(TOKENS))
-    values |= {text.encode(): rank for rank, text in texts if text is not None}
-    rows = sorted((_hash(data), value) for data, value in values.items())
+def write_table(path: Path, tokens: Iterable[bytes]) -> None:
+    """Write the table of tokens, which are in the order of their ranks. Raises: OSError."""
+    rows = sorted((_hash(token), rank) for rank, token in enumerate(tokens))
     import numpy as np  # only whoever indexes comes here
 
     columns = list(zip(*rows, strict=True))
@@ -125,6 +114,10 @@ class TableCount:
             if match.lastindex:  # blanks: up to the last line break, else all but the one before a word
                 broken = max(shown.rfind("\n", start, end), shown.rfind("\r", start, end))
                 end = broken + 1 if broken >= 0 else end - (end < len(shown) and end - start > 1)
+            elif (
+                both := max(shown.rfind("\x01", start, end), shown.rfind(_MARK, start, end))
+            ) >= 0 and shown[both + 1 : end].partition("'")[0].isupper():
+                end = both + 1  # capitals without a small letter behind them are a piece of their own
             piece, start = text[start:end], end
             size = sizes.get(piece)
             if size is None:
@@ -136,12 +129,11 @@ class TableCount:
         return total
 
     def _size(self, piece: str) -> int | None:
-        """Return the tokens of a piece, None if the table cannot tell."""
+        """Return the tokens of a piece, None if it is too long to be merged here."""
         data = piece.encode()
-        value = self._value(data)
-        if value is not None:
-            return 1 if value < _COUNTED else value - _COUNTED
-        if len(data) > _LONGEST or len(data) != len(piece):
+        if self._rank(data) is not None:
+            return 1
+        if len(data) > _LONGEST:
             return None
         parts = [data[place : place + 1] for place in range(len(data))]
         ranks = [self._rank(left + right) for left, right in pairwise(parts)]
@@ -155,10 +147,6 @@ class TableCount:
         return len(parts)
 
     def _rank(self, data: bytes) -> int | None:
-        value = self._value(data)
-        return value if value is not None and value < _COUNTED else None
-
-    def _value(self, data: bytes) -> int | None:
         number = _hash(data)
         at = bisect_left(self._hashes, number)
         return self._ranks[at] if at < len(self._hashes) and self._hashes[at] == number else None
@@ -167,15 +155,15 @@ class TableCount:
 def _shadow(text: str) -> str | None:
     """Return a text of the same length in which classes of characters are ASCII; None if one is not known."""
     if text.isascii():
-        return text
-    shown: dict[int, str] = {}
+        return text.translate(_NAMES) if "\x01" in text or _MARK in text else text
+    shown: dict[int, str] = dict(_NAMES)
     for char in set(text):
         if char.isascii():
             continue
         kind = unicodedata.category(char)
-        if kind in _UNSURE_KINDS or kind[0] == "M" or char in _UNSURE:
+        if kind == "Cn" or char == _UNSURE:  # not assigned in this Python's version of Unicode
             return None
-        default = "0" if kind[0] == "N" else "\t" if char.isspace() else "!"
+        default = {"N": "0", "M": _MARK}.get(kind[0], "\t" if char.isspace() else _SIGN)
         shown[ord(char)] = _CLASSES.get(kind, default)
     return text.translate(shown)
 

@@ -69,7 +69,7 @@ def table_counter(name: str, cache: Path) -> TokenCounter:
 
 def write_token_table(cache: Path) -> None:
     """Write the table for `table_counter`, unless it is there whole or no tokenizer is. Raises: OSError."""
-    from workbench.text.token_table import open_table, table_path, write_table
+    from workbench.text.token_table import TOKENS, open_table, table_path, write_table
 
     path = table_path(cache)
     if open_table(path) is not None:
@@ -78,8 +78,8 @@ def write_token_table(cache: Path) -> None:
         from rs_bpe.bpe import openai
     except ImportError:
         return
-    tokenizer = openai.o200k_base()
-    write_table(path, tokenizer.decode, tokenizer.count)
+    pairs = openai.o200k_base().bpe()
+    write_table(path, (pairs.decode_tokens([rank]) for rank in range(TOKENS)))
 
 
 def utf8_bound(text: str) -> int:
