@@ -31,7 +31,8 @@ def tree_of(files: Mapping[str, str | bytes | Exception], links: Mapping[str, st
         if format_:
             directory = found[1] if found and not name.startswith("~") else ""
             names = tuple(link for link, target in (links or {}).items() if target == name)
-            sources.append(RuleSource(name, format_, name, directory, name.startswith("~"), names))
+            location = (links or {}).get(name, name)
+            sources.append(RuleSource(name, format_, location, directory, name.startswith("~"), names))
 
     def read(source: RuleSource) -> bytes:
         content = files.get((links or {}).get(source.path, source.path))
@@ -298,6 +299,16 @@ def test_what_cannot_be_read_is_named(agent: str) -> None:
     if agent == "claude":
         assert names(order) == ["CLAUDE.md"]
         assert left[".claude/CLAUDE.md"] == "it is the same file as CLAUDE.md"
+
+
+def test_of_linked_files_the_one_read_at_the_start_counts() -> None:
+    """A link below .cursor/rules, read if asked, does not stand for the AGENTS.md that is always read."""
+    linked = {".cursor/rules/all.mdc": "AGENTS.md"}
+    order = ask(
+        "cursor", {"AGENTS.md": "- Always test.", ".cursor/rules/all.mdc": "- Always test."}, links=linked
+    )
+    assert [(file.name, file.when) for file in order.loaded] == [("AGENTS.md", Activation.ALWAYS)]
+    assert reasons(order)[".cursor/rules/all.mdc"].startswith("it is the same file as AGENTS.md")
 
 
 def test_reports_are_counted_by_session() -> None:

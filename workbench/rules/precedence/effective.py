@@ -100,14 +100,21 @@ class _Walk:
             return
         first = self.resolved.setdefault(self.tree.resolve(step.name), step.name)
         if first != step.name:
-            self.skipped.setdefault(step.name, f"it is the same file as {first}")
-            return
+            if step.when is not Activation.ALWAYS or self._loads_always(first):
+                self.skipped.setdefault(step.name, f"it is the same file as {first}")
+                return
+            self.loaded = [file for file in self.loaded if file.name != first]
+            self.skipped[first] = f"it is the same file as {step.name}, which is read at the start"
+            self.resolved[self.tree.resolve(step.name)] = step.name
         self.known.add(step.name)
         self.skipped.pop(step.name, None)
         text, cut = _beginning(found, step.most)
         self.loaded.append(LoadedFile(step.name, step.when, step.why, found, text, cut, via))
         if self.precedence.imports:
             self._follow(step, depth)
+
+    def _loads_always(self, name: str) -> bool:
+        return any(file.when is Activation.ALWAYS for file in self.loaded if file.name == name)
 
     def _follow(self, step: LoadStep, depth: int) -> None:
         for one in self.tree.imports(step.name, anything=self.precedence.any_import):
