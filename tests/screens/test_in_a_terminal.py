@@ -22,10 +22,12 @@ pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
 @pytest.fixture
 def terminal(roastery: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
-    """The program, open on the sample project."""
+    """The program, open on the sample project, where the locale is ASCII."""
     monkeypatch.delenv("TMUX", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
-    command = shlex.join([sys.executable, "-m", "workbench", "app", "conflicts"])
+    command = shlex.join(
+        ["env", "LC_ALL=C", "PYTHONUTF8=0", sys.executable, "-m", "workbench", "app", "conflicts"]
+    )
     made = Terminal(tmp_path, command, roastery)
     yield made
     made.end()

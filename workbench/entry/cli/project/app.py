@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import NoReturn
@@ -46,6 +47,8 @@ def open_app(section: str) -> NoReturn:
     require_consent(here.project)
     application = WorkbenchApp(here.project, place_file=place_file(here.project), section=section)
     sys.setswitchinterval(_SWITCH)
+    if isinstance(sys.__stderr__, io.TextIOWrapper):  # what Textual draws on; under LC_ALL=C it may be ASCII
+        sys.__stderr__.reconfigure(encoding="utf-8")
     application.run(mouse=here.settings().config.app.mouse)
     code = application.return_code or exits.OK
     # Threads of work that was cancelled may still compute, and libraries that were loaded take their time to
