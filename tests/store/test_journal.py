@@ -19,7 +19,7 @@ from store.journal_lines import MAX_LINE
 from tests.adapters import ManualClock
 from tests.deep import times
 from workbench.errors import JournalError
-from workbench.ports import Entry, Journal
+from workbench.ports import Entry, Journal, Verbatim
 
 # Every code point, lone surrogates too: that is how file names that are not UTF-8 arrive.
 Start = Callable[..., subprocess.Popen[str]]
@@ -355,3 +355,11 @@ def test_the_revision_follows_what_a_reader_may_consume(journal: FileJournal, tm
     for text in ("a", "b", "x" * 20_000):
         journal.append("rules", "rule.put", [{"text": text}], by="cli")
     assert (journal.size("rules"), journal.revision("rules") == seen[-1]) == (size, False)
+
+
+def test_secrets_are_masked_but_in_verbatim_texts(journal: FileJournal, tmp_path: Path) -> None:
+    """Whoever appends; what a rule file has to be restored from stays as the file has it."""
+    secret = {"k": "password = hunter2hunter2"}
+    journal.append("stash", "a.kind", [secret], by="cli")
+    assert b"hunter2" not in b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert journal.append("rules", "a.kind", [Verbatim(secret)], by="cli")[0].body == secret

@@ -182,3 +182,15 @@ def test_a_very_long_line_is_read_to_its_end() -> None:
 def test_ordinary_text_stays(text: str) -> None:
     """Words that only speak of secrets are kept."""
     assert text == redact(text).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["log in with sunflower", 'vault = "correct horse battery staple"', "password: sesame",
+     'PASSWORD="correct horse battery staple"', "ghp_abcdefghijklm and nopqrstuvwxyz0123456789"],
+)  # fmt: skip
+def test_what_looks_like_words_is_not_found(text: str) -> None:
+    """What the document says is missed: alone like a word, of several words, cut into pieces."""
+    assert text == redact(text).text
+    assert "sesame" not in redact("PASSWORD=sesame").text
+    assert "horse" not in redact('{"passphrase": "correct horse battery staple"}').text

@@ -18,12 +18,15 @@ from tests.adapters import ManualClock
 from tests.store.collections import MemoryCollection
 from workbench.config import Config, VectorsConfig
 from workbench.entry.project import OpenedProject, find_state, vector_servers
-from workbench.entry.services import stash_models, stash_search, vector_kinds, vector_sync, vectors
+from workbench.entry.services import memory, stash_models, stash_search, vector_kinds, vector_sync, vectors
 from workbench.entry.services.purge import purge_text
 from workbench.entry.services.stash import stash_service
 from workbench.errors import ConfigError, StoreError, UsageError
 from workbench.memory.schema import collection_name
+from workbench.records.iterations import RawIterationOutput, Task
+from workbench.records.rules import Rule
 from workbench.records.segments import ContextSegment
+from workbench.rules.curation.curator import Curator
 
 pytestmark = [  # whether it is there is asked without importing it: every worker would, to collect
     pytest.mark.skipif(find_spec("qdrant_client") is None, reason="qdrant-client is not installed here"),
@@ -122,6 +125,9 @@ def test_the_stash_is_sent_and_searched(qdrant: Any, opened: Open) -> None:
     assert searcher.index.server is not None
     assert (searcher.fault, searcher.notes) == ("", [])
     assert vectors.sync_vectors(opened())[0].written == 0
+    held = str([point.payload for point in qdrant.scroll(name, limit=99, with_payload=True)[0]])
+    assert held.count("{") >= len(TEXTS)
+    assert not [word for word in " ".join(TEXTS).split() if len(word) > 3 and word in held]
 
     stash_service(project, "test").remove([first])
     stash(project, "a new sea")
@@ -218,12 +224,14 @@ def test_what_is_purged_goes_from_the_server(opened: Open, monkeypatch: pytest.M
 
 
 def test_rules_are_what_the_schema_says(qdrant: Any, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The project's own rules are in `_memory`, masked, found by meaning, words and both; pages follow."""
+    """The project's own rules are in `_memory`, masked, found by meaning, words and both; no person's are."""
     project = opened()
     (project.root / "CLAUDE.md").write_text(
         "# Rules\n\n- Pin every GitHub action to a commit.\n- Run pytest before each commit.\n"
         "- Never print AKIA" + "IOSFODNN7EXAMPLE to a log \\u0000 \x07.\n"
     )
+    own = Rule(id="", name="", rule="Mine alone.", project_id=None)
+    Curator(project.workspace.rule_store(), "test").add(own)
     sent = vectors.sync_vectors(project)
     assert [one.kind for one in sent] == ["rules"]
     asked = vectors.VectorQuery(text="pin an action", limit=2)
@@ -250,6 +258,25 @@ def test_rules_are_what_the_schema_says(qdrant: Any, opened: Open, monkeypatch: 
 
     (project.root / "CLAUDE.md").write_text("# Rules\n\n- Pin every GitHub action to a commit.\n")
     assert vectors.sync_vectors(opened())[0].removed == 2
+
+
+def test_iterations_are_sent_where_that_is_set(qdrant: Any, opened: Open) -> None:
+    """Otherwise none is; what one found out goes as text, its secrets masked."""
+    secret = "AKIA" + "IOSFODNN7EXAMPLE"
+    for kinds, sent in ((("rules",), 0), (("iterations",), 1)):
+        project = opened(kinds=kinds)
+        raw = RawIterationOutput(prompt="Warm the cache", texts=(f"The cache was cold: {secret}",))
+        memory.record(
+            project, [memory.digest_of(project, raw)], Task("auth", title="Warm the cache"), by="test"
+        )
+        assert sum(each.written for each in vectors.sync_vectors(project)) == sent
+    points = [
+        str(point.payload)
+        for collection in qdrant.get_collections().collections
+        for point in qdrant.scroll(collection.name, with_payload=True)[0]
+    ]
+    assert any("Warm the cache" in point for point in points)
+    assert not any(secret in point for point in points)
 
 
 def test_a_changed_model_takes_over_when_it_is_complete(qdrant: Any, opened: Open) -> None:

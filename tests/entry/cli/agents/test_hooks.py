@@ -275,3 +275,15 @@ def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(proj
     assert rule in run("plan", prompt).out
     pinned = next(one["file"] for one in dropped if "Never edit" in one["reason"])
     assert rule in run("plan", prompt, "--agent", "codex", "--pin", pinned).out
+
+
+def test_what_is_added_is_recorded_by_its_name(ask: Ask, project: Any) -> None:
+    """Journals know which files and rules a prompt was given, and hold no line of them."""
+    code = (project.root / "pkg" / "auth.py").read_text().splitlines()
+    given = ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
+    context = given["hookSpecificOutput"]["additionalContext"]
+    shown = [line for line in code if len(line.strip()) > 20 and line.strip() in context]
+    journals = "".join(file.read_text() for file in (project.root / ".workbench").rglob("*.jsonl"))
+    assert shown
+    assert "pkg/auth.py" in journals
+    assert not [line for line in shown if line.strip() in journals]

@@ -139,3 +139,16 @@ def test_one_thing_is_purged_at_a_time(project: Any, run: Any) -> None:
         ["--before", "soon"],
     ):
         assert run("purge", *given, "--yes").code == exits.USAGE, given
+
+
+def test_a_file_that_still_holds_it_is_named(project: Any, home: Path, run: Any) -> None:
+    """Every byte is searched, also of files that nobody here wrote: the exit code is 1."""
+    filled(project, run)
+    stray = project.root / ".workbench" / "notes.txt"
+    stray.write_text(f"remember {SECRET}")
+
+    done = run("purge", "--secret", SECRET, "--yes")
+
+    assert done.code == exits.ERROR
+    assert str(stray) in done.out + done.err
+    assert kept(project, home, "hunter-") == [stray]

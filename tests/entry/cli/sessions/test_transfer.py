@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from tests.sessions.importers.made import codex, codex_did, codex_said, did, edited, ran, raw, user
 from workbench.entry.cli import exits
+from workbench.entry.hooks.handlers import respond
 
 OLD = 1_767_300_000
 SHIPPED = Path(__file__).parents[4] / "sample_data" / "sessions" / "codex"
@@ -216,3 +218,32 @@ def test_a_transcript_without_prompts_is_told(project: Any, run: Any, tmp_path: 
     done = run("--replay", str(empty))
     assert done.code == exits.USAGE
     assert "holds no session with a prompt" in done.err
+
+
+def test_a_purged_session_stays_away(project: Any, run: Any, place: Any) -> None:
+    """Its transcript is the agent's and stays as it is; imports skip it until something is added to it."""
+    name = "5f0c1f7e-0000-4000-8000-000000000001"
+    path = place(session(project.root), f"{name}.jsonl")
+    before = re.sub(rb'("sessionId": ?)"s"', rb'\1"%s"' % name.encode(), path.read_bytes())
+    path.write_bytes(before)
+    os.utime(path, (OLD, OLD))
+    run("import", "sessions")
+    done = run("purge", "--session", name, "--yes")
+    assert done.code == exits.OK, done.out
+    assert path.read_bytes() == before
+    run("import", "sessions")
+    assert run("episode", "list", "--json").json()["sessions"] == []
+
+
+def test_an_import_looks_for_what_is_old(
+    project: Any, run: Any, place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the end of an agent's session does: retention has its daily look."""
+    looked: list[object] = []
+    monkeypatch.setattr("workbench.entry.services.retention.purge_daily", looked.append)
+    path = place(session(project.root))
+    run("import", "sessions")
+    assert len(looked) == 1
+    ended = {"session_id": path.stem, "cwd": str(project.root), "hook_event_name": "SessionEnd"}
+    respond(json.dumps(ended).encode(), "SessionEnd", "claude").then()
+    assert len(looked) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Work
@@ -64,3 +66,25 @@ def test_retention_runs_before_the_first_addition_of_a_day(
     assert "1 segment removed first (1 expired; stash.collect)" in run("stash", "add", "Two").err
     assert "removed" not in run("stash", "add", "Three").err
     assert run("stash", "history", gone[:12], "--json").code == exits.OK
+
+
+def test_what_is_removed_is_found_no_more_and_purged(empty: Work, run: Run) -> None:
+    """Its text stays in the journal, from which undo brings it back, until a purge takes it out."""
+    gone = add(run, "The vault is opened with a lever")
+    add(run, "Nets are in cents")
+
+    def searched() -> list[str]:
+        return [
+            one["segment_id"] for one in run("stash", "search", "vault lever", "--json").json()["segments"]
+        ]
+
+    def holders() -> list[Path]:
+        files = (file for file in (empty.root / ".workbench").rglob("*") if file.is_file())
+        return [file for file in files if b"opened with a lever" in file.read_bytes()]
+
+    assert searched() == [gone]
+    run("stash", "remove", gone)
+    assert gone not in searched()
+    assert empty.root / ".workbench" / "journal" / "stash.jsonl" in holders()
+    assert run("purge", "--secret", "opened with a lever", "--yes").code == 0
+    assert holders() == []
