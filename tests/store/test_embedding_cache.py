@@ -265,3 +265,11 @@ def test_cache_never_changes_an_answer(
 
     for batch in batches:
         np.testing.assert_array_equal(embedder.embed(batch), as_stored(Counting().embed(batch)))
+
+
+def test_no_text_is_in_it(tmp_path: Path) -> None:
+    """Vectors are kept under a digest: whoever reads the cache reads no word."""
+    cached(tmp_path)[0].embed(["the zebra sleeps at noon"])
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert files
+    assert not [file for file in files if b"zebra" in file.read_bytes()]

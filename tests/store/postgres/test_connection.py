@@ -9,7 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from hypothesis import given
@@ -307,3 +307,17 @@ def test_tls_is_spoken_and_checked(team: Team, make_proxy: Callable[..., Proxy],
         with pytest.raises(TeamError, match="cannot be reached over TLS") as caught:
             open_server(url, project)
         assert "sslmode" in caught.value.hint
+
+
+def test_a_password_may_be_in_its_own_file(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A URL without one finds it where every program of PostgreSQL does: `~/.pgpass`."""
+    file = tmp_path / ".pgpass"
+    file.write_text(f"*:*:*:{urlsplit(team.owner_url).username}:secret\n")
+    file.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(file))
+    connections = Connections(team.owner_url.replace(":secret@", "@"))
+    with connections.use() as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+    connections.close()

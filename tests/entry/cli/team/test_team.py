@@ -154,6 +154,11 @@ def test_without_the_server_work_goes_on(
     silent.set()
     assert (quiet.code, "did not answer within a second" in quiet.err) == (0, True)
     assert "kept here and sent later" in quiet.err
+    server.fail = cut()
+    server.calls.clear()
+    monkeypatch.setenv(exchange.SWITCH, "0")
+    assert anna("rules", "add", "Never rebase.").code == 0
+    assert server.calls == []
 
 
 def test_a_server_that_is_away_is_not_joined(project: Any, run: Run, server: MemoryTeam) -> None:
@@ -419,6 +424,7 @@ def test_a_purged_text_is_on_no_machine(
     anna("store", "sync")
     bob("store", "sync")
     assert [str(path.relative_to(tmp_path)) for path in remains(machines, [SECRET.encode()])] == []
+    assert [*(machines[1] / "index").glob("project*")]  # what is of the repository alone stays
     use_everything(bob)
     assert "[secret:purged]" in bob("stash", "show", "seg-1").out
     assert remains(machines, [SECRET.encode()]) == []
