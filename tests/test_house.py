@@ -406,3 +406,14 @@ def test_no_function_is_a_bare_participle() -> None:
         if is_participle(node.name) and node.name not in ("__reversed__", "_zed")
     ]
     assert found == []
+
+
+def test_nothing_is_unpickled() -> None:
+    """Weights and indexes are numbers: no module reads pickles, and numpy is told not to."""
+    for name in (name for name in TRACKED if name.startswith(PACKAGES) and name.endswith(".py")):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert not re.search(
+            r"^\s*(import|from) (pickle|shelve|marshal|joblib|torch)\b", text, re.MULTILINE
+        ), name
+        for call in re.findall(r"\bnp\.load\([^)]*\)", text):
+            assert "allow_pickle=False" in call, name

@@ -74,6 +74,20 @@ def test_a_link_is_not_trusted(project: Path, environment: dict[str, str], tmp_p
     assert os.listdir(outside) == []
 
 
+def test_what_belongs_to_another_user_is_not_used(
+    project: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who was there first decides nothing about what is kept."""
+    (project / ".workbench").mkdir()
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+
+    found = locate(project, environment)
+
+    assert "belongs to another user" in found.fallback_reason
+    assert os.listdir(project / ".workbench") == []
+
+
 def test_a_file_in_the_way_falls_back(project: Path, environment: dict[str, str]) -> None:
     """A file with the directory's name is left alone."""
     (project / ".workbench").write_text("mine")

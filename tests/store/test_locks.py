@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from store import locks
+from store.journal_files import LOCK_TIMEOUT
 from store.locks import command_of, exclusive, hold_shared, holders
+from store.project_state import BUILD_PATIENCE, PATIENCE
+from store.tables import REBUILD_PATIENCE
 from tests.processes import LONG
+from workbench.entry.services import episodes
 from workbench.errors import StoreBusy
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -206,3 +210,16 @@ def test_a_turn_is_one_holders_and_others_wait_for_its_end(tmp_path: Path) -> No
     asking.join()
 
     assert told == [True]
+
+
+def test_locks_are_waited_for_as_long_as_the_page_says() -> None:
+    """Journals, what a session did, what is curated, and an index or tables that another makes."""
+    page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
+    documented = " ".join(page[page.index("Waiting ends after") :].split("[^", 1)[0].split())
+    assert documented == (
+        f"Waiting ends after {LOCK_TIMEOUT:.0f} s for a journal, {episodes._PATIENCE:.0f} s to record what a "
+        f"session did, {PATIENCE:.0f} s for tables and what is curated, ten minutes for an index or tables "
+        "that another makes, with the holder and the next step."
+    )
+    assert BUILD_PATIENCE == REBUILD_PATIENCE == 600
+    assert locks.LATE == 3

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from store import locks
 from workbench.beneath import open_private
+from workbench.config import Config
 from workbench.entry.cli import exits
 from workbench.entry.cli.arguments import parse_span
-from workbench.entry.project import find_state
+from workbench.entry.http.metrics import project_figures
+from workbench.entry.project import LOCK, LOCKS, find_state, open_project, record_call
 from workbench.errors import UsageError
 
 
@@ -248,3 +251,16 @@ def test_registered_models_are_reported(project: Any, run: Any) -> None:
     run("sql", "from model_registry")
     told = [one["text"] for one in run("doctor", "--json").json()["findings"] if one["name"] == "tables"]
     assert told[-1] == "registered rust_linear mine-1 1, active"
+
+
+def test_who_holds_a_lock_is_named_and_waits_are_counted(project: Any, run: Any) -> None:
+    """Now by `doctor`, afterwards by `stats` and in the metrics of a server."""
+    run("index")
+    with locks.exclusive(project.root / ".workbench" / "locks" / "sessions.lock"):
+        assert f"sessions is held by process {os.getpid()}" in run("doctor").out
+    opened = open_project(project.root, Config())
+    record_call(opened.journal, "plan", 90.0, by="cli", stages={LOCKS: 80.0, LOCK + "tables": 80.0})
+    shown = run("stats").out
+    assert "waits for locks: " in shown
+    assert "longest 80" in shown
+    assert project_figures(opened)["workbench_lock_wait_longest_ms"] == 80
