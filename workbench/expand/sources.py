@@ -22,7 +22,7 @@ from workbench.text.sanitize import safe_lines
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file as it is now: its lines are safe to show, `digest` is that of its content."""
+    """A file as it is now: its lines are safe to show unless unmasked, `digest` is that of its content."""
 
     path: str
     role: Role
@@ -57,8 +57,13 @@ class Sources:
         """Return a file, or why it cannot be shown."""
         if path not in self._files:
             data = self.data(path)
-            self._files[path] = data if isinstance(data, Skipped) else self._read(path, data)
+            self._files[path] = data if isinstance(data, Skipped) else self._read(path, data, masked=True)
         return self._files[path]
+
+    def unmasked(self, path: str) -> SourceFile | Skipped:
+        """Return a file with its secrets, for whoever counts its lines and shows none."""
+        data = self.data(path)
+        return data if isinstance(data, Skipped) else self._read(path, data, masked=False)
 
     def importers(self, path: str) -> int:
         """Return how many files import a file."""
@@ -70,16 +75,17 @@ class Sources:
         """Return the definitions of an indexed file as the index has them."""
         return self.index.record(position)[0]
 
-    def _read(self, path: str, data: bytes) -> SourceFile:
+    def _read(self, path: str, data: bytes, *, masked: bool) -> SourceFile:
         digest = content_hash(data)
-        masked, _ = redact_bytes(data)
+        if masked:
+            data, _ = redact_bytes(data)
         position = self.index.positions.get(path)
         row = self._rows.get(path)
-        language = language_of(path, masked[:200].decode("utf-8", "replace").split("\n", 1)[0])
+        language = language_of(path, data[:200].decode("utf-8", "replace").split("\n", 1)[0])
         if position is not None and row is not None and self._hashes[row] == digest:
             symbols = self.symbols(position)
         else:
             from workbench.project.symbols import extract_symbols  # parsers, for files that just changed
 
-            symbols, _ = extract_symbols(language, masked)
-        return SourceFile(path, role_of(path), language, digest, tuple(safe_lines(decode(masked))), symbols)
+            symbols, _ = extract_symbols(language, data)
+        return SourceFile(path, role_of(path), language, digest, tuple(safe_lines(decode(data))), symbols)

@@ -8,7 +8,7 @@ apart, two methods of one name, is not told apart: of a method only what is writ
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from workbench.expand.lookup import Definition, listed_definitions, positions_with, word_pattern
@@ -26,6 +26,7 @@ _IMPORT: Final = re.compile(r"\s*(?:from|import|use)\s")
 _MOST_NAMES: Final = 400
 _PACKAGES: Final = frozenset({"go", "java", "kotlin", "csharp", "c", "cpp"})  # a folder sees all its files
 _CODE: Final = (Role.SOURCE, Role.BUILD)
+Read = Callable[[str], SourceFile | Skipped]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,14 @@ class FileUses:
     mentions: tuple[int, ...] = ()
 
 
-def find_uses(sources: Sources, name: str, defined: Sequence[Definition]) -> list[FileUses]:
-    """Return the uses of a name by file: source first, files that import its definition before others."""
+def find_uses(
+    sources: Sources, name: str, defined: Sequence[Definition], read: Read | None = None
+) -> list[FileUses]:
+    """Return the uses of a name by file: source first, files that import its definition before others.
+
+    `read` is `sources.file` by default; who shows no line needs no masks.
+    """
+    read = read or sources.file
     index = sources.index
     homes = {index.positions[one.path] for one in defined if one.path in index.positions}
     near = {int(source) for source, target in index.edges.tolist() if target in homes} | homes
@@ -62,7 +69,7 @@ def find_uses(sources: Sources, name: str, defined: Sequence[Definition]) -> lis
         data = sources.data(index.paths[row])
         if isinstance(data, Skipped) or needle not in data:
             continue
-        file = sources.file(index.paths[row])
+        file = read(index.paths[row])
         if isinstance(file, Skipped):
             continue
         uses = _uses_in(file, name, word if bare and row in homes else member, defined)

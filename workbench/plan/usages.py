@@ -76,7 +76,8 @@ def list_usages(
         left -= cost
         key = (name, 0) if definition is None else (definition.path, definition.symbol.line)
         if key not in known:
-            known[key] = find_uses(sources, name, [] if definition is None else [definition])
+            defined = [] if definition is None else [definition]
+            known[key] = find_uses(sources, name, defined, sources.unmasked)
         if text := _usage(name if definition is None else definition.name, known[key], spans):
             found.append(BriefLine(USES, name, text))
         if len(found) == MOST_DEFINITIONS:

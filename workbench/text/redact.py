@@ -11,14 +11,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from workbench.records.dataclass import dataclass
-from workbench.text.secret_values import EXPRESSION, SecretShape, kind_of, secret_shapes
+from workbench.text.secret_hints import shapes_with_hints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from workbench.text.secret_values import SecretShape
 
 
 Value = TypeVar("Value")
@@ -29,6 +31,8 @@ _WORD: Final = re.compile(r"[a-z_.-]{0,24}")  # announces nothing, and most name
 MARK: Final = re.compile(rb"\[secret:[a-z-]{1,40}\]")
 _NAME: Final = re.compile(rb"[\w.-]{0,60}\Z")
 _LONGEST_NAME: Final = 60
+_SHORT: Final = 4096  # bytes of a text in which only what it may hold is looked for
+_EXPRESSIONS: Final = 64  # that are kept, of different shapes
 _MEMORY: Final = 128 << 20  # bytes for the automata's states; they take a few of them
 
 
@@ -174,24 +178,35 @@ def of_names(data: bytes) -> tuple[SecretSpan, ...]:
 
 
 def _find_tokens(data: bytes) -> Iterator[SecretSpan]:
-    expression, shapes = _tokens()
-    for match in expression.finditer(data):
-        shape = shapes[match.lastindex - 1]
+    for match, shape in _matches("tokens", data):
         start, end = match.span()
         if shape.holds is None or shape.holds(_text(data[start:end])):
             yield SecretSpan(start, end, shape.kind)
 
 
 def _find_places(data: bytes) -> Iterator[SecretSpan]:
-    for expression, shapes in (_places(), _commands()):
-        for match in expression.finditer(data):
-            shape = shapes[match.lastindex - 1]
+    for table in ("places", "commands"):
+        for match, shape in _matches(table, data):
             start, end = match.span(match.lastindex)
             if shape.holds is None or shape.holds(_text(data[start:end])):
                 yield SecretSpan(start, end, shape.kind)
 
 
+def _matches(table: str, data: bytes) -> Iterator[tuple[Any, SecretShape]]:
+    """Yield the matches of a table's shapes in a text; in a short one only what may match is looked for."""
+    numbers = shapes_with_hints(table, data) if len(data) <= _SHORT else None
+    if numbers == ():
+        return
+    expression, shapes = _shapes(table, numbers)
+    for match in expression.finditer(data):
+        yield match, shapes[match.lastindex - 1]
+
+
 def _find_names(data: bytes) -> Iterator[SecretSpan]:
+    if len(data) <= _SHORT and not shapes_with_hints("pairs", data):
+        return
+    from workbench.text.secret_values import kind_of
+
     expression, at = _pairs(), 0
     while match := expression.search(data, at):
         group = match.lastindex
@@ -235,26 +250,23 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-@cache
-def _tokens() -> tuple[Any, tuple[SecretShape, ...]]:
-    shapes = secret_shapes("tokens")
-    return _compile("|".join(f"({shape.expression})" for shape in shapes)), shapes
+@lru_cache(maxsize=_EXPRESSIONS)
+def _shapes(table: str, numbers: tuple[int, ...] | None) -> tuple[Any, tuple[SecretShape, ...]]:
+    """Return the shapes of a table with these numbers, all of them by default, and their expression."""
+    from workbench.text.secret_values import secret_shapes
 
-
-@cache
-def _places() -> tuple[Any, tuple[SecretShape, ...]]:
-    shapes = secret_shapes("places")
-    return _compile("(?i)" + "|".join(shape.expression for shape in shapes)), shapes
-
-
-@cache
-def _commands() -> tuple[Any, tuple[SecretShape, ...]]:
-    shapes = secret_shapes("commands")
+    shapes = secret_shapes(table)
+    if numbers is not None:
+        shapes = tuple(shapes[number] for number in numbers)
+    if table == "tokens":  # which are all that matches; others have the only group
+        return _compile("|".join(f"({shape.expression})" for shape in shapes)), shapes
     return _compile("(?i)" + "|".join(shape.expression for shape in shapes)), shapes
 
 
 @cache
 def _pairs() -> Any:  # noqa: ANN401 - re2 has no types
+    from workbench.text.secret_values import EXPRESSION
+
     return _compile(f"(?i){EXPRESSION}")
 
 
