@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from workbench.memory.extraction.decisions import MAX_SENTENCE, is_decision, sentences, with_reason
+from workbench.memory.extraction.decisions import decision_items, is_decision, sentences, with_reason
 from workbench.memory.extraction.patterns import FoundError, strip_escapes
 from workbench.text.expressions import read_expressions
 
@@ -178,8 +178,8 @@ def stated_decisions(text: str, *, by_user: bool = False) -> Iterator[StatedDeci
             yield StatedDecision(f"{sentence} {following}", following)
         else:
             yield StatedDecision(sentence, entry.rationale or "")
-    for item in _decision_items(text):
-        if item not in seen:
+    for item in decision_items(text):
+        if len(item) >= _SHORTEST_DECISION and item not in seen:
             seen.add(item)
             yield StatedDecision(item, with_reason(item).rationale or "")
 
@@ -190,16 +190,3 @@ def _decides(sentence: str, by_user: bool) -> bool:
     if is_decision(sentence) or _DECISIONS["stated"].search(sentence):
         return True
     return by_user and _DECISIONS["asked"].search(sentence) is not None
-
-
-def _decision_items(text: str) -> Iterator[str]:
-    """Yield the items of lists under a heading that calls them decisions."""
-    inside = False
-    for line in text.split("\n"):
-        if _DECISIONS["heading"].match(line):
-            inside = True
-        elif inside and (item := _DECISIONS["item"].match(line)) is not None:
-            if _SHORTEST_DECISION <= len(item[1]) <= MAX_SENTENCE:
-                yield item[1].replace("**", "").strip()
-        elif inside and line.strip() and not line[:1].isspace():
-            inside = False

@@ -44,6 +44,42 @@ from workbench.memory.extraction.decisions import find_decisions, sentences
             None,
         ),
         ("Let's go with option B.", "Let's go with option B", None),
+        (
+            "`gh run view` returns nothing, so I\u2019m falling back to the logs endpoint.",
+            "I'm falling back to the logs endpoint",
+            "`gh run view` returns nothing",
+        ),
+        (
+            "Since the branch is main, I'm going to commit the four files to it.",
+            "I'm going to commit the four files to it",
+            "the branch is main",
+        ),
+        ("I'll only commit the two files of this task.", "I'll only commit the two files of this task", None),
+        (
+            "I'll leave that untracked file alone. It belongs to someone else.",
+            "I'll leave that untracked file alone",
+            None,
+        ),
+        (
+            "The fix is in the test \u2014 it should go away first, then back. This loads the page.",
+            "The fix is in the test",
+            "it should go away first, then back",
+        ),
+        (
+            "I'm treating this as one migration. This keeps the journal readable.",
+            "I'm treating this as one migration",
+            "This keeps the journal readable",
+        ),
+        (
+            "Let me use a different approach - a ref tracks the id instead of the state.",
+            "Let me use a different approach - a ref tracks the id instead of the state",
+            None,
+        ),
+        (
+            "Added a tail example (possible since the path is fixed now).",
+            "Added a tail example",
+            "the path is fixed now",
+        ),
     ],
 )
 def test_decisions_and_their_reasons(text: str, description: str, rationale: str | None) -> None:
@@ -64,11 +100,27 @@ def test_decisions_and_their_reasons(text: str, description: str, rationale: str
         "```\nI'll use x because y is slow\n```",
         "You should use a queue instead of polling.",
         "| I chose a | over b |",
+        "I'm checking the logs so I don't miss a failure.",
+        "Keep it.",
+        "The page loads once, so it should be there.",
+        "Let me make sure I'm not adding an unused import here.",
     ],
 )
 def test_what_decides_nothing(text: str) -> None:
     """Plans for the next step, questions, proposals, explanations and code are no decisions."""
     assert list(find_decisions([text])) == []
+
+
+def test_lists_under_a_heading_of_decisions() -> None:
+    """What is listed under a heading that names decisions counts as it stands, each item once."""
+    text = (
+        "## Key Decisions Made\n\n- **Fire and forget**: the write never blocks. It is tried again.\n"
+        "- One table for both kinds \u2014 readers join nothing\n\nWhat is next\n\n- The release notes\n"
+    )
+    assert [(one.description, one.rationale) for one in find_decisions([text])] == [
+        ("Fire and forget: the write never blocks. It is tried again", None),
+        ("One table for both kinds", "readers join nothing"),
+    ]
 
 
 def test_a_decision_counts_once() -> None:
