@@ -96,9 +96,9 @@ class RecordChanges(ABC, Generic[RecordT]):
     def again_commands(self, found: Overtaken[RecordT]) -> list[list[str]]:
         """Return the commands that bring a removed record back."""
 
+    @abstractmethod
     def saved_text(self, seen: RecordT, after: RecordT) -> str:
-        """Return what is said of an edit that was saved."""
-        return f"saved {after.id[: self.short]}"
+        """Return what is said of an edit that was saved, in the record's words."""
 
     def edit_ended(self, seen: RecordT) -> None:
         """Take note that an edit is saved or discarded."""

@@ -29,8 +29,10 @@ class Dialog(ModalScreen[ResultT]):
         return found
 
     def say(self, text: str) -> None:
-        """Show what is wrong, or what goes on."""
-        self.query_one(".dialog-error", Static).update(shown_lines(text))
+        """Show what is wrong, or what goes on, which ends in an ellipsis."""
+        line = self.query_one(".dialog-error", Static)
+        line.set_class(text.endswith("…"), "-under-way")
+        line.update(shown_lines(text))
 
     @property
     def unsaved(self) -> bool:

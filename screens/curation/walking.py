@@ -61,13 +61,16 @@ def last_step_words(curated: CurationService[Any, Any], title: str) -> str:
 
 
 def in_words(curated: CurationService[Any, Any], step: CurationStep[Any], title: str) -> str:
-    """Return a title in which the ids of a step's records are the words that they say."""
-    kind = curated.store.empty_ledger().type
-    records = [one.after or one.before for one in step.changes[:_MOST_NAMED]]
+    """Return a title in which ids, of records that a step changed or left as they were, are their words."""
+    kind, ids = curated.store.empty_ledger().type, set(_ID.findall(title))
+    changed = [change.after or change.before for change in step.changes[:_MOST_NAMED]]
+    named = curated.store.reader.read(
+        lambda ledger: [record for name, record in ledger.records.items() if kind.short(name) in ids]
+    )
     words = {
-        kind.short(one.id): f"“{shorten(said, _WORDS)}”"
-        for one in curated.with_texts([one for one in records if one is not None])
-        if (said := str(getattr(one, kind.words)))
+        kind.short(record.id): f"“{shorten(said, _WORDS)}”"
+        for record in curated.with_texts([*named, *(record for record in changed if record is not None)])
+        if (said := str(getattr(record, kind.words)))
     }
 
     def name(found: re.Match[str]) -> str:

@@ -34,6 +34,7 @@ from workbench.memory.learnings.review import ReviewItem, conflict_rows
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
 from workbench.text.counts import plural
+from workbench.text.sanitize import shorten
 
 if TYPE_CHECKING:
     from screens.jobs import Job
@@ -136,7 +137,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
     def saved_text(self, seen: FeatureLearning, after: FeatureLearning) -> str:
         """Return what is said of an edit; new words may contradict another learning."""
         more = _contradiction(after) if after.text != seen.text else ""
-        return f"{RecordChanges.saved_text(self, seen, after)}{more}"
+        return f"saved “{shorten(after.text, 40)}”{more}"
 
     # Decisions that need words.
 

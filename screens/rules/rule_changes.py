@@ -83,7 +83,7 @@ class RuleChanges(RecordChanges[Rule]):
         """Return what is said of an edit; new words made another version."""
         version = f": version {after.version}" if after.id != seen.id else ""
         is_news = is_unenforced(after) and (after.rule != seen.rule or not is_unenforced(seen))
-        return f"saved {after.id[: self.short]}{version}{_UNENFORCED if is_news else ''}"
+        return f"saved {_rule_names([after])}{version}{_UNENFORCED if is_news else ''}"
 
     def edit_ended(self, seen: Rule) -> None:
         """Forget the draft of a rule."""
@@ -153,7 +153,7 @@ class RuleChanges(RecordChanges[Rule]):
                 form.close_saved()
                 rule = saved.records[0]
                 note = _UNENFORCED if is_unenforced(rule) else ""
-                self.report(f"added {rule.id[: self.short]}{note}", [command], saved)
+                self.report(f"added {_rule_names([rule])}{note}", [command], saved)
                 if note:
                     self._offer_check(rule)
 

@@ -55,6 +55,7 @@ DIALOG_CSS = """
     }
     & .dialog-body { height: auto; max-height: 1fr; }
     & .dialog-error { color: $text-error; text-style: bold; height: auto; }
+    & .dialog-error.-under-way { color: $text-muted; text-style: none; }
     & .dialog-buttons { height: auto; align-horizontal: right; }
     & .dialog-buttons Button { margin-left: 1; min-width: 10; height: 1; border: none; }
     & .dialog-buttons Button:focus { text-style: bold reverse; }

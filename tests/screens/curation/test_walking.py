@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from screens.curation.walking import AskedFirst, last_step_words, walk_back
+from screens.curation.walking import AskedFirst, in_words, last_step_words, walk_back
 from tests.adapters import ManualClock, MemoryJournal
 from tests.stash.conftest import stash_over
 from workbench.curation.steps import BuiltUpon
@@ -32,6 +32,17 @@ def test_a_step_of_this_sitting_is_undone_in_words(stash: StashService) -> None:
     assert walk_back(stash, "", began=LONG_AGO) == f"undo: protect {words}"
     assert last_step_words(stash, stash.redo().summary) == f"redo: protect {words}"
     assert walk_back(stash, "", began=LONG_AGO).startswith("undo: protect")
+
+
+def test_what_a_step_left_as_it_was_is_in_words_too(stash: StashService) -> None:
+    """A settlement names two records and changes one: no id is left in what is asked."""
+    kept = stash.add(ContextSegment(text="Sessions live an hour"))
+    gone = stash.add(ContextSegment(text="Sessions live a day"))
+    stash.remove([gone.id])
+    [step] = stash.store.reader.read(lambda ledger: [ledger.steps[ledger.done[-1]]])
+    ids = [stash.store.empty_ledger().type.short(record.id) for record in (gone, kept)]
+    title = in_words(stash, step, f"keep right: {', '.join(ids)}")
+    assert title == "keep right: “Sessions live a day”, “Sessions live an hour”"
 
 
 def test_an_older_step_is_undone_once_that_is_agreed_to(stash: StashService) -> None:
