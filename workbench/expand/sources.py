@@ -60,7 +60,7 @@ class Sources:
             self._files[path] = data if isinstance(data, Skipped) else self._read(path, data, masked=True)
         return self._files[path]
 
-    def unmasked(self, path: str) -> SourceFile | Skipped:
+    def read_unmasked(self, path: str) -> SourceFile | Skipped:
         """Return a file with its secrets, for whoever counts its lines and shows none."""
         data = self.data(path)
         return data if isinstance(data, Skipped) else self._read(path, data, masked=False)

@@ -77,7 +77,7 @@ def list_usages(
         key = (name, 0) if definition is None else (definition.path, definition.symbol.line)
         if key not in known:
             defined = [] if definition is None else [definition]
-            known[key] = find_uses(sources, name, defined, sources.unmasked)
+            known[key] = find_uses(sources, name, defined, sources.read_unmasked)
         if text := _usage(name if definition is None else definition.name, known[key], spans):
             found.append(BriefLine(USES, name, text))
         if len(found) == MOST_DEFINITIONS:
