@@ -35,6 +35,7 @@ OFF: Final = frozenset({"none", "off"})
 RETRY_DOWNLOAD: Final = 600.0
 """Seconds after a failed download before the next attempt: a plan must not wait for a dead network twice."""
 
+_TEMPORARY: Final = frozenset({"TMPDIR", "TEMP", "TMP"})
 _FASTEMBED_FOLDER: Final = "models--qdrant--all-minilm-l6-v2-onnx"
 
 
@@ -304,10 +305,17 @@ def _is_minilm(name: str) -> bool:
 def _fastembed_root(settings: EmbeddingSettings) -> Path:
     if settings.fastembed_cache is not None:
         return settings.fastembed_cache
-    import tempfile  # which few need, as who builds the model
-
     configured = os.environ.get("FASTEMBED_CACHE_PATH", "")
-    return Path(configured) if configured else Path(tempfile.gettempdir()) / "fastembed_cache"
+    return Path(configured) if configured else Path(_temporary_directory()) / "fastembed_cache"
+
+
+def _temporary_directory() -> str:
+    """Return what `tempfile` says, which tries it by writing there and takes 1 ms to import."""
+    if os.environ.keys().isdisjoint(_TEMPORARY) and os.access("/tmp", os.W_OK | os.X_OK):
+        return "/tmp"
+    import tempfile
+
+    return tempfile.gettempdir()
 
 
 def _snapshots(root: Path) -> Iterator[Path]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -156,6 +155,8 @@ class EmbeddingCache:
         self.refresh()
 
     def _compact(self) -> None:
+        import shutil  # most processes only read
+
         kept = np.arange(len(self) - int(self._limit * _KEEP), len(self))
         keys, vectors = self._keys[kept].tobytes(), self._vectors[kept].tobytes()
         old = self._generation
@@ -169,6 +170,8 @@ class EmbeddingCache:
 
     def _begin(self, number: int, keys: bytes = b"", vectors: bytes = b"") -> Path:
         """Make a generation visible at once, with its files whole."""
+        import shutil
+
         scratch = self._directory / f".{number}.new"
         directory = self._directory / str(number)
         with translate_errors(f"making the embedding cache {directory}"):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -239,4 +238,6 @@ def find_program(name: str, environment: Mapping[str, str] = os.environ) -> str 
     A name with a directory in it is the caller's own choice and taken as it is.
     """
     path = safe_path(environment)
+    import shutil  # with all its archives, which few need
+
     return shutil.which(name, path=path) if path or os.path.dirname(name) else None

@@ -24,6 +24,7 @@ from workbench.plan.trees import Trees
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent
 from workbench.records.project import Role
+from workbench.text.distinct import number_distinct
 from workbench.text.terms import parts, words_of
 
 Float32 = NDArray[np.float32]
@@ -318,7 +319,7 @@ def _add_names(
     owner = np.repeat(np.arange(total), counts)
     at = np.minimum(np.searchsorted(query.terms, terms), len(query.terms) - 1)
     asked = query.terms[at] == terms
-    _unique, inverse, held = np.unique(terms, return_inverse=True, return_counts=True)
+    inverse, held = number_distinct(terms)
     rarity = np.log(1.0 + (total + 1.0) / held)[inverse]
     covers = np.bincount(owner, idf[at] * asked, total) / max(float(idf.sum()), 1e-9)
     shares = np.bincount(owner, rarity * asked, total) / np.maximum(np.bincount(owner, rarity, total), 1e-9)

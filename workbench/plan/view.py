@@ -6,7 +6,8 @@ Computed once per state: recency, frequency, fan-in, roles, memberships in layer
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,8 @@ _RISK = frozenset(
     stem(word)
     for word in "auth login session token password permission payment billing crypto security core".split()
 )
-_RISKY = re.compile("|".join(sorted(_RISK)))  # a stem begins every word it is the stem of
+_NEWS = re.compile(r"\0(?:change|history|news|release)", re.IGNORECASE)  # how names of changelogs begin
+_NO_NAME = "\0"  # between names that are searched at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,28 @@ class Places:
     folder_of: Int64
     stems: Mapping[str, tuple[int, ...]]
     names: Mapping[str, tuple[int, ...]]
-    folders: Mapping[str, tuple[int, ...]]
+    folders: FolderFiles
+
+
+class FolderFiles:
+    """The files below the folders of a name: a task asks for a few of them."""
+
+    def __init__(self, inside: Mapping[str, Sequence[int]]) -> None:
+        """Take the positions of the files of each folder."""
+        self._inside = inside
+        self._folders: dict[str, list[str]] = {}
+        keys: dict[str, str] = {}
+        for folder in inside:
+            for name in set(folder.split("/")) if folder else ():
+                key = keys.get(name)
+                if key is None:
+                    key = keys[name] = "".join(parts(name))
+                self._folders.setdefault(key, []).append(folder)
+
+    def get(self, name: str) -> tuple[int, ...] | None:
+        """Return the positions of files below folders of that name, None if there is no such folder."""
+        folders = self._folders.get(name)
+        return None if folders is None else tuple(sorted(chain(*map(self._inside.__getitem__, folders))))
 
 
 def view_project(
@@ -126,22 +149,22 @@ def view_project(
 
 def _places(index: ProjectIndex) -> Places:
     numbers = {role: number for number, role in enumerate(ROLES)}
-    stems, names, folders = _pointers(index)
-    parents = tuple(path.rpartition("/")[0] for path in index.paths)
+    split = [path.rpartition("/") for path in index.paths]
+    parents, own = tuple(parent for parent, _, _ in split), [name for _, _, name in split]
+    stems, names, inside = _pointers(parents, own, index.alive.tolist())
+    depth = np.asarray([path.count("/") for path in index.paths], dtype=np.float32)
     places = {parent: number for number, parent in enumerate(dict.fromkeys(parents))}
     return Places(
         roles=np.asarray([numbers[role] for role in index.roles], dtype=np.int64),
-        risk=np.asarray([_risk(path) for path in index.paths], dtype=np.float32),
-        changelog=np.asarray(
-            [bool(_CHANGELOG.match(path.rsplit("/", 1)[-1])) for path in index.paths], dtype=np.float32
-        ),
-        depth=np.asarray([path.count("/") for path in index.paths], dtype=np.float32) / 8.0,
-        top=np.asarray([1.0 if "/" not in path else 0.0 for path in index.paths], dtype=np.float32),
+        risk=_risks(index.paths),
+        changelog=_changelogs(own),
+        depth=depth / 8.0,
+        top=(depth == 0).astype(np.float32),
         parents=parents,
         folder_of=np.asarray([places[parent] for parent in parents], dtype=np.int64),
         stems=stems,
         names=names,
-        folders=folders,
+        folders=FolderFiles(inside),
     )
 
 
@@ -183,7 +206,8 @@ def test_proximity(tests: Int64, tasks: Int64, files: Int64, count: int) -> Floa
     pair_of = np.repeat(np.arange(len(tests)), lengths)
     within = np.arange(len(pair_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     touched = tasks[order][within + np.repeat(starts[tests[:, 0]], lengths)]
-    both = np.isin(touched * count + tests[pair_of, 1], tasks * count + files)
+    theirs, pairs = touched * count + tests[pair_of, 1], np.sort(tasks * count + files)
+    both = pairs[np.minimum(np.searchsorted(pairs, theirs), len(pairs) - 1)] == theirs if len(pairs) else []
     shared = np.bincount(pair_of, weights=both, minlength=len(tests))
     either = degrees[tests[:, 0]] + degrees[tests[:, 1]] - shared
     values = (0.5 + 0.5 * shared / np.maximum(either, 1)).astype(np.float32)
@@ -197,11 +221,39 @@ def total(positions: Int64 | NDArray[np.int32], weights: NDArray[np.floating], c
     return np.bincount(positions, weights=weights, minlength=count).astype(np.float32)
 
 
-def _risk(path: str) -> float:
-    if not _RISKY.search(path.lower()):
-        return 0.0
-    words = {stem(piece) for piece in parts(path)}
-    return 1.0 if words & _RISK else 0.0
+def _risks(paths: Sequence[str]) -> Float32:
+    """Return 1 for each path with a word of risk, else 0."""
+    found = np.zeros(len(paths), dtype=np.float32)
+    joined = _NO_NAME.join(["", *paths, ""]).lower()
+    rows = {row for word in sorted(_RISK) for row in _rows_at(joined, _places_of(joined, word))}
+    for row in rows:  # a stem begins every word it is the stem of
+        found[row] = not _RISK.isdisjoint(stem(piece) for piece in parts(paths[row]))
+    return found
+
+
+def _changelogs(names: Sequence[str]) -> Float32:
+    """Return 1 for each name of a changelog, else 0."""
+    found = np.zeros(len(names), dtype=np.float32)
+    joined = _NO_NAME.join(["", *names, ""])
+    for row in _rows_at(joined, (match.end() for match in _NEWS.finditer(joined))):
+        found[row] = _CHANGELOG.match(names[row]) is not None
+    return found
+
+
+def _places_of(joined: str, word: str) -> Iterator[int]:
+    at = joined.find(word)
+    while at >= 0:
+        yield at
+        at = joined.find(word, at + 1)
+
+
+def _rows_at(joined: str, places: Iterable[int]) -> Iterator[int]:
+    """Yield the numbers of the names at ascending places of a text, which begins with `_NO_NAME`."""
+    row = before = 0
+    for place in places:
+        row += joined.count(_NO_NAME, before, place)
+        before = place
+        yield row - 1
 
 
 def file_stem(path: str) -> str:
@@ -213,26 +265,20 @@ def file_stem(path: str) -> str:
 
 
 def _pointers(
-    index: ProjectIndex,
-) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
-    stems: dict[str, list[int]] = {}
-    names: dict[str, list[int]] = {}
-    folders: dict[str, list[int]] = {}
-    inside: dict[str, tuple[str, ...]] = {}
-    for position, (path, living) in enumerate(zip(index.paths, index.alive.tolist(), strict=True)):
-        if not living:
-            continue
-        folder, _, name = path.rpartition("/")
-        stems.setdefault(file_stem(name), []).append(position)
-        names.setdefault(name.lower(), []).append(position)
-        keys = inside.get(folder)
-        if keys is None:
-            above = sorted(set(folder.split("/"))) if folder else []
-            keys = inside[folder] = tuple("".join(parts(parent)) for parent in above)
-        for key in keys:
-            folders.setdefault(key, []).append(position)
-    return (
-        {key: tuple(found) for key, found in stems.items()},
-        {key: tuple(found) for key, found in names.items()},
-        {key: tuple(found) for key, found in folders.items()},
-    )
+    parents: Sequence[str], own: Sequence[str], alive: Sequence[bool]
+) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]], dict[str, list[int]]]:
+    """Return the positions of living files by bare name, by name in lower case and by folder."""
+    named: dict[str, list[int]] = {}
+    inside: dict[str, list[int]] = {}
+    for position, (folder, name, living) in enumerate(zip(parents, own, alive, strict=True)):
+        if living:
+            named.setdefault(name, []).append(position)
+            inside.setdefault(folder, []).append(position)
+    return _merged(named, file_stem), _merged(named, str.lower), inside
+
+
+def _merged(named: Mapping[str, list[int]], key: Callable[[str], str]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[int]] = {}
+    for name, positions in named.items():
+        found.setdefault(key(name), []).extend(positions)
+    return {name: tuple(sorted(positions)) for name, positions in found.items()}

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.errors import GitError, StoreError
 from workbench.plan.adapters import Adapters, WorkspaceLimits
 from workbench.plan.rule_workspace import RuleWorkspace, indexed_rule_files
 from workbench.plan.view import RankingView, view_project
+from workbench.project import uncommitted
 from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex
 from workbench.project.snapshot import Snapshot
@@ -191,7 +194,7 @@ class Workspace(RuleWorkspace):
         at = self._touched_at
         same = at is not None and at[0] is self.index and at[1] == head
         if not same or before is None or before.history is not past.past.history:
-            self._touched = self._find_uncommitted(head, notes)
+            self._touched = self._find_uncommitted(head, notes, found.freshness is Freshness.FRESH)
             self._touched_at = (self.index, head)
             self._view = None
         return Synced(
@@ -301,15 +304,24 @@ class Workspace(RuleWorkspace):
             return [f"which lines {count} changed is not known: git cannot read them; see `git fsck`"]
         return []
 
-    def _find_uncommitted(self, head: str | None, notes: list[str]) -> tuple[str, ...]:
+    def _find_uncommitted(self, head: str | None, notes: list[str], is_fresh: bool) -> tuple[str, ...]:
         control = self.adapters.control
         if control is None or head is None:
             return ()
+        state = uncommitted.state_of(head, self.snapshot)
+        known = uncommitted.read_paths(self.adapters.usable(uncommitted.KIND), state)
+        if known is not None:
+            return known
         try:
-            return control.touched()
+            paths = control.touched()
         except GitError as error:
             notes.append(f"uncommitted changes are not considered: {error.with_hint}")
             return ()
+        if is_fresh:  # nothing moved since the last process looked, nor maybe until the next does
+            with suppress(StoreError):
+                write = partial(uncommitted.write_paths, state=state, paths=paths)
+                self.adapters.publish(uncommitted.KIND, write)
+        return paths
 
     def _rule_files(self) -> tuple[str, ...]:
         snapshot = self.snapshot

@@ -19,6 +19,17 @@ def ascending(values: Int64) -> Int64:
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
+def number_distinct(values: Int64) -> tuple[Int64, Int64]:
+    """Return the number of each value among the distinct ones in order, and how often each occurs."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+    counts = np.diff(starts, append=len(ordered))
+    numbers = np.empty(len(values), np.int64)
+    numbers[order] = np.repeat(np.arange(len(counts)), counts)
+    return numbers, counts
+
+
 def index_distinct(
     values: Sequence[Item], key: Callable[[Item], Hashable] = lambda value: value
 ) -> tuple[Int64, tuple[Item, ...]]:
