@@ -24,7 +24,7 @@ from workbench.records.rules import Rule
 from workbench.rules.fields import check_fields
 from workbench.rules.files.drift import FileDrift, SyncOutcome, Written, find_drift, write_pending
 from workbench.rules.files.merge import Incoming
-from workbench.rules.files.settling import settle
+from workbench.rules.files.settling import put_back, settle
 from workbench.text.counts import plural
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class RuleDifference:
     """One rule that is out of sync with its file. `side` is where it changed: file, store or both.
 
     `ours` is the store's text and `theirs` the file's, None where there is none; `identifier` names the rule
-    of a conflict, which is settled by it.
+    of a conflict, which is settled by it, or of a change of the file, which is put back by it.
     """
 
     file: str
@@ -80,7 +80,13 @@ def differences(drift: Sequence[FileDrift]) -> tuple[RuleDifference, ...]:
             )
         found += [
             RuleDifference(
-                file.file, change.line, "file", _MARKS[change.what], _text(change.before), _text(change.after)
+                file.file,
+                change.line,
+                "file",
+                _MARKS[change.what],
+                _text(change.before),
+                _text(change.after),
+                "".join(rule.id for rule in [change.before or change.after] if rule is not None),
             )
             for change in file.incoming
         ]
@@ -107,6 +113,14 @@ def take_side(engine: AppEngine, difference: RuleDifference, side: str, job: Job
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
         settle(workspace.rule_store(), workspace.rule_files(), difference.identifier, side, by=BY)
+
+
+def put_file_back(engine: AppEngine, difference: RuleDifference, dry_run: bool, job: Job) -> Written | None:
+    """Have a file say again what the store says, or say what would be written. Raises: StoreError."""
+    with engine.workspace(job.progress) as opened:
+        workspace = opened.workspace
+        store, files = workspace.rule_store(), workspace.rule_files()
+        return put_back(store, files, difference.identifier, dry_run=dry_run)
 
 
 def take_merged(engine: AppEngine, difference: RuleDifference, text: str, job: Job) -> None:
@@ -209,11 +223,44 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
     def action_take(self, side: str) -> None:
         """Say which side is kept."""
         here, engine = self.here, self._section.engine
+        if here is not None and here.side == "file" and side == "ours":
+            self._put_back(here)
+            return
         if here is None or here.side != "both":
             self.say("only one side changed this: what ctrl+s does is below")
             return
         command = ["rules", "drift", "--resolve", here.identifier, "--take", side]
         self._step("Settling", lambda job: take_side(engine, here, side, job), command, f"kept {side}")
+
+    def _put_back(self, here: RuleDifference) -> None:
+        """Show what would be written into the file that changed, and write it when that is confirmed."""
+        engine = self._section.engine
+        command = ["rules", "drift", "--resolve", here.identifier, "--take", "ours"]
+
+        def work(job: Job) -> None:
+            put_file_back(engine, here, False, job)
+
+        def then(written: Written | None) -> None:
+            if written is None or written.refused or not written.changed:
+                self.say(
+                    "\n".join(written.refused if written else ()) or "the file changed no more than its place"
+                )
+                return
+
+            def answered(yes: bool | None) -> None:
+                if yes:
+                    self._step("Writing", work, command, f"{here.file} says what the store says", "")
+
+            body = preview_text([written])
+            self.app.push_screen(Confirm(f"Put it back in {here.file}?", body, yes="Write"), answered)
+
+        self._section.ask(
+            "Comparing",
+            lambda job: put_file_back(engine, here, True, job),
+            then,
+            group="drift",
+            failed=self.fail,
+        )
 
     def action_merge(self) -> None:
         """Merge both sides of a conflict."""
@@ -292,14 +339,19 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         )
 
     def _step(
-        self, name: str, work: Callable[[Job], None], command: Sequence[str], outcome_text: str
+        self,
+        name: str,
+        work: Callable[[Job], None],
+        command: Sequence[str],
+        outcome_text: str,
+        next_step: str = "; ctrl+s writes the files, u takes it back",
     ) -> None:
         section = self._section
 
         def then(nothing: None) -> None:
             self._changed = True
             section.bench.log_action(command, outcome_text)
-            section.bench.report(f"{outcome_text}; ctrl+s writes the files, u takes it back")
+            section.bench.report(f"{outcome_text}{next_step}")
             self._look()
 
         section.ask(name, work, then, group="drift", failed=self.fail, writes=True)
@@ -331,7 +383,7 @@ def hint_of(side: str) -> str:
     return {
         "both": "changed on both sides: L the rule · R the file · m merge · escape leaves",
         "store": "changed in the store: ctrl+s writes the file · escape leaves",
-        "file": "changed in the file: ctrl+s takes it in, or edit it back · escape leaves",
+        "file": "changed in the file: ctrl+s takes it in · L puts it back · escape leaves",
     }.get(side, "escape leaves")
 
 

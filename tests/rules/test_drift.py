@@ -13,7 +13,7 @@ from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator, standing_in
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.files.drift import find_drift, write_pending
-from workbench.rules.files.settling import settle
+from workbench.rules.files.settling import put_back, settle
 from workbench.rules.rulebook import load_rulebook
 
 FILE = """# Rules
@@ -147,6 +147,30 @@ def test_removed_here_and_edited_there(desk: Desk) -> None:
     settle(desk.store, ["CLAUDE.md"], gone, "theirs", by="test")
     assert desk.left() == []
     assert desk.find("Use tabs almost everywhere.").enabled
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("tabs everywhere", "tabs nowhere,\n  not even here"),
+        ("- Run the unit tests first.\n", ""),
+        ("* Never push on Fridays.\n", "* Never push on Fridays.\n* Always push with force.\n"),
+    ],
+)
+def test_what_a_file_changed_alone_is_put_back(desk: Desk, before: str, after: str) -> None:
+    """Byte for byte, one change of several; the store stays as it was, and nothing is a step."""
+    rules, steps = desk.store.ledger().live.keys(), len(desk.store.ledger().steps)
+    desk.path.write_text(FILE.replace(before, after) + "* Always sign tags.\n", encoding="utf-8")
+    change, _ = find_drift(desk.store, ["CLAUDE.md"]).drift[0].incoming
+    [identifier] = {rule.id for rule in [change.before or change.after] if rule is not None}
+    preview = put_back(desk.store, ["CLAUDE.md"], identifier, dry_run=True)
+    assert preview is not None
+    assert preview.changed
+    assert put_back(desk.store, ["CLAUDE.md"], identifier) == preview
+    assert desk.text() == FILE + "* Always sign tags.\n"
+    assert desk.left() == [(1, 0, 0)]
+    assert (desk.store.ledger().live.keys(), len(desk.store.ledger().steps)) == (rules, steps)
+    assert put_back(desk.store, ["CLAUDE.md"], identifier) is None
 
 
 def test_there_is_no_conflict_to_settle(desk: Desk) -> None:

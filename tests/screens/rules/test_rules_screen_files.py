@@ -246,6 +246,27 @@ async def _conflict(desk: object, roastery: Path, other: Other) -> tuple[str, Pa
     return rule.id, file
 
 
+async def test_what_a_file_changed_is_put_back(opened: Opened, roastery: Path) -> None:
+    """With L, after a question with the lines; the rule and everything else stay as they were."""
+    file = roastery / "CLAUDE.md"
+    async with opened() as desk:
+        before = file.read_text()
+        line = next(line for line in before.splitlines() if "suite" in line)
+        file.write_text(before.replace(line, "- Never run a test."))
+        await desk.press("D")
+        (difference,) = desk.dialog(SyncFiles).differences
+        assert difference.side == "file"
+        await desk.press("L")
+        assert f"+ {line}" in screen_text(desk.app)
+        await desk.press("n")
+        assert file.read_text() != before
+        await desk.press("L", "y")
+        assert file.read_text() == before
+        assert desk.dialog(SyncFiles).differences == ()
+        await desk.press("escape")
+        assert desk.commands[-1] == f"workbench rules drift --resolve {difference.identifier} --take ours"
+
+
 async def test_a_side_is_taken_where_both_changed_a_rule(
     opened: Opened, roastery: Path, other: Other
 ) -> None:

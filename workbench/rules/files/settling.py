@@ -1,4 +1,4 @@
-"""A conflict of a rule file and the store settled: one side, or a merged text, is taken."""
+"""Which side holds where a rule file and the store differ: one is taken, or a file's change is put back."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.curation.ruletype import RULES
 from workbench.rules.curation.versions import free_id, next_version, with_words
-from workbench.rules.files.drift import rule_sources
-from workbench.rules.files.merge import FileConflict, FileMerge
+from workbench.rules.files.drift import Written, rule_sources, write_edits
+from workbench.rules.files.merge import FileConflict, FileMerge, Incoming, Pending
 from workbench.rules.files.sync import sync_files
 
 
@@ -35,6 +35,40 @@ def settle(
         drafts = settlement(ledger, merge.state, conflict, store.moment())
         record(store, drafts.entries, by=by)
     return conflict
+
+
+def put_back(
+    store: RuleStore, candidates: Sequence[str], identifier: str, *, dry_run: bool = False
+) -> Written | None:
+    """Have a file say again what the store says, where the file alone changed a rule, lost it or got it.
+
+    `identifier` is the rule's id, of one that the store lacks the file's. Returns None where a file changed
+    nothing about it, or no more than its place. Other changes of the file stay. Raises: StoreError.
+    """
+    with store.lock(LOCK):
+        sources = rule_sources(store, candidates)
+        for merge in sync_files(store, store.ledger(), list(sources.values())).merges:
+            for change in merge.incoming:
+                rule = change.before or change.after
+                source = sources.get(merge.state.file)
+                if change.what not in _PUT_BACK or rule is None or source is None:
+                    continue
+                if rule.id.startswith(identifier):
+                    where = None if change.after is None else change.after.provenance
+                    end = change.line if where is None else where.end_line
+                    pending = Pending(
+                        merge.state.file,
+                        change.line,
+                        end,
+                        change.after,
+                        change.before,
+                        max(change.line - 1, 0),
+                    )
+                    return write_edits(store, source, [pending], dry_run=dry_run)
+    return None
+
+
+_PUT_BACK = (Incoming.ADDED, Incoming.CHANGED, Incoming.REMOVED)
 
 
 def _conflict(merges: Sequence[FileMerge], identifier: str) -> tuple[FileMerge, FileConflict]:

@@ -18,7 +18,7 @@ from workbench.rules.files.merge import FileConflict, FromFile, Incoming, Pendin
 from workbench.rules.files.named import import_named, named_files
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publication import Published, publish
-from workbench.rules.files.settling import settle
+from workbench.rules.files.settling import put_back, settle
 from workbench.rules.files.sync import SyncResult
 from workbench.rules.reading.discovery import read_source
 from workbench.rules.reading.imports import import_rules
@@ -163,7 +163,11 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
 @click.option("--merge", is_flag=True, help="Sync both sides; conflicts stay for you to settle.")
 @click.option("--dry-run", is_flag=True, help="With --merge: show the lines that would be written.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="Write only this file (repeatable).")
-@click.option("--resolve", metavar="ID", help="Settle the conflict of this rule.")
+@click.option(
+    "--resolve",
+    metavar="ID",
+    help="Settle the conflict of this rule, or with ours put a change of its file back.",
+)
 @click.option("--take", type=click.Choice(["ours", "theirs"]), help="With --resolve: whose version to keep.")
 def drift(merge: bool, dry_run: bool, files: tuple[str, ...], resolve: str | None, take: str | None) -> None:
     """Show what changed in rule files and not in the store, and the other way round.
@@ -176,7 +180,8 @@ def drift(merge: bool, dry_run: bool, files: tuple[str, ...], resolve: str | Non
         store, candidates = work.opened.workspace.rule_store(), work.opened.workspace.rule_files()
         if resolve is not None and take is not None:
             identifier = resolve if resolve.startswith("rule-") else f"rule-{resolve}"
-            settle(store, candidates, identifier, take, by="cli")
+            if take != "ours" or put_back(store, candidates, identifier) is None:
+                settle(store, candidates, identifier, take, by="cli")
         outcome = (
             write_pending(store, candidates, files=files, dry_run=dry_run)
             if merge
