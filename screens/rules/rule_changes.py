@@ -117,7 +117,7 @@ class RuleChanges(RecordChanges[Rule]):
                     refused("Nothing was saved yet, and no file was written.", "")
                 returned()
 
-            from screens.rules.file_sync import preview_text  # not for the first paint
+            from screens.rules.file_differences import preview_text  # not for the first paint
 
             title, body = f"Save, and write {names}?", preview_text(result.files)
             self._screen.app.push_screen(Confirm(title, body, yes="Write", no="Back"), answered)
