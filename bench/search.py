@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import store.vectors
-from store.vectors import BATCH_CROSSOVER, CROSSOVER, CosineIndex, build_index, load_index
+from store.crossovers import measure_crossovers
+from store.vectors import CosineIndex, Crossovers, build_index, load_index
 
 DIMENSIONS: Final = 384
 TOPICS: Final = 200
@@ -75,7 +76,7 @@ def measure(
     vectors: Float32, queries: Float32, least: int, directory: Path
 ) -> tuple[Cost, list[set[int]], CosineIndex]:
     """Return what searches cost with the crossover set to `least`, and what they find."""
-    store.vectors.CROSSOVER = store.vectors.BATCH_CROSSOVER = least  # type: ignore[misc]
+    store.vectors.CROSSOVERS = Crossovers(sketches=least, graph=least)  # type: ignore[misc]
     started = time.process_time()
     grown = build_index(vectors, searches=len(vectors))
     growing = time.process_time() - started
@@ -146,7 +147,8 @@ def main() -> None:
     print("\nsearches after which a graph for a batch has paid")
     for count, (exact, short) in sorted(costs.items()):
         print(f"  {count:9,} vectors: {_break_even(short.grown * 1000, exact.p50 - short.batch)}")
-    print(f"set: CROSSOVER {CROSSOVER:,} vectors, BATCH_CROSSOVER {BATCH_CROSSOVER:,}")
+    measured = measure_crossovers()
+    print(f"measured in a second: sketches {measured.sketches:,} vectors, a graph {measured.graph:,}")
 
 
 def _break_even(spent: float, saved: float) -> str:

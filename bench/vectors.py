@@ -27,6 +27,7 @@ import numpy as np
 
 import store.vectors
 from bench.search import NEAREST, recall
+from store.vectors import Crossovers
 from workbench.stash.retrieval import BREADTH
 
 if TYPE_CHECKING:
@@ -77,8 +78,7 @@ def drawn(count: int) -> tuple[Float32, Float32]:
 
 def _index(vectors: Float32, least: int = 1 << 60, searches: int = 1) -> Search:
     """Return a search of this machine: exact, from `least` vectors on by sketches, or by a batch's graph."""
-    store.vectors.CROSSOVER = least  # type: ignore[misc]
-    store.vectors.BATCH_CROSSOVER = 1  # type: ignore[misc]
+    store.vectors.CROSSOVERS = Crossovers(sketches=least, graph=1)  # type: ignore[misc]
     index = store.vectors.build_index(vectors, searches=searches, graph_size=GRAPH)
     return lambda query: set(index.search(query, NEAREST)[0].tolist())
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from store import lexical, vectors
+from store.crossovers import crossovers
 
 if TYPE_CHECKING:
     from workbench.ports import Float32
@@ -33,9 +34,13 @@ class SearchIndex:
                 part.save(directory / name, RECORDS)
 
 
-def build_search_index(texts: Sequence[str], embedded: Float32 | None, model: str = "") -> SearchIndex:
+def build_search_index(
+    texts: Sequence[str], embedded: Float32 | None, model: str = "", cache: Path | None = None
+) -> SearchIndex:
     """Return the index of texts; `embedded` are their unit vectors float32 [n, d], None without a model."""
-    meanings = None if embedded is None else vectors.build_index(embedded, model=model)
+    meanings = None
+    if embedded is not None:
+        meanings = vectors.build_index(embedded, model=model, pays=crossovers(cache, len(embedded)))
     return SearchIndex(lexical.build_index(texts), meanings)
 
 

@@ -62,7 +62,10 @@ class _Known:
 
 
 class VectorStore:
-    """An embedder with what is stored of its vectors. `notes` say what was found amiss."""
+    """An embedder with what is stored of its vectors. `notes` say what was found amiss.
+
+    `cache` is the user's, which knows from how many vectors on which search pays.
+    """
 
     def __init__(
         self,
@@ -72,11 +75,13 @@ class VectorStore:
         *,
         setting: str = "",
         note: str = "",
+        cache: Path | None = None,
     ) -> None:
         self._embedder = embedder
         self._latest = latest
         self._publish = publish
         self._setting = setting
+        self._cache = cache
         self.notes = [note] if note else []
         self._stored: dict[Path, _Stored | None] = {}
         self._answers: dict[str, _Known] = {}
@@ -164,7 +169,10 @@ class VectorStore:
             answer = self._look_up(texts, None if renew else stored)
         if not answer.known.all():
             return False
-        built = build_index(answer.index.vectors, model=self.model)
+        from store.crossovers import crossovers
+
+        pays = crossovers(self._cache, len(texts))
+        built = build_index(answer.index.vectors, model=self.model, pays=pays)
 
         def write(directory: Path) -> None:
             np.save(directory / _KEYS, keys, allow_pickle=False)

@@ -23,13 +23,20 @@ from workbench.text.vectors import best, cosines
 if TYPE_CHECKING:
     from workbench.ports import Float32, Int64
 
-CROSSOVER: Final = 200_000
-"""Vectors from which an index has sketches. An exact search takes 0.055 ms per 1,000 vectors, which from here
-on is a noticeable part of the 50 ms that matching may take; with sketches it is 0.02 to 0.025
-(ADR 42)."""
 
-BATCH_CROSSOVER: Final = 15_000
-"""Vectors from which a graph is built for a batch that searches once for each of them: it pays by the end."""
+class Crossovers(msgspec.Struct, frozen=True):
+    """Numbers of vectors: from `sketches` on a stored index has them, from `graph` on a batch has a graph.
+
+    200,000: an exact search takes 0.055 ms per 1,000 vectors, with sketches it is 0.02 to 0.025 (ADR 42).
+    """
+
+    sketches: int = 200_000
+    graph: int = 15_000
+    measured: bool = False
+
+
+CROSSOVERS: Final = Crossovers()
+"""What holds where nothing was measured (`store.crossovers`)."""
 
 WIDTH: Final = 128
 LEAST_CANDIDATES: Final = 1_000
@@ -144,7 +151,8 @@ def candidate_count(count: int, k: int) -> int:
 class CosineIndex:
     """Unit vectors float32 [n, d] of a model; ids are their rows.
 
-    It is searched exactly, by `sketches`, or through hnswlib's `graph`, whose labels are rows.
+    It is searched exactly, by `sketches`, or through hnswlib's `graph`, whose labels are rows
+    and which is not asked where a filter leaves fewer than `narrow`.
     """
 
     def __init__(
@@ -155,6 +163,7 @@ class CosineIndex:
         sketches: Sketches | None = None,
         graph: Any = None,  # noqa: ANN401 - hnswlib has no types
         ef: int = 0,
+        narrow: int = 0,
     ) -> None:
         if vectors.ndim != 2:
             raise ValueError(f"vectors of shape {vectors.shape} are no matrix")
@@ -163,6 +172,7 @@ class CosineIndex:
         self._sketches = sketches
         self._graph = graph
         self._ef = ef
+        self._narrow = narrow
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -229,7 +239,7 @@ class CosineIndex:
         """Return the rows to compare, of those allowed; None for all."""
         if self._sketches is not None:
             return self._sketches.candidates(query, candidate_count(len(self), k), rows)
-        if self._graph is None or (rows is not None and len(rows) < BATCH_CROSSOVER):
+        if self._graph is None or (rows is not None and len(rows) < self._narrow):
             return rows
         keep = None if rows is None else np.isin(np.arange(len(self)), rows).tolist().__getitem__
         count = min(max(k, 0) + _SPARE, len(self) if rows is None else len(rows))
@@ -244,7 +254,12 @@ class CosineIndex:
 
 
 def build_index(
-    vectors: Float32, *, model: str = "", searches: int = 1, graph_size: GraphSize | None = None
+    vectors: Float32,
+    *,
+    model: str = "",
+    searches: int = 1,
+    graph_size: GraphSize | None = None,
+    pays: Crossovers | None = None,
 ) -> CosineIndex:
     """Return an index of vectors for so many searches, with sketches or a graph where those pay.
 
@@ -257,7 +272,8 @@ def build_index(
             f"the model {model} gave vectors that are not finite".replace("  ", " "),
             hint="Choose another one with `workbench config set models.embedding`.",
         )
-    if searches >= len(vectors) >= max(BATCH_CROSSOVER, 1) and _has_hnswlib():
+    pays = pays or CROSSOVERS
+    if searches >= len(vectors) >= max(pays.graph, 1) and has_hnswlib():
         import hnswlib
 
         size = graph_size or GraphSize()
@@ -265,8 +281,8 @@ def build_index(
         graph: Any = hnswlib.Index("cosine", vectors.shape[1])
         graph.init_index(len(vectors), ef_construction=EF_CONSTRUCTION, M=size.m, random_seed=_SEED)
         graph.add_items(vectors, np.arange(len(vectors)), num_threads=1)
-        return CosineIndex(vectors, model=model, graph=graph, ef=size.ef)
-    sketches = make_sketches(vectors) if len(vectors) >= max(CROSSOVER, 1) else None
+        return CosineIndex(vectors, model=model, graph=graph, ef=size.ef, narrow=pays.graph)
+    sketches = make_sketches(vectors) if len(vectors) >= max(pays.sketches, 1) else None
     return CosineIndex(vectors, model=model, sketches=sketches)
 
 
@@ -322,7 +338,8 @@ def read_about(directory: Path) -> IndexAbout:
     return about
 
 
-def _has_hnswlib() -> bool:
+def has_hnswlib() -> bool:
+    """Whether graphs can be built here."""
     from importlib.util import find_spec
 
     return find_spec("hnswlib") is not None

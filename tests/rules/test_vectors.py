@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import store.vectors
-from store.vectors import build_index
+from store.vectors import Crossovers, build_index
 from workbench.records.rules import Rule
 from workbench.rules.matching import relevance as module
 from workbench.rules.matching.calibration import load_match_model
@@ -96,7 +96,7 @@ def test_large_sets_compare_examples_of_the_best(rule: Make) -> None:
 
 def test_sketches_find_the_rules_that_comparing_all_does(rule: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """The nearest rules and those that words speak for have their exact cosines; the others are unrelated."""
-    monkeypatch.setattr(store.vectors, "CROSSOVER", 1)
+    monkeypatch.setattr(store.vectors, "CROSSOVERS", Crossovers(sketches=1))
     monkeypatch.setattr(module, "_RESCORED", 40)
     rules = [rule(f"r{n:03}", f"Use tool{n}.", examples=(f"which tool{n}?",) * (n % 3)) for n in range(300)]
     texts, random = rule_texts(rules), np.random.default_rng(3)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from store.vectors import Crossovers
 from tests.adapters import MemoryJournal
 from tests.stash.conftest import Meanings
 from workbench.entry.services.stash import AT_ONCE, embed_at_once
@@ -220,7 +221,7 @@ def test_a_search_by_sketches_finds_what_an_exact_one_does(
     stash: StashService, places: IndexPlaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Above the crossover candidates come from sketches and from words, and are compared all the same."""
-    monkeypatch.setattr("store.vectors.CROSSOVER", 4)
+    monkeypatch.setattr("store.vectors.CROSSOVERS", Crossovers(sketches=4))
     model = Meanings(*_WORDS)
     add(stash, *(f"the {word} number {at}" for at in range(4) for word in ("redis", "boat", "login")))
     exact = opened(places, model=model)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from store.vectors import Crossovers
 from tests.stash.conftest import Meanings
 from tests.stash.test_segmentindex import ids, opened
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentType, StashQuery
@@ -108,7 +109,7 @@ def test_a_generation_of_several_models_answers_as_the_journal_does(
     assert (again.stored, whole.stored) == (5, 8)
     expected = found(whole, "which cache?", model)
     assert found(again, "which cache?", model) == expected
-    monkeypatch.setattr("store.vectors.CROSSOVER", 2)
+    monkeypatch.setattr("store.vectors.CROSSOVERS", Crossovers(sketches=2))
     whole.publish(model)
     assert whole.approximate
     assert found(whole, "which cache?", model) == expected

@@ -14,6 +14,7 @@ import pytest
 from store import vectors as local
 from store.postgres.connection import Connections
 from store.postgres.vectors import PostgresVectors
+from store.vectors import Crossovers
 from tests.extras import needs_graph
 from tests.postgres_server import DatabaseServer
 from tests.store.collections import MemoryCollection, key_numbers, numbered_keys, random_vectors
@@ -59,7 +60,7 @@ def team(postgres: DatabaseServer) -> Iterator[Team]:
 def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Open collections of a store by their models."""
     if request.param in ("exact", "hnswlib"):
-        monkeypatch.setattr(local, "BATCH_CROSSOVER", 50)
+        monkeypatch.setattr(local, "CROSSOVERS", Crossovers(graph=50))
         build = local.CosineIndex if request.param == "exact" else _graph
         kept: dict[str, MemoryCollection] = {}
         yield lambda model="m", dimensions=DIMENSIONS: kept.setdefault(

@@ -14,7 +14,7 @@ from store import generations
 from store import vectors as vectors_module
 from store.embedding_cache import EmbeddingCache, as_stored, cache_embeddings
 from store.vector_store import PREFIX, VectorStore, stored_model
-from store.vectors import EXACT, SKETCH
+from store.vectors import EXACT, SKETCH, Crossovers
 from tests.adapters import ManualClock
 from workbench.errors import ModelError
 from workbench.ports import Damaged
@@ -131,7 +131,8 @@ def test_nothing_known_is_nothing_stored(place: Place) -> None:
 @pytest.mark.parametrize("method", [EXACT, SKETCH])
 def test_what_came_since_is_the_tail(place: Place, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts removed, added, repeated and in another order are found as if all were in the generation."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 1 if method == SKETCH else 10**9)
+    sketches = 1 if method == SKETCH else 10**9
+    monkeypatch.setattr(vectors_module, "CROSSOVERS", Crossovers(sketches=sketches))
     filled(place)
     texts = [*reversed(TEXTS[5:]), "new", TEXTS[7], "newer"]
     vectors, embedder = place.open()

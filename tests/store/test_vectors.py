@@ -17,6 +17,7 @@ from store.vectors import (
     HNSWLIB,
     SKETCH,
     CosineIndex,
+    Crossovers,
     GraphSize,
     build_index,
     candidate_count,
@@ -45,10 +46,15 @@ def clustered(count: int, seed: int = 0, dimensions: int = 32) -> Any:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
+def cross(monkeypatch: pytest.MonkeyPatch, sketches: int = 10**9, graph: int = 10**9) -> None:
+    """Set from how many vectors on there are sketches, or graphs."""
+    monkeypatch.setattr(vectors_module, "CROSSOVERS", Crossovers(sketches, graph))
+
+
 @pytest.fixture(params=[EXACT, SKETCH])
 def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each way of searching a stored index in turn, whatever the number of vectors."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 1 if request.param == SKETCH else 10**9)
+    cross(monkeypatch, sketches=1 if request.param == SKETCH else 10**9)
     monkeypatch.setattr(vectors_module, "LEAST_CANDIDATES", 10)
     return str(request.param)
 
@@ -115,8 +121,7 @@ def test_what_is_approximate_finds_what_exact_search_finds(
     method: str, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recall@10 is at least 0.97, with and without filters."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 100)
-    monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", 100)
+    cross(monkeypatch, sketches=100, graph=100)
     monkeypatch.setattr(vectors_module, "WIDTH", 24)
     monkeypatch.setattr(vectors_module, "LEAST_CANDIDATES", 400)
     vectors, queries = clustered(3000), clustered(50, 9)
@@ -136,7 +141,7 @@ def test_what_is_approximate_finds_what_exact_search_finds(
 @needs_graph
 def test_a_batchs_graph_is_as_large_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """It links a vector to `m` others, and a search compares a share of `ef` at least."""
-    monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", 100)
+    cross(monkeypatch, graph=100)
     for size in (GraphSize(), GraphSize(m=8, ef=512)):
         index = build_index(unit(300), searches=300, graph_size=size)
         index.search(unit(1)[0], 3)
@@ -147,7 +152,7 @@ def test_vectors_that_sketches_do_not_tell_apart_are_searched_exactly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What differs alike in all directions has no sketches, what does not has."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 100)
+    cross(monkeypatch, sketches=100)
     monkeypatch.setattr(vectors_module, "WIDTH", 8)
     monkeypatch.setattr(vectors_module, "LEAST_CANDIDATES", 50)
     flat = unit(2000, dimensions=64)
@@ -209,8 +214,7 @@ def test_stored_index_gives_the_same_answers(method: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("searches", [1, pytest.param(300, marks=needs_graph)])
 def test_same_vectors_build_the_same_index(searches: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Building is deterministic, whatever the memory held before."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 1)
-    monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", 1)
+    cross(monkeypatch, sketches=1, graph=1)
     monkeypatch.setattr(vectors_module, "LEAST_CANDIDATES", 10)
     found = []
     for filler in (1, 2):
@@ -243,7 +247,7 @@ def test_damaged_sketches_cost_time_and_no_answer(
     tmp_path: Path, name: str, content: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without its sketches the vectors are searched exactly."""
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 1)
+    cross(monkeypatch, sketches=1)
     path = saved(build_index(unit(100)), tmp_path / "1") / name
     path.unlink()
     if content is not None:
@@ -268,8 +272,7 @@ def test_an_index_with_a_graph_of_an_earlier_version_is_searched_exactly(tmp_pat
 @needs_graph
 def test_method_follows_the_number_of_vectors_and_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few vectors are searched exactly, many by sketches; a batch has a graph earlier."""
-    monkeypatch.setattr(vectors_module, "BATCH_CROSSOVER", 10)
-    monkeypatch.setattr(vectors_module, "CROSSOVER", 20)
+    cross(monkeypatch, sketches=20, graph=10)
 
     assert [build_index(unit(count)).method for count in (19, 20)] == [EXACT, SKETCH]
     assert [build_index(unit(count), searches=count).method for count in (9, 10)] == [EXACT, HNSWLIB]

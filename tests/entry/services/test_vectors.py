@@ -14,6 +14,7 @@ import pytest
 
 from store import vectors as local
 from store.qdrant import QdrantServer
+from store.vectors import Crossovers
 from tests.adapters import ManualClock
 from tests.store.collections import MemoryCollection
 from workbench.config import Config, VectorsConfig
@@ -157,7 +158,7 @@ def test_without_a_server_everything_works_and_catches_up(
     collection = MemoryCollection(384, "words")
     monkeypatch.setattr(vector_kinds, "segment_collection", lambda *_: collection)
     monkeypatch.setattr(vector_sync, "BATCH", 2)
-    monkeypatch.setattr(local, "CROSSOVER", 10**9)
+    monkeypatch.setattr(local, "CROSSOVERS", Crossovers(sketches=10**9))
     project = opened()
     stash(project, *TEXTS)
     expected = find(opened(store="local"), "which cache?")[0]

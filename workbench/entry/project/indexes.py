@@ -261,6 +261,7 @@ class ProjectIndexes(ProjectTables):
         """Return what knows the vectors of texts here by a model, which was opened by a setting."""
         from store.embedding_cache import cache_embeddings
         from store.vector_store import VectorStore
+        from workbench.config_layers import user_cache
 
         return VectorStore(
             cache_embeddings(embedder, self.home / "embeddings"),
@@ -268,6 +269,7 @@ class ProjectIndexes(ProjectTables):
             self.publish,
             setting=setting,
             note=note,
+            cache=user_cache(),
         )
 
     @property

@@ -130,12 +130,15 @@ def _vectors(config: Config) -> Iterator[DoctorFinding]:
     from importlib.metadata import distributions, version
     from importlib.util import find_spec
 
-    from workbench.entry.project import BATCH_CROSSOVER, BATCH_SHARE, CROSSOVER
+    from workbench.config_layers import user_cache
+    from workbench.entry.project import BATCH_SHARE, crossovers
 
-    text = f"exact below {CROSSOVER:,} vectors, from there on among candidates of sketches"
+    pays = crossovers(user_cache())
+    source = "measured here" if pays.measured else "not measured here yet"
+    text = f"exact below {pays.sketches:,} vectors, from there on among candidates of sketches ({source})"
     yield ok("vectors", f"{text}; words by bm25s {version('bm25s')}")
     if find_spec("hnswlib") is None:
-        step = "Conflicts among more than 15,000 texts take minutes: pip install 'context-workbench[graph]'."
+        step = f"Conflicts among {pays.graph:,} texts take minutes: pip install 'context-workbench[graph]'."
         yield note("vectors", "hnswlib is missing: each text is compared with all", step)
         return
     # The module comes with one of two distributions: wheels of one, the source of the other.
@@ -143,7 +146,7 @@ def _vectors(config: Config) -> Iterator[DoctorFinding]:
     graph = f"m {config.vectors.m}, {config.vectors.ef // BATCH_SHARE} candidates at least"
     yield ok(
         "vectors",
-        f"batches of {BATCH_CROSSOVER:,} and more by the graph of hnswlib "
+        f"batches of {pays.graph:,} and more by the graph of hnswlib "
         f"{found[0].version if found else 'of unknown version'} ({graph})",
     )
 

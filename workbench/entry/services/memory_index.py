@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from workbench.config import MemoryConfig
+from workbench.config_layers import user_cache
 from workbench.curation.folding import read_ledger
 from workbench.entry.project import OpenedProject, build_search_index, load_search_index
 from workbench.entry.services.memory import feature_streams, read_stream
@@ -150,7 +151,8 @@ def open_collection(project: OpenedProject, stream: str, embedding: Embedding | 
     if learnings:
         points.append(snapshot_of(records[-1], learnings, str(project.root), model))
         texts.append(snapshot_text(learnings))
-    index = build_search_index(texts, None if embedding is None else embedding.embed(texts), model)
+    vectors = None if embedding is None else embedding.embed(texts)
+    index = build_search_index(texts, vectors, model, user_cache())
 
     def write(directory: Path) -> None:
         stored = _Points(_FORMAT, revision, model, points)

@@ -173,7 +173,8 @@ def _shared_cache(
 
 def text_meaning(project: OpenedProject, progress: Callable[[str, int, int], None]) -> Meaning | None:
     """Return how texts are compared by meaning here, None without an embedding model that is ready."""
-    from workbench.entry.project import GraphSize, build_index
+    from workbench.config_layers import user_cache
+    from workbench.entry.project import GraphSize, build_index, crossovers
     from workbench.rules.conflicts.queue import Meaning
 
     embedder, _ = project.text_vectors
@@ -186,7 +187,8 @@ def text_meaning(project: OpenedProject, progress: Callable[[str, int, int], Non
         return embedder.embed(texts, progress=lambda done, total: progress("embedding", done, total))
 
     def index(vectors: Float32) -> Neighbours:
-        return build_index(vectors, model=embedder.model, searches=len(vectors), graph_size=size)
+        pays = crossovers(user_cache(), len(vectors))
+        return build_index(vectors, model=embedder.model, searches=len(vectors), graph_size=size, pays=pays)
 
     return Meaning(embedder.model, embed, index)
 
