@@ -121,10 +121,12 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             put_file_back(engine, here, False, job)
 
         def then(written: Written | None) -> None:
-            if written is None or written.refused or not written.changed:
-                self.say(
-                    "\n".join(written.refused if written else ()) or "the file changed no more than its place"
-                )
+            if written is None:
+                self._section.bench.report("it was taken in meanwhile: e rewords it, V has its versions")
+                self._look()
+                return
+            if written.refused or not written.changed:
+                self.say("\n".join(written.refused) or "there is nothing to write")
                 return
 
             def answered(yes: bool | None) -> None:
