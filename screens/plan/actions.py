@@ -111,6 +111,7 @@ class PlanActions(PlanExports):
         self.indexing = self.ask(
             "Indexing", work_, then, group="index", failed=self._not_indexed, writes=True
         )
+        self.say("reading the project for the first time")
         panel.show_progress(self.indexing)
         self.set_timer(_PULSE, self._pulse)
         self.refresh_bindings()
@@ -128,6 +129,7 @@ class PlanActions(PlanExports):
 
     def _no_longer_indexing(self) -> None:
         self.indexing = None
+        self.say("not indexed yet")
         self.query_one(FirstRun).show_counts()
         self.refresh_bindings()
 
