@@ -274,10 +274,10 @@ def _pointers(
         if living:
             named.setdefault(name, []).append(position)
             inside.setdefault(folder, []).append(position)
-    return _merged(named, file_stem), _merged(named, str.lower), inside
+    return _merge_keys(named, file_stem), _merge_keys(named, str.lower), inside
 
 
-def _merged(named: Mapping[str, list[int]], key: Callable[[str], str]) -> dict[str, tuple[int, ...]]:
+def _merge_keys(named: Mapping[str, list[int]], key: Callable[[str], str]) -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = {}
     for name, positions in named.items():
         found.setdefault(key(name), []).extend(positions)

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from workbench.project.snapshot import Snapshot
+from workbench.records.conversion import decode_msgpack
 
 KIND: Final = "uncommitted"
 _FILE: Final = "paths.msgpack"
@@ -35,11 +36,7 @@ def state_of(head: str, snapshot: Snapshot) -> str:
 def read_paths(directory: Path | None, state: str) -> tuple[str, ...] | None:
     """Return the paths that were kept for a state, None if there are none."""
     try:
-        held = (
-            None
-            if directory is None
-            else msgspec.msgpack.decode((directory / _FILE).read_bytes(), type=_Kept)
-        )
+        held = None if directory is None else decode_msgpack((directory / _FILE).read_bytes(), _Kept)
     except (OSError, msgspec.MsgspecError):
         return None
     if held is None or held.state != state:
