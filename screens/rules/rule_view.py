@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -31,6 +32,8 @@ ON: Final = "●"
 OFF: Final = "○"
 FINDING: Final = "▲"
 _TEXT: Final = 400  # characters of a rule that a row makes Content of
+_WRAP: Final = re.compile(r"(?<=[^\s:|])\n {0,3}(?![-*+] |\d+[.)] |[\s>|#=~])")
+"""A line feed in the middle of a paragraph."""
 
 SCORE: Final = Column(
     "score",
@@ -178,7 +181,7 @@ def rule_content(
 
     Values are wrapped at `width` cells beside their names.
     """
-    parts = [_head(rule), Content(""), embolden(shown_lines(rule.rule, lines=400)), Content("")]
+    parts = [_head(rule), Content(""), embolden(shown_lines(join_wrapped(rule.rule), lines=400)), Content("")]
     if findings:
         parts += [findings_content(findings), Content("")]
     if found is not None:
@@ -191,6 +194,12 @@ def rule_content(
             for number, text in enumerate(rule.examples, 1)
         ]
     return Content("\n").join(parts)
+
+
+def join_wrapped(text: str) -> str:
+    """Return a text without the line feeds that wrap its lines; lists, tables and code keep theirs."""
+    has_lines = any(mark in text for mark in ("```", "~~~", "-|", "|-"))
+    return text if has_lines else _WRAP.sub(" ", text)
 
 
 def _head(rule: Rule) -> Content:

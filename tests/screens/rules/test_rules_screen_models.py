@@ -25,7 +25,15 @@ from screens.rules.rule_form import (
     switch_command,
     value_text,
 )
-from screens.rules.rule_view import COLUMNS, columns, rule_cells, rule_content, scored_cells, use_content
+from screens.rules.rule_view import (
+    COLUMNS,
+    columns,
+    join_wrapped,
+    rule_cells,
+    rule_content,
+    scored_cells,
+    use_content,
+)
 from tests.rules.strategies import books
 from workbench.lists.rules import FIELDS
 from workbench.lists.tables import ValueCount, ValueCounts
@@ -92,6 +100,22 @@ def test_hostile_text_is_neutral_in_rows_and_panes() -> None:
 
 
 # Forms.
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Ask before you push, even if the user\nsays so.", "Ask before you push, even if the user says so."),
+        ("Run the linter\n  before `x`\n  and **y**.", "Run the linter before `x` and **y**."),
+        ("Before a commit:\n- lint\n- test\n\n1. a\n2) b", None),
+        ("Say\n\n    code\n    more", None),
+        ("a | b\n--|--\n1 | 2\n> quoted\n# head", None),
+        ("Run\n```\none\ntwo\n```", None),
+    ],
+)
+def test_wrapped_lines_are_one_and_others_stay(text: str, shown: str | None) -> None:
+    """A paragraph fills the pane; what is a line of its own in Markdown is one there."""
+    assert join_wrapped(text) == (shown or text)
 
 
 @given(books())
