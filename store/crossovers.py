@@ -95,7 +95,7 @@ def measure_crossovers() -> Crossovers:
         for _ in range(_REPEATS * 4):
             graph = (linked * (graph / _GRAPH_SAMPLE) ** _GROWTH + asked) / exact
             graph = min(max(graph, _GRAPH[0]), _GRAPH[1])
-    return Crossovers(_rounded(sketches, _SKETCHES), _rounded(graph, _GRAPH), measured=True)
+    return Crossovers(_round_count(sketches, _SKETCHES), _round_count(graph, _GRAPH), measured=True)
 
 
 def _graph(rows: Float32) -> tuple[float, float]:
@@ -138,7 +138,7 @@ def _vectors(count: int) -> Float32:
     return rows.astype(np.float32)
 
 
-def _rounded(count: float, bounds: tuple[int, int]) -> int:
+def _round_count(count: float, bounds: tuple[int, int]) -> int:
     """Return a count within bounds with two digits that say something."""
     number = int(min(max(count, bounds[0]), bounds[1]))
     step = 10 ** max(len(str(number)) - 2, 0)
