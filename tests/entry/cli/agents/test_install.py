@@ -58,6 +58,16 @@ def test_a_project_shares_its_own(claude: Path, run: Run) -> None:
     assert not Path(".github/hooks/workbench.json").exists()
 
 
+def test_what_uvx_starts_says_how_it_stays(claude: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project's settings name the program alone, which uvx leaves nowhere."""
+    words = ("uvx", "--from", "/somewhere/x.whl", "context-workbench")
+    monkeypatch.setattr("workbench.entry.install.program.own_program", lambda *given, **named: words)
+    told = run("install", "--in-project", "--agent", "claude", "--yes").err
+    assert "do nothing without `uv tool install /somewhere/x.whl`" in told
+    told = run("install", "--agent", "claude", "--yes").err
+    assert "answer sooner after `uv tool install /somewhere/x.whl`" in told
+
+
 def test_what_is_refused_is_named_and_the_rest_is_done(claude: Path, run: Run) -> None:
     """One malformed file keeps no other from being written; the exit code says that something is left."""
     claude.write_text("{ nonsense", encoding="utf-8")

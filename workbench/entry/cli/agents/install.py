@@ -164,7 +164,11 @@ def _change(
                 here.out.say(agent.note)
         if places.program[-1] == DISTRIBUTION:
             again = f"uv tool install {shlex.quote(places.program[-2])}"
-            here.out.say(f"Hooks answer sooner after `{again}` and `workbench install`.")
+            here.out.say(
+                f"Hooks answer sooner after `{again}` and `workbench install`."
+                if level == USER
+                else f"The project's settings name `workbench`: they do nothing without `{again}`."
+            )
         here.out.say("Context comes in projects that are indexed: `workbench index` in each.")
     return 1 if refused else 0
 
