@@ -152,7 +152,7 @@ def _own() -> Path:
 def _embedder(cache: Path) -> Embed | None:
     from store.embedding import EmbeddingSettings, resolve_embedder
     from store.embedding_cache import cache_embeddings
-    from workbench.config_layers import user_cache
+    from workbench.places import user_cache
 
     embedder, report = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if embedder is None:

@@ -29,7 +29,7 @@ from bench.tasks import commit_tasks
 from bench.timeline import Timeline, repositories
 from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import cache_embeddings
-from workbench.config_layers import user_cache
+from workbench.places import user_cache
 from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import load_model
 from workbench.plan.semantics import QueryAdapter, head_texts, task_text

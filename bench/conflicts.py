@@ -31,7 +31,7 @@ from store.embedding_cache import cache_embeddings
 from store.vectors import build_index
 from workbench.comparison.negation import DENIALS, spell_out
 from workbench.comparison.similarity import jaccard
-from workbench.config_layers import user_cache
+from workbench.places import user_cache
 from workbench.records.conflicts import Conflict, ConflictKind
 from workbench.records.rules import Rule
 from workbench.replay.statistics import paired_permutation

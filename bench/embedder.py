@@ -20,7 +20,7 @@ import numpy as np
 from store import minilm
 from store.embedders import FastembedEmbedder
 from store.onnx_embedder import OnnxEmbedder
-from workbench.config_layers import user_cache
+from workbench.places import user_cache
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTS = 5

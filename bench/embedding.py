@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import CachedEmbedder, cache_embeddings
 from store.lexical import build_index
-from workbench.config_layers import user_cache
+from workbench.places import user_cache
 from workbench.replay.metrics import auroc
 from workbench.text import fusion
 from workbench.text.terms import is_identifier

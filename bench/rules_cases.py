@@ -149,7 +149,7 @@ def embedding() -> Embedding:
     """Return the configured model with its cache. Exits with a message if there is none."""
     from store.embedding import EmbeddingSettings, resolve_embedder
     from store.embedding_cache import cache_embeddings
-    from workbench.config_layers import user_cache
+    from workbench.places import user_cache
 
     found, report = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if found is None:

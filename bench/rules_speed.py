@@ -176,7 +176,7 @@ def edited(rules: Sequence[Rule]) -> str:
 def message_embedder() -> tuple[Embed | None, str]:
     """Return what embeds a message with the configured model, and its name, or why there is none."""
     from store.embedding import EmbeddingSettings, resolve_embedder
-    from workbench.config_layers import user_cache
+    from workbench.places import user_cache
 
     found, report = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if found is None:

@@ -19,8 +19,9 @@ from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import cache_embeddings
 from store.git_log import log_commits
 from store.git_repository import find_repository
-from workbench.config_layers import load, user_cache
+from workbench.config_layers import load
 from workbench.entry.services.stash_replay import PastStash, read_recordings, stash_past
+from workbench.places import user_cache
 from workbench.plan.segments import LOOKED_AT
 from workbench.records.segments import ContextSegment, FoundSegment, SegmentFilters, SegmentType, StashQuery
 from workbench.replay.stash_systems import second_of

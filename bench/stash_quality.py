@@ -19,8 +19,9 @@ from bench.conversations import Conversation, Question
 from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import CachedEmbedder, cache_embeddings
 from store.lexical import build_index
-from workbench.config_layers import load, user_cache
+from workbench.config_layers import load
 from workbench.entry.services.stash_replay import stash_past
+from workbench.places import user_cache
 from workbench.records.segments import ContextSegment, SegmentType, StashQuery
 from workbench.replay.metrics import ndcg, recall, reciprocal_rank
 from workbench.replay.stash_systems import second_of

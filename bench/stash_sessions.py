@@ -16,8 +16,9 @@ import numpy as np
 from bench.conversations import CHOOSE, REPORT
 from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import cache_embeddings
-from workbench.config_layers import load, user_cache
+from workbench.config_layers import load
 from workbench.entry.services.stash_replay import read_recordings, stash_past
+from workbench.places import user_cache
 from workbench.records.replay import TaskRow
 from workbench.replay.stash_systems import BM25, HYBRID, StashMoments, answer_task, second_of
 from workbench.replay.stash_tasks import stash_tasks

@@ -20,9 +20,10 @@ import numpy as np
 
 from bench.search import vectors_of
 from store.embedding import EmbeddingSettings, resolve_embedder
-from workbench.config_layers import load, user_cache
+from workbench.config_layers import load
 from workbench.entry.services.stash import stash_service
 from workbench.entry.services.stash_replay import PastStash, stash_past
+from workbench.places import user_cache
 from workbench.records.segments import ContextSegment, StashQuery
 from workbench.stash.retrieval import retrieve
 from workbench.stash.segmentindex import SegmentIndex

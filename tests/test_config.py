@@ -27,11 +27,11 @@ from workbench.config_layers import (
     project_file,
     read_environment,
     schema,
-    user_cache,
     user_file,
     values,
 )
 from workbench.errors import ConfigError
+from workbench.places import user_cache
 
 LAYERS = get_args(Layer)[1:]
 PRECEDENCE = ("plan.budget", "index.max_files", "rules.max", "rules.over_fetch")

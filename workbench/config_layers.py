@@ -24,6 +24,7 @@ from workbench.beneath import open_beneath
 from workbench.config import Config
 from workbench.config_file import key_line, read_text
 from workbench.errors import ConfigError
+from workbench.places import platform_directory
 from workbench.records.conversion import convert
 from workbench.records.dataclass import dataclass
 from workbench.suggest import did_you_mean
@@ -82,31 +83,17 @@ ADDING = frozenset({"privacy.exclude", "rules.tags"})
 ENVIRONMENT_PREFIX = "WORKBENCH_"
 
 
-DIRECTORY = "context-workbench"  # in the platform's places for the user's files
-
-
 PROJECT_FILE = Path(".workbench") / "config.toml"
 
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def user_cache(env: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory of what can be made again: `WORKBENCH_CACHE` or the platform's."""
-    if cache_directory := env.get("WORKBENCH_CACHE"):
-        return Path(cache_directory).expanduser()
-    from platformdirs import user_cache_path
-
-    return user_cache_path(DIRECTORY, appauthor=False)
-
-
 def user_file(env: Mapping[str, str] = os.environ) -> Path:
     """Return the user's configuration file, which need not exist."""
     if home := env.get("WORKBENCH_HOME"):
         return Path(home).expanduser() / "config.toml"
-    from platformdirs import user_config_path
-
-    return user_config_path(DIRECTORY, appauthor=False) / "config.toml"
+    return platform_directory("config") / "config.toml"
 
 
 def project_file(project: Path) -> Path:

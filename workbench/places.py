@@ -1,12 +1,13 @@
 """Where the state of a project and of its user is, by names alone: for what has to decide in moments.
 
-Nothing is made here, and no library is loaded but what finds the platform's directories.
+Nothing is made here, and no library is loaded but what finds the directories of some platforms.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,13 @@ from workbench.beneath import open_plain
 
 STATE: Final = ".workbench"
 HOME_VARIABLE: Final = "WORKBENCH_HOME"
+CACHE_VARIABLE: Final = "WORKBENCH_CACHE"
+DIRECTORY: Final = "context-workbench"  # in the platform's places for the user's files
+_USUAL: Final = {
+    "data": ("XDG_DATA_HOME", ".local/share"),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+}
 _HASH_LENGTH = 16
 _CHECK: Final = b'"check":{'
 _BLOCK: Final = 1 << 20
@@ -26,9 +34,27 @@ def user_home(environment: Mapping[str, str]) -> Path:
     configured = environment.get(HOME_VARIABLE, "")
     if configured:
         return Path(configured).expanduser().absolute()
-    import platformdirs  # only where the user does not say
+    return platform_directory("data")
 
-    return Path(platformdirs.user_data_dir("context-workbench", appauthor=False))
+
+def user_cache(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the directory of what can be made again: `WORKBENCH_CACHE` or the platform's."""
+    configured = environment.get(CACHE_VARIABLE, "")
+    return Path(configured).expanduser() if configured else platform_directory("cache")
+
+
+def platform_directory(kind: str) -> Path:
+    """Return the platform's place for the user's files of a kind: data, config or cache.
+
+    It is that of `platformdirs`, which is not imported on Linux: that takes 6 ms.
+    """
+    variable, usual = _USUAL[kind]
+    home, configured = os.environ.get("HOME", ""), os.environ.get(variable, "")
+    if sys.platform == "linux" and os.path.isabs(home) and "ANDROID_ROOT" not in os.environ:
+        return Path(configured if os.path.isabs(configured) else os.path.join(home, usual), DIRECTORY)
+    import platformdirs
+
+    return Path(getattr(platformdirs, f"user_{kind}_dir")(DIRECTORY, appauthor=False))
 
 
 def fallback_root(project: Path, home: Path) -> Path:

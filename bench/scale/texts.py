@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import key_prefixes
-from workbench.config_layers import user_cache
+from workbench.places import user_cache
 from workbench.ports import Embedder
 from workbench.text.vectors import text_keys
 

@@ -24,6 +24,7 @@ def main() -> None:
     words = sys.argv[1:]
     if words and words[0] in _SHORT:  # starting its threads takes numpy 0.05 s, and they help nobody here
         os.environ.setdefault(_BLAS_THREADS, "1")
+        _use_compiled()
     gc.set_threshold(_OF_A_PLAN if words[:1] in (["plan"], ["rank"], ["show"]) else YOUNG_OBJECTS)
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words) and not sys.stdin.isatty():
         from workbench.entry.hooks.run import main as answer_hook
@@ -35,6 +36,15 @@ def main() -> None:
         run_command()
     except SystemExit as done:
         leave(done.code if isinstance(done.code, int) else done.code is not None)
+
+
+def _use_compiled() -> None:
+    """Let a short process use the expressions that others have compiled."""
+    from workbench.entry.compiled import use_compiled
+    from workbench.places import user_cache
+
+    with suppress(OSError, RuntimeError):  # the user has no home
+        use_compiled(user_cache())
 
 
 def _open_closed_streams() -> None:
@@ -50,6 +60,9 @@ def leave(code: int) -> NoReturn:
     Python would look for cycles and take modules apart, 0.1 s of a plan, and end the threads that nobody
     waits for: one in the C++ of a library takes the process down with it (SIGABRT), whatever its code.
     """
+    from workbench.entry.compiled import keep_compiled
+
+    keep_compiled()
     threading._shutdown()  # type: ignore[attr-defined]  # waits for the others, as Python does
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

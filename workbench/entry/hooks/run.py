@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
+from workbench.entry.compiled import keep_compiled
 from workbench.entry.hooks.deadline import HookDeadline, run_within
 from workbench.entry.hooks.log import hook_log, log_failure
 
@@ -45,6 +46,7 @@ def _run(arguments: list[str]) -> None:
     def work(deadline: HookDeadline) -> None:
         try:
             _answer(name, agent, deadline, report)
+            keep_compiled()
         except BaseException as error:
             report(explain(error))
 

@@ -21,8 +21,8 @@ from typing import Literal
 
 from workbench.beneath import find_program
 from workbench.config import ClipboardConfig
-from workbench.config_layers import user_cache
 from workbench.errors import StoreError
+from workbench.places import user_cache
 from workbench.records.dataclass import dataclass
 from workbench.text.sanitize import visible_line
 

@@ -62,7 +62,7 @@ class ProjectJournals(ProjectState):
     @cached_property
     def counter(self) -> TokenCounter:
         """What counts tokens as the settings ask for it."""
-        from workbench.config_layers import user_cache
+        from workbench.places import user_cache
         from workbench.text.tokens import table_counter
 
         return table_counter(self.config.plan.tokenizer, user_cache())

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def embedding_settings(config: Config) -> EmbeddingSettings:
     """Return what the configuration says about the embedding model."""
     from store.embedding import EmbeddingSettings
-    from workbench.config_layers import user_cache
+    from workbench.places import user_cache
 
     models = config.models
     return EmbeddingSettings(

@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.config_layers import user_cache
 from workbench.entry.project import OpenedProject, ProjectTeam, embedding_settings, prepare_embedder
 from workbench.entry.services.transcripts import project_places
 from workbench.errors import GitError, StoreError, TeamError
+from workbench.places import user_cache
 from workbench.plan.matching import LEARNINGS, RULES
 from workbench.plan.semantics import TASKS, head_texts, known_past
 from workbench.plan.workspace import Progress, Synced, Workspace
