@@ -21,7 +21,8 @@ WITH started AS (
     FROM episodes JOIN episode_sources USING (session_id) WHERE source <> 'git' GROUP BY session
 )
 SELECT CASE WHEN session_id <> '' THEN session_id WHEN began <= "at" + $patience THEN session ELSE '' END,
-    agent, event, files::JSON, passages, matched, tokens, why, subagent, variant, seen, "at", "by"
+    agent, event, files::JSON, passages, matched, coalesce(backed, []), tokens, why, subagent, variant, seen,
+    "at", "by"
 FROM (SELECT *, floor("at")::BIGINT AS moment FROM handovers WHERE "at" >= $since)
     ASOF LEFT JOIN started ON moment <= began
 ORDER BY position
@@ -91,8 +92,9 @@ def _records(connection: Connection, since: float, patience: float) -> UsageReco
 
 
 def _handover(row: Sequence[Any]) -> Handover:
-    session, agent, event, files, passages, matched, *rest = row
-    return Handover(session, agent, event, json.loads(files), tuple(passages), tuple(matched), *rest)
+    session, agent, event, files, passages, matched, backed, *rest = row
+    lists = tuple(passages), tuple(matched), frozenset(backed)
+    return Handover(session, agent, event, json.loads(files), *lists, *rest)
 
 
 def _by_session(rows: Sequence[tuple[str, T]]) -> Mapping[str, tuple[T, ...]]:

@@ -21,7 +21,8 @@ STREAM: Final = "handovers"
 INSERT_HANDOVERS: Final = """
 INSERT INTO handovers
 SELECT position, session_id, agent, event, "at", "by", files::JSON::MAP(VARCHAR, VARCHAR),
-    passages::JSON::VARCHAR[], matched::JSON::VARCHAR[], tokens, why, subagent, variant, seen
+    passages::JSON::VARCHAR[], matched::JSON::VARCHAR[], tokens, why, subagent, variant, seen,
+    backed::JSON::VARCHAR[]
 FROM staged
 """
 INSERT_LOADED: Final = """
@@ -50,6 +51,7 @@ class _Given(msgspec.Struct):
     subagent: bool = False
     variant: str = ""
     seen: Whole = -1
+    backed: list[str] = []
 
 
 class _Loaded(msgspec.Struct):
@@ -90,7 +92,7 @@ class HandoverProjector:
         placed = {"position": offset, "at": at}
         if entry.kind == "handover.given":
             given = msgspec.structs.asdict(convert(entry.body, _Given))
-            texts = {name: json_text(given[name]) for name in ("files", "passages", "matched")}
+            texts = {name: json_text(given[name]) for name in ("files", "passages", "matched", "backed")}
             self._given.append({**given, **texts, **placed, "by": entry.by})
         elif entry.kind == "handover.instructions":
             self._loaded.append({**msgspec.structs.asdict(convert(entry.body, _Loaded)), **placed})

@@ -7,6 +7,7 @@ from dataclasses import replace
 from workbench.records.usage import FileTouch, Handover, RuleBreach, UsageRecords
 from workbench.sessions.usage import (
     KnownRules,
+    affinity_hit_rate,
     door_uses,
     first_pass_rate,
     receipt,
@@ -56,6 +57,19 @@ def test_a_first_pass_succeeds_without_exploring_on() -> None:
     )
     assert first_pass_rate(session_uses(records, RULES)) == 0.3333
     assert first_pass_rate(session_uses(touched(near), RULES)) is None
+
+
+def test_an_affinity_hit_was_backed_given_and_edited() -> None:
+    """Of sessions with edits, those count in which a file that past tasks spoke for was given and edited."""
+    auth, store = FileTouch("pkg/auth.py", edited_at=120), FileTouch("pkg/store.py", edited_at=120)
+    given = replace(GIVEN, backed=frozenset({"pkg/auth.py"}))
+    touches = {"hit": (auth,), "other": (store,), "missed": (FileTouch("docs/index.md", edited_at=120),)}
+    reads = {"read": (FileTouch("pkg/auth.py", read_at=120),)}
+    records = UsageRecords(
+        tuple(replace(given, session=name) for name in (*touches, *reads, "")), {**touches, **reads}
+    )
+    assert affinity_hit_rate(records) == 0.3333
+    assert affinity_hit_rate(UsageRecords((given,), reads)) is None
 
 
 def test_a_file_that_another_door_gave_is_not_missed() -> None:

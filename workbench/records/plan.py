@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
+from typing import Final
 
 from workbench.records.dataclass import dataclass
+
+AFFINITIES: Final = ("affinity", "affinity_head")
+"""The signals by which past tasks speak for a file."""
 
 
 class QueryType(StrEnum):

@@ -22,7 +22,8 @@ class Handover:
     """What a session was given at one of its moments, `at` in seconds; `why` says why nothing was.
 
     `files` maps paths to how they were shown, `passages` are ids of rules, learnings and segments, `matched`
-    those of the rules that matched, given or not; `tokens` are those of the whole text. What was given to a
+    those of the rules that matched, given or not; `backed` are the files that past tasks spoke for; `tokens`
+    are those of the whole text. What was given to a
     sub-agent is not in the session's own context. `variant` names how rules were matched where that is under
     test. `seen` is how far the stream of sessions was recorded then, in bytes, -1 if unknown. `shown` are the
     lines of files that are in the text, `lists` identify the lists that are: they are not given again.
@@ -34,6 +35,7 @@ class Handover:
     files: Mapping[str, str] = field(default_factory=dict)
     passages: tuple[str, ...] = ()
     matched: tuple[str, ...] = ()
+    backed: frozenset[str] = frozenset()
     tokens: int = 0
     why: str = ""
     subagent: bool = False

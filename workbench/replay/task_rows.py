@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workbench.errors import UsageError
 from workbench.plan.compose import Pack
-from workbench.records.plan import Intent, RankedFile
+from workbench.records.plan import AFFINITIES, Intent, RankedFile
 from workbench.records.replay import ReplayRun, SystemRow, TaskRow
 from workbench.replay.metrics import ndcg, precision, recall, reciprocal_rank
 from workbench.replay.packs import Truth, pack_measures, packed_files
@@ -48,9 +48,7 @@ def _facts(task: ReplayTask) -> tuple[str, str, str, str, str, str, int]:
 def backed_files(situation: Situation, models: Models) -> frozenset[str]:
     """Return the files that past tasks suggest, whatever a system makes of that."""
     candidates = situation.candidates(models.used_model(situation.semantic))
-    columns = [
-        number for number, name in enumerate(candidates.names) if name in ("affinity", "affinity_head")
-    ]
+    columns = [number for number, name in enumerate(candidates.names) if name in AFFINITIES]
     suggested = (candidates.values[:, columns] > 0).any(axis=1)
     paths = situation.moment.view.index.paths
     return frozenset(paths[position] for position in candidates.positions[suggested].tolist())
@@ -112,7 +110,7 @@ def _why(found: tuple[int, RankedFile] | None, weighed: bool) -> str:
         reason
         for reason, names in (
             ("none of the task's words are in it", ("bm25_body", "bm25_path", "bm25_name")),
-            ("no similar past task touched it", ("affinity", "affinity_head")),
+            ("no similar past task touched it", AFFINITIES),
             ("nothing likely changed together with it", ("cochange",)),
         )
         if weighed and not any(file.features.get(name) for name in names)

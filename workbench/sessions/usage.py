@@ -115,6 +115,20 @@ def first_pass_rate(sessions: Iterable[SessionUse]) -> float | None:
     return round(passed / len(judged), 4) if judged else None
 
 
+def affinity_hit_rate(records: UsageRecords) -> float | None:
+    """Return the share of sessions with edits in which a file that past tasks spoke for was given and edited.
+
+    Those count that were given files and edited some afterwards, given or not. None without any.
+    """
+    hits = []
+    for session, given in _by_session(records.handovers).items():
+        later = _look(given, records, session, _given_files(given).get(session, {}))
+        if session and later.files and (later.changed or later.missed):
+            backed = frozenset().union(*(one.backed for one in given))
+            hits.append(not backed.isdisjoint(later.changed))
+    return round(sum(hits) / len(hits), 4) if hits else None
+
+
 def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
     """Return what became of each rule, by the variant of the matching, the most given first."""
     columns = ("matched", "given", "loaded", "obeyed", "broken", "success", "failed")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from workbench.ports import Entry
 from workbench.records.dataclass import dataclass
-from workbench.records.plan import Representation
+from workbench.records.plan import AFFINITIES, Representation
 from workbench.records.usage import Handover, RuleBreach, ShownLines, UsageRecords
 from workbench.sessions.episodes_fold import STREAM as SESSIONS
 
@@ -76,6 +76,11 @@ def plan_handover(  # noqa: PLR0913 - what is recorded of a plan
         files={one.path: str(one.representation) for one in response.selection},
         passages=tuple(one.id for one in response.rules),
         matched=tuple(matched),
+        backed=frozenset(
+            one.path
+            for one in response.selection
+            if any(one.features.get(name, 0.0) > 0 for name in AFFINITIES)
+        ),
         tokens=response.budget_report.estimated_used if tokens is None else tokens,
         variant=variant,
         subagent=subagent,
@@ -104,6 +109,7 @@ def record_handover(project: OpenedProject, given: Handover, by: str = "hook") -
         "files": dict(given.files),
         "passages": list(given.passages),
         "matched": list(given.matched),
+        **({"backed": sorted(given.backed)} if given.backed else {}),
         "tokens": given.tokens,
         "why": given.why,
         "subagent": given.subagent,

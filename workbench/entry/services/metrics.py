@@ -159,7 +159,10 @@ FIGURES: Final = {
         "Share of judged sessions of the last {span} that succeeded with what they were given; "
         "without one, share of tasks whose pack sufficed in the last replay."
     ),
-    "affinity_hit_rate": "Share of tasks for which past tasks found a right file, by the last replay.",
+    "affinity_hit_rate": (
+        "Share of sessions of the last {span} with edits that were given, and edited, a file that past tasks "
+        "spoke for; without one, share of tasks for which they found a right file in the last replay."
+    ),
     "cache_hit_rate": (
         "Share of what calls of the last {span} asked caches, saved ones too, that these answered."
     ),
@@ -171,12 +174,12 @@ FIGURES: Final = {
 def specified_figures(project: OpenedProject, plans: OperationStats | None, since: float) -> dict[str, float]:
     """Return the figures of [img §13] by their names; what there is no evidence for is left out.
 
-    `plans` is what was measured of plans. Stories are those of all sessions, first passes those of sessions
-    since a time in seconds; without one that can be judged, of the last replay, as affinity always is.
+    `plans` is what was measured of plans. Stories are those of all sessions, first passes and affinity those
+    of sessions since a time in seconds; without one that can be judged, of the last replay.
     Raises: StoreError.
     """
     from workbench.entry.services.sessions import session_completeness
-    from workbench.entry.services.usage import first_pass_success
+    from workbench.entry.services.usage import session_rates
 
     found: dict[str, float] = {}
     if plans is not None:
@@ -193,14 +196,12 @@ def specified_figures(project: OpenedProject, plans: OperationStats | None, sinc
     if share is not None:
         found["causal_trace_completeness"] = share
     score = _last_score(project)
+    passed, backed = session_rates(project, since)
     if score is not None:
-        found["affinity_hit_rate"] = score.affinity_hit_rate
-    passed = first_pass_success(project, since)
-    if passed is None and score is not None:
-        passed = score.first_pass_success
-    if passed is not None:
-        found["first_pass_success_rate"] = passed
-    return found
+        passed = score.first_pass_success if passed is None else passed
+        backed = score.affinity_hit_rate if backed is None else backed
+    rates = {"first_pass_success_rate": passed, "affinity_hit_rate": backed}
+    return found | {name: rate for name, rate in rates.items() if rate is not None}
 
 
 def _last_score(project: OpenedProject) -> SystemScore | None:

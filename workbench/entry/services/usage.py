@@ -15,6 +15,7 @@ from workbench.rules.keptbook import stored_rulebook
 from workbench.sessions.importers.importer import BY
 from workbench.sessions.usage import (
     KnownRules,
+    affinity_hit_rate,
     door_uses,
     first_pass_rate,
     rule_uses,
@@ -43,11 +44,11 @@ def usage_for(project: OpenedProject, since: float, span: str) -> UsageResponse:
     return UsageResponse(span, door_uses(records), sessions, by_rule, gaps)
 
 
-def first_pass_success(project: OpenedProject, since: float) -> float | None:
-    """Return the first-pass success rate of sessions since a time in seconds. Raises: StoreError."""
+def session_rates(project: OpenedProject, since: float) -> tuple[float | None, float | None]:
+    """Return first-pass success and affinity hits of sessions since a time in seconds. Raises: StoreError."""
     with project.tables() as tables:  # files beside others are of the last plan's index
         records = tables.usage_records(since, patience=PATIENCE)
-    return first_pass_rate(session_uses(records, KnownRules()))
+    return first_pass_rate(session_uses(records, KnownRules())), affinity_hit_rate(records)
 
 
 def variant_gaps(

@@ -37,7 +37,8 @@ def stats(since: str, usage: bool, storage: bool, rules: bool) -> None:
     Times are in milliseconds. Hit ratios are shares of questions that a cache level answered. Waits are
     for locks that others held, of all calls together and by lock; `workbench doctor` says who holds one now.
     Below are the figures that other programs read at /v1/metrics: first pass is by sessions with a known
-    outcome that were given files, and, without such a session, by the last replay, as affinity is.
+    outcome that were given files, affinity by those that edited some; without such a session both are by the
+    last replay.
 
     With --storage a line for each kind of what is kept: bytes with copies, entries, growth a day over the
     last 30 days, the limit and the day on which it is reached; last all of it, and when the disk is full.
