@@ -261,7 +261,7 @@ class ProjectIndexes(ProjectTables):
         """Return what knows the vectors of texts here by a model, which was opened by a setting."""
         from store.embedding_cache import cache_embeddings
         from store.vector_store import VectorStore
-        from workbench.config_layers import user_cache
+        from workbench.places import user_cache
 
         return VectorStore(
             cache_embeddings(embedder, self.home / "embeddings"),

@@ -130,8 +130,8 @@ def _vectors(config: Config) -> Iterator[DoctorFinding]:
     from importlib.metadata import distributions, version
     from importlib.util import find_spec
 
-    from workbench.config_layers import user_cache
     from workbench.entry.project import BATCH_SHARE, crossovers
+    from workbench.places import user_cache
 
     pays = crossovers(user_cache())
     source = "measured here" if pays.measured else "not measured here yet"

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 
 from workbench.config import MemoryConfig
-from workbench.config_layers import user_cache
 from workbench.curation.folding import read_ledger
 from workbench.entry.project import OpenedProject, build_search_index, load_search_index
 from workbench.entry.services.memory import feature_streams, read_stream
@@ -33,6 +32,7 @@ from workbench.memory.schema import (
     snapshot_of,
     snapshot_text,
 )
+from workbench.places import user_cache
 from workbench.ports import Damaged
 from workbench.records.conversion import decode_json
 from workbench.text.fusion import fuse, fuse_lexical

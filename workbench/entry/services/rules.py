@@ -173,8 +173,8 @@ def _shared_cache(
 
 def text_meaning(project: OpenedProject, progress: Callable[[str, int, int], None]) -> Meaning | None:
     """Return how texts are compared by meaning here, None without an embedding model that is ready."""
-    from workbench.config_layers import user_cache
     from workbench.entry.project import GraphSize, build_index, crossovers
+    from workbench.places import user_cache
     from workbench.rules.conflicts.queue import Meaning
 
     embedder, _ = project.text_vectors

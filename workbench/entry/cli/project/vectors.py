@@ -67,8 +67,8 @@ def measure() -> None:
     It takes a second or two of one core and is kept in the user's cache, for all projects. Where it never
     ran, the first index of 5,000 vectors or more measures; `workbench doctor` shows what holds.
     """
-    from workbench.config_layers import user_cache
     from workbench.entry.project import save_crossovers
+    from workbench.places import user_cache
 
     pays = save_crossovers(user_cache())
     out = current().out
