@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -82,7 +83,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what lives as long as the run: a fifth of the time of tests that draw."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 10, 20)
     gc.enable()
@@ -191,6 +191,19 @@ def make_work(tmp_path: Path) -> Callable[[str], Work]:
 def work(make_work: Callable[[str], Work]) -> Work:
     """A repository without commits."""
     return make_work("work")
+
+
+@pytest.fixture(scope="session")
+def model_cache() -> Path:
+    """A cache in which MiniLM is built: once per machine and user, for all sessions and workers."""
+    from store import minilm
+
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    cache = Path(tempfile.gettempdir()) / f"workbench-test-models-{user}"
+    if not minilm.is_built(minilm.model_directory(cache)) and minilm.packaged_weights() is None:
+        pytest.skip(f"the package {minilm.PACKAGE} with the weights is not installed")
+    minilm.ensure_built(cache)
+    return cache
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -30,6 +30,7 @@ OPTIONS: Final = (
     "max_connections=60",
     "wal_level=minimal",
     "max_wal_senders=0",
+    "autovacuum=off",  # of the databases of many tests, in turn, it takes four seconds in two minutes
     "jit=off",
     "timezone=UTC",
 )

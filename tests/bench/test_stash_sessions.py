@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bench.conversations import CHOOSE, REPORT
 from bench.stash_sessions import half_of, sessions
 from tests.replay.conversations import SHOP, write_transcript
+
+
+@pytest.fixture(autouse=True)
+def _model(model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embed with the model that is there already."""
+    monkeypatch.setenv("WORKBENCH_CACHE", str(model_cache))
 
 
 def test_halves_are_of_whole_sessions_wherever_they_lie() -> None:

@@ -13,8 +13,11 @@ from textual.pilot import Pilot
 
 from sample_data.build import build
 from screens.app import WorkbenchApp
+from store import project_state
 from tests.screens.off_loop import doors_shut
 from tests.screens.quiet import jobs_apart, waiting_for_the_loop
+from workbench.config import Config
+from workbench.entry.project import open_project
 
 _ON_THE_LOOP: Final[list[str]] = []
 
@@ -32,6 +35,17 @@ def _off_the_loop() -> Iterator[None]:
     _ON_THE_LOOP.clear()
     yield
     assert sorted(set(_ON_THE_LOOP)) == []
+
+
+def one_name(patch: pytest.MonkeyPatch) -> None:
+    """Give every project one name: ids of rules follow from it, so that state is the same at any place."""
+    patch.setattr(project_state, "project_id", lambda root: "roastery-0")
+
+
+@pytest.fixture(autouse=True)
+def _one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a copied project be the one that it was copied from; equal rules are ordered by id, too."""
+    one_name(monkeypatch)
 
 
 class FileTree:
@@ -68,15 +82,36 @@ def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def _files(_built: Path) -> FileTree:
+def _untouched(_built: Path) -> FileTree:
     """The sample project's files."""
     return FileTree(_built)
 
 
+@pytest.fixture(scope="session")
+def _indexed(_untouched: FileTree, tmp_path_factory: pytest.TempPathFactory) -> FileTree:
+    """The same with index, rulebook and tables."""
+    root = _untouched.write(tmp_path_factory.mktemp("indexed") / "roastery")
+    with pytest.MonkeyPatch.context() as patch:
+        one_name(patch)
+        opened = open_project(root, Config())
+        opened.workspace.sync(settle=True)
+        opened.workspace.sync_rules()
+        with opened.journal_tables() as tables:
+            tables.catch_up()
+        opened.close()
+    return FileTree(root)
+
+
 @pytest.fixture
-def roastery(_files: FileTree, tmp_path: Path) -> Path:
+def untouched(_untouched: FileTree, tmp_path: Path) -> Path:
     """Return a copy of the sample project that the test may change: history, rule files, no state yet."""
-    return _files.write(tmp_path / "roastery")
+    return _untouched.write(tmp_path / "roastery")
+
+
+@pytest.fixture
+def roastery(_indexed: FileTree, tmp_path: Path) -> Path:
+    """Return a copy of the sample project that the test may change, indexed, its rules and tables at hand."""
+    return _indexed.write(tmp_path / "roastery")
 
 
 async def settle(pilot: Pilot[Any], frame: bool = True) -> None:

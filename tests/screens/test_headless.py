@@ -35,16 +35,16 @@ async def asked(root: Path, arguments: list[str]) -> tuple[list[CommandOutput], 
     return told, failures, job
 
 
-async def test_the_answer_of_a_command_is_its_json(roastery: Path) -> None:
+async def test_the_answer_of_a_command_is_its_json(untouched: Path) -> None:
     """stdout is read as JSON, whatever stood on stderr."""
-    told, failures, _ = await asked(roastery, ["rules", "list", "--json"])
+    told, failures, _ = await asked(untouched, ["rules", "list", "--json"])
     assert not failures
     assert told[0].json()["rules"]
 
 
-async def test_progress_of_the_child_reaches_the_job(roastery: Path) -> None:
+async def test_progress_of_the_child_reaches_the_job(untouched: Path) -> None:
     """What the child says about its progress is the job's."""
-    _, failures, job = await asked(roastery, ["index"])
+    _, failures, job = await asked(untouched, ["index"])
     assert not failures
     assert job.stage
 

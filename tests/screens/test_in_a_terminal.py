@@ -21,14 +21,14 @@ pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
 
 @pytest.fixture
-def terminal(roastery: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+def terminal(untouched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     """The program, open on the sample project, where the locale is ASCII."""
     monkeypatch.delenv("TMUX", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     command = shlex.join(
         ["env", "LC_ALL=C", "PYTHONUTF8=0", sys.executable, "-m", "workbench", "app", "conflicts"]
     )
-    made = Terminal(tmp_path, command, roastery)
+    made = Terminal(tmp_path, command, untouched)
     yield made
     made.end()
 
@@ -71,7 +71,7 @@ def test_it_ends_with_a_terminal_that_sends_no_signal(work: Work) -> None:
         assert program.wait(PATIENCE) in (-signal.SIGHUP, 128 + signal.SIGHUP)
 
 
-def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
+def test_a_sitting(terminal: Terminal, untouched: Path) -> None:
     """A conflict is settled, a rule edited, a pack planned and copied, the past replayed; then it ends."""
     terminal.see("contradictory", "0 of 9 settled")
     terminal.press("a")
@@ -114,9 +114,9 @@ def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
 
     terminal.press("q")
     assert "Traceback" not in terminal.see("left with 0")
-    assert "money. Always!" in workbench(roastery, "rules", "list", "--json")
-    assert "settle" in workbench(roastery, "rules", "history")
-    assert "hybrid" in workbench(roastery, "runs", "list", "--json")
+    assert "money. Always!" in workbench(untouched, "rules", "list", "--json")
+    assert "settle" in workbench(untouched, "rules", "history")
+    assert "hybrid" in workbench(untouched, "runs", "list", "--json")
 
 
 def test_no_key_is_lost_from_the_start_to_the_kill(small: Callable[[], Terminal], work: Work) -> None:
@@ -149,7 +149,7 @@ def test_no_key_is_lost_from_the_start_to_the_kill(small: Callable[[], Terminal]
     assert kept("Xmq1 coupon")
 
 
-def test_text_in_one_burst_with_its_key_runs_no_command(terminal: Terminal, roastery: Path) -> None:
+def test_text_in_one_burst_with_its_key_runs_no_command(terminal: Terminal, untouched: Path) -> None:
     """Whatever arrives with the key of the filter goes there; `d`, `y` and enter among it remove nothing."""
     terminal.see("contradictory", "0 of 9 settled")
     terminal.press("2")
@@ -158,7 +158,7 @@ def test_text_in_one_burst_with_its_key_runs_no_command(terminal: Terminal, roas
     terminal.see("/ refund dy")
     terminal.press("q")
     terminal.see("left with 0")
-    assert "remove" not in workbench(roastery, "rules", "history")
+    assert "remove" not in workbench(untouched, "rules", "history")
 
 
 def test_it_stops_only_where_a_shell_can_bring_it_back(work: Work, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,19 +110,6 @@ def outputs() -> Callable[[list[Process]], list[str]]:
         return [printed for printed, _ in results]
 
     return wait
-
-
-@pytest.fixture(scope="session")
-def model_cache() -> Path:
-    """A cache in which MiniLM is built: once per machine and user, for all sessions and workers."""
-    from store import minilm
-
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    cache = Path(tempfile.gettempdir()) / f"workbench-test-models-{user}"
-    if not minilm.is_built(minilm.model_directory(cache)) and minilm.packaged_weights() is None:
-        pytest.skip(f"the package {minilm.PACKAGE} with the weights is not installed")
-    minilm.ensure_built(cache)
-    return cache
 
 
 @pytest.fixture

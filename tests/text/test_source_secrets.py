@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.deep import sample, searches
 from tests.text.test_redact import ANY, KEY, LEAKS, PREFIXED
 from workbench.records.project import Role
 from workbench.text.redact import redact
@@ -102,16 +103,17 @@ def test_formats_of_issuers_and_private_keys_are_masked_in_every_file(
     assert secret.encode() not in found.data
 
 
+@searches
 def test_what_generators_make_is_masked_in_tests_too() -> None:
-    """Of some thousand leaks in all formats and places nearly as many as prose loses; logins of pages stay."""
+    """Of leaks in all formats and places nearly as many as prose loses; logins of pages stay."""
     published = {"sentry-dsn"}
-    found = [leak for leak in LEAKS if leak.format not in published]
+    found = sample([leak for leak in LEAKS if leak.format not in published], 700)
     lost = [leak for leak in found if not any(part in redact(leak.text).text for part in leak.parts)]
     masked = [mask_source(leak.text.encode(), Role.TEST).data.decode() for leak in lost]
 
     kept = [leak for leak, text in zip(lost, masked, strict=True) if any(part in text for part in leak.parts)]
 
-    assert len(lost) > 3_000
+    assert len(lost) > 0.85 * len(found)
     assert len(kept) <= 0.01 * len(lost), [leak.text for leak in kept[:20]]
 
 

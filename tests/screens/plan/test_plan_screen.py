@@ -30,8 +30,6 @@ from screens.widgets.dialogs import Ask, Choose, Confirm
 from tests.processes import LONG
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size, check_golden, screen_text
-from workbench.config import Config
-from workbench.entry.project import open_workspace
 from workbench.entry.services.episodes import episode_service
 
 TASK = "coupon is applied twice at checkout"
@@ -346,7 +344,6 @@ async def test_baseline_kind_and_strict_are_switched(app: WorkbenchApp) -> None:
 
 async def test_a_refused_plan_is_told_in_place(roastery: Path) -> None:
     """Under strict a change on disk shows as the error and its hint where the list was; S goes on."""
-    open_workspace(roastery, Config()).workspace.sync(settle=True)
     app = WorkbenchApp(roastery, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         here = await write(pilot)
@@ -460,7 +457,6 @@ async def test_a_path_that_cannot_be_written_is_told(app: WorkbenchApp, tmp_path
 
 async def test_a_plan_is_saved_as_an_episode(roastery: Path) -> None:
     """s starts an episode and records the pack in it; the log has the command that does both."""
-    open_workspace(roastery, Config()).workspace.sync(settle=True)
     app = WorkbenchApp(roastery, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         here = await write(pilot)
@@ -506,9 +502,9 @@ async def test_the_place_comes_back(shop: Path, tmp_path: Path) -> None:
         assert len(here.table.rows) < len(here.plan.candidates)
 
 
-async def test_a_first_run_says_what_it_reads_and_begins_with_one_key(roastery: Path) -> None:
+async def test_a_first_run_says_what_it_reads_and_begins_with_one_key(untouched: Path) -> None:
     """Before any index there are counts; enter indexes by the headless command, and the plan opens."""
-    app = WorkbenchApp(roastery, watch=False, section="plan")
+    app = WorkbenchApp(untouched, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         here = plan_of(app)
@@ -554,9 +550,9 @@ async def test_a_fault_is_what_the_app_ends_with(tmp_path: Path, monkeypatch: py
         await sit()
 
 
-async def test_what_is_typed_before_a_first_run_is_known_waits_for_the_index(roastery: Path) -> None:
+async def test_what_is_typed_before_a_first_run_is_known_waits_for_the_index(untouched: Path) -> None:
     """Nothing is read before enter agrees to it; the task is there afterwards and planned."""
-    app = WorkbenchApp(roastery, watch=False, section="plan")
+    app = WorkbenchApp(untouched, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(*"mqu1")  # before anything is painted
         await settle(pilot)
@@ -576,7 +572,7 @@ async def test_what_is_typed_before_a_first_run_is_known_waits_for_the_index(roa
 
 
 async def test_enter_before_the_counts_begins_nothing(
-    roastery: Path, monkeypatch: pytest.MonkeyPatch
+    untouched: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What would be read is said before it is read, however early enter is pressed."""
     from screens.plan import work
@@ -589,7 +585,7 @@ async def test_enter_before_the_counts_begins_nothing(
         return real(engine, job)
 
     monkeypatch.setattr(work, "find_opening", late)
-    app = WorkbenchApp(roastery, watch=False, section="plan")
+    app = WorkbenchApp(untouched, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(*"gift", "enter")
         here = plan_of(app)
@@ -630,7 +626,6 @@ async def test_a_zoomed_panel_gives_way_to_what_a_command_goes_to(app: Workbench
 
 async def test_a_task_of_the_last_time_gives_way_to_what_is_typed(roastery: Path, tmp_path: Path) -> None:
     """Keys pressed while the app opens are another task, not commands; up brings the last one back."""
-    open_workspace(roastery, Config()).workspace.sync(settle=True)
     place = tmp_path / "place.json"
     first = WorkbenchApp(roastery, watch=False, section="plan", place_file=place)
     async with first.run_test(size=(80, 24)) as pilot:
@@ -651,7 +646,6 @@ async def test_a_digit_at_the_start_opens_a_section_and_leaves_the_task(
     roastery: Path, tmp_path: Path
 ) -> None:
     """The bar of sections says 2: nothing is planned for "2", also not back on Plan; the footer says ^g."""
-    open_workspace(roastery, Config()).workspace.sync(settle=True)
     place = tmp_path / "place.json"
     place.write_text(json.dumps({"sections": {"plan": {"task": TASK}}}))
     app = WorkbenchApp(roastery, watch=False, section="plan", place_file=place)
@@ -671,7 +665,7 @@ async def test_a_digit_at_the_start_opens_a_section_and_leaves_the_task(
 
 
 async def test_a_cancelled_first_index_goes_back_to_the_counts(
-    roastery: Path, monkeypatch: pytest.MonkeyPatch
+    untouched: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ctrl+c ends the reading; the counts and the key are there again."""
     from screens.plan import work
@@ -684,7 +678,7 @@ async def test_a_cancelled_first_index_goes_back_to_the_counts(
             job.progress("Reading files", 3, 10)
 
     monkeypatch.setattr(work, "index", slow)
-    app = WorkbenchApp(roastery, watch=False, section="plan")
+    app = WorkbenchApp(untouched, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         here = plan_of(app)
@@ -741,9 +735,9 @@ async def test_the_screen_at_every_size(
         check_golden(app, "plan")
 
 
-async def test_the_first_run_at_every_size(roastery: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_first_run_at_every_size(untouched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The counts and the keys are whole at every size."""
-    app = WorkbenchApp(roastery, watch=False, section="plan")
+    app = WorkbenchApp(untouched, watch=False, section="plan")
     async with app.run_test(size=SIZES[0]) as pilot:
         await settle(pilot)
         await check_every_size(pilot, "plan-first")

@@ -385,25 +385,25 @@ def test_progress_has_a_bar_where_its_end_is_known() -> None:
     assert progress_text("Listing", 7, 0).plain == "Listing …  7"
 
 
-def test_a_first_look_counts_and_records_nothing(roastery: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_look_counts_and_records_nothing(untouched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files, rule files, commits and transcripts are counted; no journal and no index appears."""
-    claude = Path(roastery.parent / "claude")
-    name = str(roastery.resolve()).replace("/", "-").replace("_", "-").replace(".", "-")
+    claude = Path(untouched.parent / "claude")
+    name = str(untouched.resolve()).replace("/", "-").replace("_", "-").replace(".", "-")
     place = claude / "projects" / name
     (place / "s1" / "subagents").mkdir(parents=True)
     (place / "s1.jsonl").write_text("{}\n", encoding="utf-8")
     (place / "s1" / "subagents" / "agent-1.jsonl").write_text("{}\n", encoding="utf-8")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(claude))
     for number in range(1_003):  # more than the scan lists by name
-        (roastery / f"link-{number}").symlink_to("nowhere")
-    found = work.find_opening(AppEngine(roastery), job())
+        (untouched / f"link-{number}").symlink_to("nowhere")
+    found = work.find_opening(AppEngine(untouched), job())
     assert found.look is not None
     assert found.look.skipped >= 1_003
     assert found.look.files > 100
     assert found.look.commits == 122
     assert "AGENTS.md" in found.look.rule_files
     assert found.look.transcripts == (("Claude Code", 1, True),)
-    assert not [path for path in (roastery / ".workbench").rglob("*") if path.suffix in (".jsonl", ".npz")]
+    assert not [path for path in (untouched / ".workbench").rglob("*") if path.suffix in (".jsonl", ".npz")]
 
 
 def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
