@@ -18,16 +18,18 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 
-from store import vectors
+from store import vectors as local
 from store.files import write_atomic
 from store.vectors import (
     BATCH_SHARE,
     EF_CONSTRUCTION,
     LEAST_CANDIDATES,
     WIDTH,
+    CosineIndex,
     Crossovers,
     GraphSize,
     Sketches,
+    build_index,
     has_hnswlib,
 )
 from workbench.errors import StoreError
@@ -59,11 +61,24 @@ _GROWTH: Final = 0.5
 def crossovers(cache: Path | None, count: int = 0) -> Crossovers:
     """Return what holds on this machine: measured now, if never before, where the count makes it matter."""
     if cache is None:
-        return vectors.CROSSOVERS
+        return local.CROSSOVERS
     try:
         return decode_json((cache / FILE).read_bytes(), Crossovers)
     except (OSError, ValueError):
-        return save_crossovers(cache) if count >= LEAST else vectors.CROSSOVERS
+        return save_crossovers(cache) if count >= LEAST else local.CROSSOVERS
+
+
+def build_measured(
+    cache: Path | None,
+    vectors: Float32,
+    *,
+    model: str = "",
+    searches: int = 1,
+    graph_size: GraphSize | None = None,
+) -> CosineIndex:
+    """Return an index of vectors as pays on this machine, see `build_index`. Raises: ModelError."""
+    pays = crossovers(cache, len(vectors))
+    return build_index(vectors, model=model, searches=searches, graph_size=graph_size, pays=pays)
 
 
 def save_crossovers(cache: Path) -> Crossovers:
@@ -89,7 +104,7 @@ def measure_crossovers() -> Crossovers:
     sketched_each, fixed = _line(sketched)
     noticed = _NOTICEABLE / exact
     sketches = max(noticed, fixed / (exact - sketched_each)) if exact > sketched_each else _SKETCHES[1]
-    graph = float(vectors.CROSSOVERS.graph)
+    graph = float(local.CROSSOVERS.graph)
     if has_hnswlib():
         linked, asked = _graph(rows[:_GRAPH_SAMPLE])
         for _ in range(_REPEATS * 4):

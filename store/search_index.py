@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from store import lexical, vectors
-from store.crossovers import crossovers
+from store.crossovers import build_measured
 
 if TYPE_CHECKING:
     from workbench.ports import Float32
@@ -40,7 +40,7 @@ def build_search_index(
     """Return the index of texts; `embedded` are their unit vectors float32 [n, d], None without a model."""
     meanings = None
     if embedded is not None:
-        meanings = vectors.build_index(embedded, model=model, pays=crossovers(cache, len(embedded)))
+        meanings = build_measured(cache, embedded, model=model)
     return SearchIndex(lexical.build_index(texts), meanings)
 
 

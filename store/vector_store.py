@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from store.embedding_cache import CachedEmbedder, match_keys
-from store.vectors import CosineIndex, IndexAbout, build_index, load_index, read_about
+from store.vectors import CosineIndex, IndexAbout, load_index, read_about
 from workbench.errors import StoreError
 from workbench.ports import Damaged
 from workbench.records.dataclass import dataclass
@@ -169,10 +169,9 @@ class VectorStore:
             answer = self._look_up(texts, None if renew else stored)
         if not answer.known.all():
             return False
-        from store.crossovers import crossovers
+        from store.crossovers import build_measured
 
-        pays = crossovers(self._cache, len(texts))
-        built = build_index(answer.index.vectors, model=self.model, pays=pays)
+        built = build_measured(self._cache, answer.index.vectors, model=self.model)
 
         def write(directory: Path) -> None:
             np.save(directory / _KEYS, keys, allow_pickle=False)

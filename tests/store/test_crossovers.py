@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from store import crossovers as module
-from store.crossovers import FILE, LEAST, crossovers, save_crossovers
-from store.vectors import Crossovers
+from store.crossovers import FILE, LEAST, build_measured, crossovers, save_crossovers
+from store.vectors import EXACT, SKETCH, Crossovers
+from tests.store.test_vectors import clustered
 
 HERE = Crossovers(sketches=120_000, graph=7_000, measured=True)
 
@@ -51,6 +52,16 @@ def test_a_cache_that_cannot_be_written_keeps_nothing(tmp_path: Path, measured: 
     """The search goes on by what was measured."""
     (tmp_path / "cache").write_text("no directory")
     assert save_crossovers(tmp_path / "cache") == HERE
+
+
+def test_an_index_is_built_as_pays_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first index that is large enough measures, and those of few vectors are exact as before."""
+    monkeypatch.setattr(module, "LEAST", 400)
+    monkeypatch.setattr(module, "measure_crossovers", lambda: Crossovers(sketches=450, measured=True))
+
+    methods = [build_measured(tmp_path, clustered(count)).method for count in (399, 400, 500)]
+    assert methods == [EXACT, EXACT, SKETCH]
+    assert (tmp_path / FILE).is_file()
 
 
 def test_a_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:

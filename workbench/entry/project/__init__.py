@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from store.archive import Copy as ArchivedCopy
     from store.cache import ProcessCache
     from store.clock import SystemClock
-    from store.crossovers import crossovers, save_crossovers
+    from store.crossovers import build_measured, crossovers, save_crossovers
     from store.file_history import AskedTask, Companion, FileArtifact, FileHistory, FileSession
     from store.files import private_dir, replace_file, write_atomic
     from store.git_diff import diff_hunks
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from store.team.sync import Exchange
     from store.team.team import ProjectTeam, is_url, open_place
     from store.vector_store import VectorStore
-    from store.vectors import BATCH_SHARE, GraphSize, build_index
+    from store.vectors import BATCH_SHARE, GraphSize
     from workbench.entry.project.models import (
         cached_embedder,
         cross_encoder,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from store.table_queries import TableQueries
     from store.table_state import TableFile
     from store.vector_store import VectorStore
+    from store.vectors import CosineIndex
     from workbench.config import Config
     from workbench.lists.conflicts import ConflictStore
     from workbench.lists.learnings import LearningRow
     from workbench.lists.segments import SegmentRow
     from workbench.lists.tables import ListTable, TableRebuild
-    from workbench.ports import Embedder, Entry, VectorCollection
+    from workbench.ports import Embedder, Entry, Float32, VectorCollection
     from workbench.records.rules import Rule
     from workbench.rules.curation.rulestore import RuleStore
     from workbench.stash.segmentindex import SegmentIndex
@@ -311,7 +312,8 @@ class ProjectIndexes(ProjectTables):
     @cached_property
     def segment_index(self) -> SegmentIndex:
         """The index of the stash, not opened yet; `refresh` does."""
-        from store.vectors import build_index, load_index
+        from store.vectors import load_index
+        from workbench.places import user_cache
         from workbench.stash.segmentindex import IndexPlaces, SegmentIndex
 
         return SegmentIndex(
@@ -320,9 +322,16 @@ class ProjectIndexes(ProjectTables):
                 texts=self.segment_texts,
                 latest=self.latest,
                 publish=self.publish,
-                build=build_index,
+                build=partial(_build_measured, user_cache()),
                 load=load_index,
                 count_tokens=lambda text: self.counter.count(text),
                 chunk_tokens=self.config.stash.chunk_tokens,
             )
         )
+
+
+def _build_measured(cache: Path, vectors: Float32, *, model: str = "") -> CosineIndex:
+    """Return an index of vectors as pays on this machine; what measures is imported by then alone."""
+    from store.crossovers import build_measured
+
+    return build_measured(cache, vectors, model=model)

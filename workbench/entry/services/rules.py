@@ -173,7 +173,7 @@ def _shared_cache(
 
 def text_meaning(project: OpenedProject, progress: Callable[[str, int, int], None]) -> Meaning | None:
     """Return how texts are compared by meaning here, None without an embedding model that is ready."""
-    from workbench.entry.project import GraphSize, build_index, crossovers
+    from workbench.entry.project import GraphSize, build_measured
     from workbench.places import user_cache
     from workbench.rules.conflicts.queue import Meaning
 
@@ -187,8 +187,8 @@ def text_meaning(project: OpenedProject, progress: Callable[[str, int, int], Non
         return embedder.embed(texts, progress=lambda done, total: progress("embedding", done, total))
 
     def index(vectors: Float32) -> Neighbours:
-        pays = crossovers(user_cache(), len(vectors))
-        return build_index(vectors, model=embedder.model, searches=len(vectors), graph_size=size, pays=pays)
+        batch = len(vectors)
+        return build_measured(user_cache(), vectors, model=embedder.model, searches=batch, graph_size=size)
 
     return Meaning(embedder.model, embed, index)
 
