@@ -1,6 +1,6 @@
 """What a command or hook costs from start to end, in CPU time, against Python that imports numpy and duckdb.
 
-    python -m bench.cold_start [PROJECT...] [--times 7] [--only NAME...] [--prompts 20]
+    python -m bench.cold_start [PROJECT...] [--times 7] [--only NAME...] [--prompts 20 [--load 4]]
 
 Without a project one of 1,000 files and 2,000 commits is made, indexed and given a rule with a check; those
 that are given are used as they are: their rules say whether a call of a tool has to be checked at all. Each
@@ -8,7 +8,8 @@ run is a process of its own, as a person or an agent starts it, in turn with the
 Nothing of a hook is recorded for a session: the payload names none.
 
 With `--prompts` the tasks are the subjects of that many of the project's newest commits instead of one task,
-and it is counted how many prompts get an answer, but none within the usual deadline.
+and it is counted how many prompts get an answer, but none within the usual deadline, each in a session of its
+own, which is recorded; with `--load` while so many others would use a processor.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.speed import make_project
@@ -100,17 +102,33 @@ def measure(project: Path, names: list[str], tasks: list[str], times: int) -> It
         yield f"{name:<27} {statistics.median(spent):.3f} s CPU, p95 {late:.3f}  {ratio:.2f} × the import"
 
 
-def unanswered(project: Path, tasks: list[str]) -> str:
-    """Return how many prompts get an answer, but none within the usual deadline."""
+def unanswered(project: Path, tasks: list[str], load: int) -> str:
+    """Return how many prompts get an answer, but none within the usual deadline, and how many the pack."""
     words = [START, "hook", "UserPromptSubmit"]
-    late = answered = 0
-    for task in tasks:
-        given = json.dumps({"cwd": str(project), "prompt": task}).encode()
-        is_late = not run_process(words, given, project, "1")[1]
-        if run_process(words, given, project)[1]:
+    late = named = answered = 0
+    for number, task in enumerate(tasks):
+        payload = {"cwd": str(project), "prompt": task}
+        session = f"cold-start-{os.getpid()}-{number}"
+        with busy(load):
+            given = json.dumps({**payload, "session_id": session}).encode()
+            output = run_process(words, given, project, "1")[1]
+        if run_process(words, json.dumps(payload).encode(), project)[1]:
             answered += 1
-            late += is_late
-    return f"without an answer in time   {late} of {answered} prompts"
+            late += not output
+            named += b'"systemMessage"' in output
+    return f"without an answer in time   {late} of {answered} prompts at load {load}, {named} by names"
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Keep so many processes busy."""
+    crowd = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for one in crowd:
+            one.kill()
+            one.wait()
 
 
 def make_ready(folder: Path) -> Path:
@@ -141,6 +159,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=7)
     parser.add_argument("--only", nargs="*", choices=RUNS, default=list(RUNS))
     parser.add_argument("--prompts", type=int, default=0)
+    parser.add_argument("--load", type=int, default=0)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         for project in chosen.projects or [make_ready(Path(scratch))]:
@@ -150,7 +169,7 @@ def main() -> None:
             for line in measure(place, chosen.only, tasks, chosen.times):
                 print(line)
             if chosen.prompts:
-                print(unanswered(place, tasks))
+                print(unanswered(place, tasks, chosen.load))
 
 
 if __name__ == "__main__":

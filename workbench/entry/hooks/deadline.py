@@ -4,9 +4,10 @@ A thread could not: a call into C that keeps the interpreter's lock keeps the th
 writes an answer only once all of it has arrived, notes why there is none, and never fails. The child has its
 own timer, so that it ends also where its parent was killed.
 
-Work that may take longer says before what could be answered instead. From half of the time on, at once on a
-busy machine, a second child makes that answer, which is written where the first is late; the first goes on
-for some seconds, finds nobody to answer, and keeps what it made for later.
+Work that may take longer says before what could be answered instead. From half of the time on a second child
+makes that answer, which is written where the first is late; the first goes on for some seconds, finds nobody
+to answer, and keeps what it made for later. On a busy machine that answer comes first, and the work waits for
+it: both at once would be too late.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ Stopgap = Callable[[bytes], bytes]
 class HookDeadline:
     """What the work of a hook is given: how long it may take, and where its answer goes."""
 
-    def __init__(self, began: float, answers: int) -> None:
-        """Take when the hook began, of `time.monotonic`, and the pipe to the parent."""
+    def __init__(self, began: float, answers: int, turn: int = -1) -> None:
+        """Take when the hook began (`time.monotonic`), the pipe to the parent, and one that it closes."""
         self._began = began
         self._answers = answers
+        self._turn = turn
         self._seconds = 0.0
         self._order: bytes | None = None
 
@@ -54,9 +56,15 @@ class HookDeadline:
         signal.setitimer(signal.ITIMER_REAL, left)
 
     def leave(self, order: bytes) -> None:
-        """Say what a stopgap makes an answer of where this work is late, which may then go on."""
+        """Say what a stopgap makes an answer of where this work is late, which may then go on.
+
+        Where the machine is busy that answer is made first.
+        """
         self._order = order
         self.allow(self._seconds)
+        if self._turn >= 0:
+            with suppress(OSError):
+                os.read(self._turn, 1)  # until the parent closes it, or is gone
 
     def answer(self, output: bytes) -> bool:
         """Hand over the answer, after which the work may go on; return whether anybody still waits for it."""
@@ -114,6 +122,7 @@ def run_within(
     """
     began = time.monotonic()
     reading, writing = os.pipe()
+    turn, turning = os.pipe()
     try:
         child = os.fork()
     except (AttributeError, OSError):  # Windows, or too many processes
@@ -126,16 +135,20 @@ def run_within(
     if not child:
         try:
             os.close(reading)
+            os.close(turning)
             _silence()
             signal.signal(signal.SIGALRM, signal.SIG_DFL)  # who started it may ignore or block it
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
-            deadline = HookDeadline(began, writing)
+            deadline = HookDeadline(began, writing, turn)
             deadline.allow(seconds)
             work(deadline)
         finally:
             os._exit(0)
     os.close(writing)
-    output, is_late = _Waiting(reading, began, stopgap).output()
+    os.close(turn)
+    waiting = _Waiting(reading, turning, began, stopgap)
+    output, is_late = waiting.output()
+    waiting.give_turn()
     os.close(reading)
     with suppress(OSError):  # whoever asked is gone
         _write(1, output)
@@ -161,10 +174,11 @@ def _silence() -> None:
 class _Waiting:
     """The parent's wait for an answer: of the work, or of what stands in for it when the time is over."""
 
-    def __init__(self, reading: int, began: float, stopgap: Stopgap) -> None:
-        self._began, self._stopgap = began, stopgap
+    def __init__(self, reading: int, turning: int, began: float, stopgap: Stopgap) -> None:
+        self._began, self._stopgap, self._turning = began, stopgap, turning
         self._reading, self._instead = reading, -1
         self._seconds, self._order = 0.0, b""
+        self._busy: bool | None = None  # when the order came
         self._found: dict[int, bytearray] = {reading: bytearray()}
         self._output = b""
 
@@ -181,6 +195,7 @@ class _Waiting:
                         return answer if answer is not None else b"", False
                 elif not block:
                     self._output = _take(self._found.pop(descriptor))[1]
+                    self.give_turn()
             if ready:
                 continue
             if time.monotonic() >= self._began + self._seconds:
@@ -192,7 +207,7 @@ class _Waiting:
         """Return the seconds until something is to be done: none before the work has left an order."""
         if not self._seconds:
             return None
-        share = 1.0 if self._instead >= 0 else 0.0 if _is_busy() else _HALF
+        share = 1.0 if self._instead >= 0 else 0.0 if self._busy else _HALF
         return max(self._began + self._seconds * share - time.monotonic(), 0.0)
 
     def _take_message(self) -> bytes | None:
@@ -203,8 +218,18 @@ class _Waiting:
             del found[: 1 + _LENGTH + len(message)]
             seconds, _, self._order = message.partition(b" ")
             self._seconds = float(seconds)
+            if self._busy is None:
+                self._busy = _is_busy()
+            if not self._busy:
+                self.give_turn()
             return self._take_message()
         return message if kind == _ANSWER else None
+
+    def give_turn(self) -> None:
+        """Let the work go on, which waits once it has left an order."""
+        if self._turning >= 0:
+            os.close(self._turning)
+            self._turning = -1
 
     def _start_stopgap(self) -> None:
         self._instead, writing = os.pipe()
@@ -213,6 +238,7 @@ class _Waiting:
             self._found[self._instead] = bytearray()
             return
         try:
+            self.give_turn()  # not the parent's, which outlives this one
             _silence()
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})

@@ -12,8 +12,10 @@ import json
 import math
 import mmap
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -108,22 +110,26 @@ def find_by_name(index: Path, task: str) -> list[str]:
     from workbench.text.terms import iter_terms, word_terms
 
     wanted = {*iter_terms(task)}
-    spelled = [term.removeprefix("=").encode() for term in wanted]
+    if not wanted:
+        return []
+    # A stem begins its words, but for an i that is a y in them.
+    spelled = "|".join(re.escape(term.removeprefix("=").removesuffix("i")) for term in sorted(wanted))
+    in_record, in_name = re.compile(spelled.encode()), re.compile(spelled)
+    part_terms = cache(lambda part: wanted.intersection(iter_terms(part)))
     found: list[tuple[str, set[str], dict[str, set[str]]]] = []
     count = 0
     for path, record in _records(index):
         count += 1
         if not path:
             continue
-        shared = wanted.intersection(iter_terms(path))
-        names: dict[str, set[str]] = {}
-        lowered = record.lower().replace(b"_", b"")
-        if any(term in lowered for term in spelled):
-            import msgspec
-
-            for symbol in msgspec.msgpack.decode(record)[0]:
-                if terms := wanted.intersection(word_terms(symbol["name"])):
-                    names[symbol["name"]] = terms
+        shared = set().union(*map(part_terms, path.split("/")))
+        likely = in_record.search(record.lower().replace(b"_", b""))
+        names = {
+            name: terms
+            for name in (_symbol_names(record) if likely else ())
+            if in_name.search(name.lower().replace("_", ""))
+            and (terms := wanted.intersection(word_terms(name)))
+        }
         if shared or names:
             found.append((path, shared, names))
     holders: dict[str, int] = {}
@@ -144,6 +150,13 @@ def find_by_name(index: Path, task: str) -> list[str]:
         names_text = f": {', '.join(map(visible_line, chosen))}" if chosen else ""
         lines.append(f"{visible_line(path)}{names_text}\n")
     return lines
+
+
+def _symbol_names(record: bytes) -> Iterator[str]:
+    import msgspec
+
+    for symbol in msgspec.msgpack.decode(record)[0]:
+        yield symbol["name"]
 
 
 def _worth(terms: set[str], holders: dict[str, int]) -> float:

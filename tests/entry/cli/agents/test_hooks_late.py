@@ -133,3 +133,47 @@ def test_nothing_is_left_where_nothing_would_be_added(project: Any, run: Run, tm
     assert answer_by_name(order(project.root, prompt="yes, do it")) == b""
     (project.root / ".workbench/index/project.current").write_text('{"generation": "x"}')
     assert order(project.root) == b""
+
+
+BUSY = """
+import os, sys
+from pathlib import Path
+from workbench.entry.hooks import deadline
+
+deadline._is_busy = lambda: True
+place, seconds = Path(sys.argv[1]), float(sys.argv[3])
+
+def work(given):
+    given.allow(seconds)
+    given.leave(b"order")
+    (place / "work.new").write_text(str((place / "names").exists()))
+    (place / "work.new").rename(place / "work")
+    given.answer(b"the pack")
+
+def names(order):
+    (place / "names").write_text(order.decode())
+    while sys.argv[2] == "endless":
+        pass
+    return b"names"
+
+deadline.run_within(seconds, work, lambda reason: None, names)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds", "expected"), [("short", "60", b"the pack"), ("endless", ".2", b"")]
+)
+def test_on_a_busy_machine_names_come_first(tmp_path: Path, kind: str, seconds: str, expected: bytes) -> None:
+    """The work waits for the names, which it would slow down, and goes on when they are there or late."""
+    done = subprocess.run(
+        [sys.executable, "-c", BUSY, str(tmp_path), kind, seconds],
+        capture_output=True,
+        check=True,
+        timeout=LONG,
+    )
+    assert done.stdout == expected
+    limit = time.monotonic() + LONG
+    while not (tmp_path / "work").exists():
+        assert time.monotonic() < limit
+        os.sched_yield()
+    assert (tmp_path / "work").read_text() == "True"
