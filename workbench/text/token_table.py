@@ -14,7 +14,7 @@ import re
 import unicodedata
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import pairwise
@@ -26,7 +26,7 @@ _OPENED: dict[int, memoryview] = {}
 
 TABLED: Final = "o200k_base"
 TOKENS: Final = 199_998  # of o200k_base, without special ones
-MOST: Final = 200_000  # characters a process counts before the tokenizer is loaded, in about the same time
+MOST: Final = 200_000  # characters a process counts before it loads the tokenizer: that takes as long
 _LONGEST: Final = 128  # bytes of a piece that is merged here
 _HEAD: Final = b"tokens-2"
 _ROW: Final = 12  # bytes: a hash of eight, a rank of four
@@ -90,23 +90,37 @@ class TableCount:
         self._load = load
         self._exact: Count | None = None
         self._left = MOST
+        self._counts: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
 
     def __call__(self, text: str) -> int:
         """Return the number of tokens of a text. Raises: UnicodeEncodeError for a lone surrogate."""
-        if self._exact is None and len(text) <= self._left:
-            self._left -= len(text)
-            found = self._count(text)
-            if found is not None:
-                return found
         if self._exact is None:
+            total = self._count(text)
+            if total is not None:
+                return total
             self._exact = self._load()
         return self._exact(text)
 
     def _count(self, text: str) -> int | None:
+        """Return the tokens of a text, None if the table does not do; lines counted before are known."""
         shown = _shadow(text)
         if shown is None:
             return None
+        total, start = 0, 0
+        for end in _ends(shown):
+            lines = text[start:end]
+            count = self._counts.get(lines)
+            if count is None:
+                self._left -= len(lines)
+                count = self._count_lines(lines, shown[start:end]) if self._left >= 0 else None
+                if count is None:
+                    return None
+                self._counts[lines] = count
+            total, start = total + count, end
+        return total
+
+    def _count_lines(self, text: str, shown: str) -> int | None:
         total, sizes = 0, self._sizes
         start = 0
         while match := _PIECES.match(shown, start):
@@ -166,6 +180,17 @@ def _shadow(text: str) -> str | None:
         default = {"N": "0", "M": _MARK}.get(kind[0], "\t" if char.isspace() else _SIGN)
         shown[ord(char)] = _CLASSES.get(kind, default)
     return text.translate(shown)
+
+
+def _ends(shown: str) -> Iterator[int]:
+    """Yield where a text can be taken apart: behind lines before one that no piece of theirs reaches into."""
+    at = 0
+    for number, line in enumerate(shown.split("\n")):
+        first = line.lstrip(" \t\f\v")[:1]
+        if number and first and first != "\r" and line[0] != "/":
+            yield at
+        at += len(line) + 1
+    yield len(shown)
 
 
 def _hash(data: bytes) -> int:
