@@ -15,9 +15,11 @@ from pathlib import Path
 from bench import split
 from bench.collect import Embed, Row
 from bench.confidence import PROMPTS, report, tasks_of
-from bench.ranking import CEILING, OURS, OURS_LEXICAL, rows_of, score, table, tests
+from bench.ranking import CEILING, OURS, OURS_LEXICAL, UNREAD, Ranker, rows_of, score, table, tests
+from bench.reworded import repositories_of
 from bench.train import calibrate_model, train
-from workbench.plan.ranking import LEXICAL_MODEL, load_model
+from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model, load_model
+from workbench.plan.reading import after_reading
 
 CACHE = Path(".bench")
 TRAINING: Mapping[str, tuple[Sequence[str], int]] = {
@@ -69,10 +71,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
-    models = {OURS_LEXICAL: load_model(LEXICAL_MODEL)}
+    files = load_chunk_model().files
+    models: dict[str, Ranker] = {OURS_LEXICAL: (load_model(LEXICAL_MODEL), files)}
     if embed is not None:
-        models[OURS] = load_model()
-    models |= {name: load_model(name) for name in options.also}
+        models[OURS] = (load_model(), files)
+    models[UNREAD] = (models[OURS if embed is not None else OURS_LEXICAL][0], None)
+    models |= {name: (load_model(name), None) for name in options.also}
     sets = (
         ("commits", split.TEST, "Commits (task = message, tree = parent, truth = files modified)"),
         *(
@@ -81,6 +85,12 @@ def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
         ),
         ("life", split.TEST, "Commits of a whole history, with other texts and other pasts"),
         ("prompts", split.PROMPTS_TEST, "Prompts of recorded agent sessions"),
+        (
+            "messages",
+            repositories_of("test"),
+            "Commits that have a sentence in a user's words, their messages",
+        ),
+        ("reworded", repositories_of("test"), "The same commits in a user's words"),
     )
     for kind, names, title in sets:
         folder, wanted = (options.repos, names) if options.repos else (_own().parent, (_own().name,))
@@ -99,7 +109,7 @@ def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
             )
             print(table(found, systems))
             print("\n" + tests(found, best, [system for system in systems if system not in (best, CEILING)]))
-    seen = sorted({name for model in models.values() for name in model.trained_on})
+    seen = sorted({name for model, _ in models.values() for name in model.trained_on})
     print(f"\nTrained on {len(seen)}: {', '.join(seen)}")
 
 
@@ -111,7 +121,9 @@ def _train(options: argparse.Namespace, embed: Embed | None) -> int:
     for kind, (names, count) in TRAINING.items():
         for name in names:
             label = f"{name} prompts" if kind == "prompts" else name
-            found = rows_of(options.repos, name, kind, count, cache=options.cache, embed=embed, say=_say)
+            found = rows_of(
+                options.repos, name, kind, count, cache=options.cache, embed=embed, say=_say, read=False
+            )
             rows += [(label, row) for row in found]
     folder = Path(__file__).parent.parent / "workbench" / "models" / "data"
     wanted = [LEXICAL_MODEL] if embed is None else [LEXICAL_MODEL, load_model().model_id]
@@ -139,8 +151,10 @@ def _confidence(options: argparse.Namespace, embed: Embed | None) -> int:
         ]
         for label, kind in kinds.items()
     }
+    files = load_chunk_model().files
     for model in (load_model(LEXICAL_MODEL), *([] if embed is None else [load_model()])):
-        for line in report(model, {age: tasks_of(model, found) for age, found in rows.items()}):
+        after = model if files is None else after_reading(model, files)
+        for line in report(after, {age: tasks_of(model, found, files) for age, found in rows.items()}):
             print(line)
     return 0
 

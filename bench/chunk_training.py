@@ -1,11 +1,12 @@
-"""Learn which places of the first files a task will change, and write the model file.
+"""Learn from the contents of the first files which of them a task changes, and where; write the model file.
 
     python -m bench.chunk_training --repos DIR
 
-First a softmax over linear scores is fitted to the share of a changed file's lines that each of its chunks
-holds; then trees are grown on the likeliest chunks of all first files, for the chance that the task changes
-them. Only training repositories are read; the model file names them. Commits are read with their messages
-and, where we wrote one, in a user's words.
+Trees are grown that go on from the scores of files, with what their places share with the task. Then, with
+the files in that order, a softmax over linear scores is fitted to the share of a changed file's lines that
+each of its chunks holds, and trees are grown on the likeliest chunks of all first files, for the chance that
+the task changes them. Only training repositories are read; the model file names them. Commits are read with
+their messages and, where we wrote one, in a user's words.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench import split
 from bench.grow import PARAMETERS, export
 from bench.pack_tasks import PackTask, tasks_of
+from bench.reading import grow_files, training_rows
+from bench.reworded import repositories_of
 from workbench.plan.places import COLUMN, FEATURES, LIKELIEST, LINEAR, ChunkModel, add_shares
 from workbench.plan.ranking import CHUNK_MODEL, LEXICAL_MODEL, load_model
+from workbench.plan.trees import ReadModel
 
 Float64 = NDArray[np.float64]
 
@@ -113,34 +116,55 @@ def main(arguments: list[str] | None = None) -> int:
     """Train on the training repositories and write the model file."""
     parser = argparse.ArgumentParser(prog="python -m bench.chunk_training", description=__doc__)
     parser.add_argument("--repos", type=Path, required=True, help="folder of repositories, named owner+name")
-    parser.add_argument("--tasks", type=int, default=160)
+    parser.add_argument("--tasks", type=int, default=24)
     parser.add_argument("--cache", type=Path, default=Path(".bench"))
     options = parser.parse_args(arguments)
     ranking = load_model(LEXICAL_MODEL)
+    rows = training_rows(options.repos, cache=options.cache, say=_say)
+    grown, files = grow_files(rows, ranking)
     tasks: dict[str, list[PackTask]] = {}
-    for name in split.CHUNKS_TRAIN:
-        for kind in ("ages", "reworded"):
-            found = tasks_of(
-                options.repos, name, kind, options.tasks, cache=options.cache, ranking=ranking, say=_say
+    for name in repositories_of("train"):
+        for kind in ("messages", "reworded"):
+            made = tasks_of(
+                options.repos,
+                name,
+                kind,
+                options.tasks,
+                cache=options.cache,
+                ranking=ranking,
+                files=files,
+                say=_say,
             )
-            tasks.setdefault(name, []).extend(found)
+            tasks.setdefault(name, []).extend(made)
     weights = fit_shares([group for name, found in tasks.items() for group in groups_of(name, found)])
     trees = grow_places(tasks, weights)
-    write_model(weights, trees, sorted(name for name, found in tasks.items() if found))
+    trained_on = sorted({name for name, _ in rows})
+    write_model(weights, trees, trained_on, files, grown)
     return 0
 
 
-def write_model(weights: Mapping[str, float], trees: Mapping[str, Any], trained_on: Sequence[str]) -> Path:
-    """Write the model file and return its path; the nodes of trees are a line an array."""
+def write_model(
+    weights: Mapping[str, float],
+    trees: Mapping[str, Any],
+    trained_on: Sequence[str],
+    files: ReadModel,
+    grown: Mapping[str, Any],
+) -> Path:
+    """Write the model file, `grown` are the trees of files; return its path. An array of nodes is a line."""
     document = {
         "model_id": CHUNK_MODEL,
         "model_kind": "trees",
         "trained_on": trained_on,
         "weights": {name: weights[name] for name in LINEAR},
+        "files": {
+            "relevance": files.relevance,
+            "confidence": files.confidence,
+            "trees": {key: f"@files {key}" for key in grown},
+        },
         "trees": {key: f"@{key}" for key in trees},
     }
     text = json.dumps(document, indent=1)
-    for key, array in trees.items():
+    for key, array in {**{f"files {key}": nodes for key, nodes in grown.items()}, **trees}.items():
         text = text.replace(f'"@{key}"', json.dumps(array, separators=(",", ":")), 1)
     target = Path(__file__).parent.parent / "workbench" / "models" / "data" / f"{CHUNK_MODEL}.json"
     target.write_text(text + "\n", encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,21 +16,39 @@ from bench.timeline import Timeline
 from workbench.plan.explanation import HAND_MIXTURE
 from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
+from workbench.plan.ranking import RankingModel, score_rows
+from workbench.plan.reading import READ, SIGNALS, describe_read
+from workbench.plan.representations import Content
 from workbench.plan.semantics import head_texts, task_text
 from workbench.plan.signals import prepare_query
+from workbench.plan.trees import ReadModel
 from workbench.records.plan import Intent
+from workbench.records.project import Skipped, Symbol
+from workbench.replay.packs import BlobContents
 from workbench.replay.systems import baseline_paths
 from workbench.replay.tasks import ReplayTask
 from workbench.replay.timeline import Moment
 from workbench.text.terms import parse_task
+from workbench.text.tokens import token_counter
 from workbench.text.vectors import cosines
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
+class ReadFiles:
+    """The first k files of a model: their places in a row's paths, and `file_signals`, float32 [k, s]."""
+
+    places: tuple[int, ...]
+    signals: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One replayed task. `peers` are the paths each peer puts first, `truth` the files that were modified."""
+    """One replayed task. `peers` are the paths each peer puts first, `truth` the files that were modified.
+
+    `read` is what was found in the first files, by the id of the model that ranked them.
+    """
 
     task: ReplayTask
     names: tuple[str, ...]
@@ -39,6 +57,7 @@ class Row:
     best: NDArray[np.float32]
     truth: frozenset[str]
     peers: Mapping[str, tuple[str, ...]]
+    read: Mapping[str, ReadFiles] = field(default_factory=dict)
 
 
 def collect(
@@ -48,16 +67,22 @@ def collect(
     *,
     embed: Embed | None = None,
     shapes: Shapes = as_they_are,
+    models: Sequence[RankingModel] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Row]:
-    """Return a row for each task whose modified files exist in the tree it started from."""
+    """Return a row for each task whose modified files exist in the tree it started from.
+
+    The first files of each of `models` are read.
+    """
+    contents = BlobContents(timeline.reader.read, token_counter())
     rows = []
     for number, task in enumerate(tasks):
         moment = timeline.at(task.revision)
         positions = moment.view.index.positions
         truth = frozenset(path for path in task.modified if path in positions)
         if truth:
-            rows += [_row(then, shape, truth, seeds, embed) for then, shape in shapes(number, moment, task)]
+            made = [_row(then, shape, truth, seeds, embed) for then, shape in shapes(number, moment, task)]
+            rows += [_read(row, moment, models, contents) for row in made]
         if progress is not None:
             progress(number + 1, len(tasks))
     return rows
@@ -76,6 +101,56 @@ def _row(
     return Row(
         task, found.names, paths, found.values, found.best, truth, _peers(moment, found, paths, intent)
     )
+
+
+def _read(row: Row, moment: Moment, models: Sequence[RankingModel], contents: BlobContents) -> Row:
+    index = moment.view.index
+
+    def symbols(path: str) -> Sequence[Symbol]:
+        return index.record(index.positions[path])[0]
+
+    def read(path: str) -> Content | Skipped:
+        return contents.get(path, moment.blobs.get(path, ""), lambda: symbols(path))
+
+    files: dict[str, ReadFiles] = {}
+    for model in models:
+        order, scores = order_row(row, model)
+        first = order[:READ]
+        paths = [row.paths[place] for place in first]
+        signals = describe_read(parse_intent(row.task.text), paths, scores[first].tolist(), read)
+        files[model.model_id] = ReadFiles(tuple(first), signals)
+    return replace(row, read=files)
+
+
+def order_row(
+    row: Row, model: RankingModel, files: ReadModel | None = None
+) -> tuple[list[int], NDArray[np.float64]]:
+    """Return the positions of a row's candidates, best first, and the score of each.
+
+    With `files` the first are ordered again by what was read.
+    """
+    empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
+    candidates = CandidateMatrix(
+        row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty
+    )
+    names, matrix = feature_names(row.names), feature_matrix(candidates)
+    scores = np.round(score_rows(model, names, matrix, row.paths)[0], 6)
+    order = _best_first(scores)
+    if files is None:
+        return order, scores
+    first, behind = order[:READ], order[READ:]
+    assert row.read[model.model_id].places == (*first,), "the row was read for another model"
+    features = np.hstack([np.round(matrix[first], 4), row.read[model.model_id].signals])
+    before = scores[first[-1]]
+    scores[first] += files.trees.contribute((*names, *SIGNALS), features).sum(axis=1)
+    scores[behind] += scores[first].min() - before
+    scores = np.round(scores, 6)
+    return [*np.asarray(first)[_best_first(scores[first])].tolist(), *behind], scores
+
+
+def _best_first(scores: NDArray[np.float64]) -> list[int]:
+    order: list[int] = np.lexsort((np.arange(len(scores)), -scores)).tolist()
+    return order
 
 
 PEERS: dict[str, dict[str, float]] = {

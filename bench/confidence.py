@@ -16,11 +16,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.collect import Row
+from bench.collect import Row, order_row
 from bench.fit import Float64
-from bench.ranking import order_row
 from workbench.plan.planner import FIRST_FILES, confidence_inputs
 from workbench.plan.ranking import RankingModel, log_odds
+from workbench.plan.reading import after_reading
+from workbench.plan.trees import ReadModel
 
 SIZES: Final = (1, 3, 5, 10, 20)  # first files that may hold all right ones
 PROMPTS: Final = "prompts"
@@ -85,14 +86,15 @@ def chances_of(model: RankingModel, tasks: Sequence[RankedTask], size: int) -> F
     return np.asarray(1 / (1 + np.exp(-(rows @ np.asarray([first, second]) + offset))))
 
 
-def tasks_of(model: RankingModel, rows: Sequence[Row]) -> list[RankedTask]:
-    """Return replayed tasks as a model ranks them."""
-    found = []
+def tasks_of(model: RankingModel, rows: Sequence[Row], files: ReadModel | None = None) -> list[RankedTask]:
+    """Return replayed tasks as a model ranks them, once their first files were read with `files`."""
+    after = model if files is None else after_reading(model, files)
+    tasks = []
     for row in rows:
-        _, scores = order_row(row, model)
+        _, scores = order_row(row, model, files)
         relevant = np.asarray([path in row.truth for path in row.paths], dtype=np.bool_)
-        found.append(ranked_task(model, scores, relevant, len(row.truth)))
-    return found
+        tasks.append(ranked_task(after, scores, relevant, len(row.truth)))
+    return tasks
 
 
 def report(model: RankingModel, by_age: dict[str, list[RankedTask]]) -> Iterator[str]:

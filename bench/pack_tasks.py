@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.collect import Row
-from bench.ranking import Say, order_row, rows_of
+from bench.collect import Row, order_row
+from bench.ranking import Say, rows_of
 from bench.tasks import age_of
 from bench.timeline import Timeline, repositories
 from store.git_diff import diff_hunks
@@ -22,9 +22,11 @@ from workbench.plan import cuts
 from workbench.plan.intent import parse_intent
 from workbench.plan.places import PlacedFile, place_features
 from workbench.plan.ranking import RankingModel, log_odds, raise_chances
+from workbench.plan.reading import READ, after_reading
 from workbench.plan.representations import Content, content_of
 from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.touches import chunk_touches, find_touches, task_numbers
+from workbench.plan.trees import ReadModel
 from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
 from workbench.project.symbols import extract_symbols
@@ -33,8 +35,6 @@ from workbench.records.worktree import CommitPatch, Hunk
 from workbench.replay.packs import changed_lines
 from workbench.sessions.edits import collect_edits
 from workbench.text.tokens import TokenCounter, token_counter
-
-READ = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +69,20 @@ class PackTask:
 
 
 def pack_tasks(
-    timeline: Timeline, rows: Sequence[Row], model: RankingModel, counter: TokenCounter, *, read: int = READ
+    timeline: Timeline,
+    rows: Sequence[Row],
+    model: RankingModel,
+    files: ReadModel | None,
+    counter: TokenCounter,
 ) -> Iterator[PackTask]:
-    """Yield a pack task for each replayed task whose changed lines can be read."""
+    """Yield a pack task for each replayed task whose changed lines can be read, ranked as plans rank it."""
     patches = {patch.sha: patch for patch in log_patches(timeline.repository, until=timeline.tip or "HEAD")}
     known: dict[tuple[str, str], Content] = {}
     with BlobReader(timeline.repository, 1 << 20) as reader:
         for row in rows:
             tree = {path: sha for path, sha, _size in read_tree(timeline.repository, row.task.revision)}
-            ranked = _ranked(row, model)
-            wanted = [path for path, _chance in ranked[:read]]
+            ranked = _ranked(row, model, files)
+            wanted = [path for path, _chance in ranked[:READ]]
             contents: dict[str, Content] = {}
             for path in [*wanted, *sorted(row.truth.difference(wanted))]:
                 key = (path, tree.get(path, ""))
@@ -99,9 +103,10 @@ def pack_tasks(
                 yield task
 
 
-def _ranked(row: Row, model: RankingModel) -> tuple[tuple[str, float], ...]:
-    order, scores = order_row(row, model)
-    chances = raise_chances(log_odds(model, scores[order].tolist())).tolist()
+def _ranked(row: Row, model: RankingModel, files: ReadModel | None) -> tuple[tuple[str, float], ...]:
+    order, scores = order_row(row, model, files)
+    after = model if files is None else after_reading(model, files)
+    chances = raise_chances(log_odds(after, scores[order].tolist())).tolist()
     return tuple((row.paths[number], chance) for number, chance in zip(order, chances, strict=True))
 
 
@@ -157,11 +162,19 @@ def _pack_task(
 
 
 def tasks_of(
-    folder: Path, name: str, kind: str, count: int, *, cache: Path, ranking: RankingModel, say: Say
+    folder: Path,
+    name: str,
+    kind: str,
+    count: int,
+    *,
+    cache: Path,
+    ranking: RankingModel,
+    files: ReadModel | None,
+    say: Say,
 ) -> list[PackTask]:
     """Return the pack tasks of a repository, of a kind of `bench.ranking`; a missing one has none."""
-    found = repositories(folder, [name])
+    clones = repositories(folder, [name])
     rows = rows_of(folder, name, kind, count, cache=cache, embed=None, say=say)
-    if not found or not rows:
+    if not clones or not rows:
         return []
-    return list(pack_tasks(Timeline(found[0]), rows, ranking, token_counter()))
+    return list(pack_tasks(Timeline(clones[0]), rows, ranking, files, token_counter()))

@@ -17,17 +17,18 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import split
-from bench.pack_tasks import READ, PackTask, tasks_of
+from bench.pack_tasks import PackTask, tasks_of
 from bench.ranking import Say
+from bench.reworded import repositories_of
 from bench.timeline import repositories
 from workbench.plan import cuts
-from workbench.plan.compose import FileCandidate, compose
+from workbench.plan.compose import PRICE, compose
 from workbench.plan.cuts import FileCut
-from workbench.plan.file_candidates import file_candidates
+from workbench.plan.file_candidates import FileOffers, file_candidates
 from workbench.plan.places import COLUMN, ChunkModel
 from workbench.plan.planner import Planner
 from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model, load_model
+from workbench.plan.reading import READ
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Span
 from workbench.plan.representations import Contents
 from workbench.plan.touches import ChunkTouches
@@ -147,7 +148,7 @@ def _scores(shown: Set[object], gold: Set[object]) -> tuple[float, float, float]
     return precision, recall, 2 * precision * recall / (precision + recall) if hit else 0.0
 
 
-def candidates_of(task: PackTask, planner: Planner) -> list[FileCandidate]:
+def candidates_of(task: PackTask, planner: Planner) -> FileOffers:
     """Return the candidates of a task as plans offer them."""
     files = {one.path: one for one in task.files}
 
@@ -163,21 +164,22 @@ def candidates_of(task: PackTask, planner: Planner) -> list[FileCandidate]:
         STYLES[DEFAULT_STYLE],
         touch=touches,
         project_files=task.project_files,
-    )[0]
+    )
 
 
-def pack_system(model: ChunkModel, counter: TokenCounter) -> System:
-    """Return packs as plans make them."""
+def pack_system(model: ChunkModel, counter: TokenCounter, price: float | None = None) -> System:
+    """Return packs as plans make them, or at one price of a token for all tasks."""
     planner = Planner(
         load_model(LEXICAL_MODEL), model, counter, Contents(Path(), counter, cap=0), MatchParams(), read=READ
     )
-    known: dict[int, list[FileCandidate]] = {}
+    offered: dict[int, FileOffers] = {}
 
     def shown(task: PackTask, ceiling: int) -> tuple[Shown, int]:
-        if id(task) not in known:
-            known[id(task)] = candidates_of(task, planner)
-        candidates = known[id(task)]
-        pack = compose([], candidates, ceiling, STYLES[DEFAULT_STYLE], counter)
+        if id(task) not in offered:
+            offered[id(task)] = candidates_of(task, planner)
+        candidates = offered[id(task)]
+        fair = candidates.price if price is None else price
+        pack = compose([], candidates.files, ceiling, STYLES[DEFAULT_STYLE], counter, price=fair)
         return [
             ShownFile(
                 one.path,
@@ -252,26 +254,28 @@ def report(
     *,
     cache: Path,
     say: Say,
-    names: Sequence[str] = split.PACKS_TEST,
+    names: Sequence[str] | None = None,
     ceilings: Sequence[int] = CEILINGS,
     kinds: Sequence[str] = KINDS,
     write: Callable[[str], None] = print,
 ) -> None:
     """Print the tables of each kind of task. Without any of the repositories, `folder` itself is used."""
+    names = repositories_of("test") if names is None else names
     if not repositories(folder, names):
         folder, names, kinds = folder.parent, (folder.name,), ("ages",)
     counter = token_counter()
     systems: dict[str, System] = {
         "workbench": pack_system(load_chunk_model(), counter),
+        "workbench, one price": pack_system(load_chunk_model(), counter, PRICE),
         "BM25 over chunks": bm25_system,
         "grep and read": grep_system,
         "whole first file": whole_system,
     }
-    ranking = load_model(LEXICAL_MODEL)
+    ranking, files = load_model(LEXICAL_MODEL), load_chunk_model().files
     for kind in kinds:
         by: dict[str, list[PackTask]] = {}
         for name in names:
-            found = tasks_of(folder, name, kind, tasks, cache=cache, ranking=ranking, say=say)
+            found = tasks_of(folder, name, kind, tasks, cache=cache, ranking=ranking, files=files, say=say)
             by[name] = [task for task in found if places_of(task)]
         every = [task for found in by.values() for task in found]
         if not every:

@@ -8,23 +8,25 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bench.collect import Embed, Row, collect, load_rows, save_rows
+from bench.collect import Embed, Row, collect, load_rows, order_row, save_rows
 from bench.reworded import message_tasks, reworded_tasks
 from bench.shapes import as_they_are, shape_tasks
 from bench.tasks import AGES, aged_tasks, commit_tasks, life_tasks, prompt_tasks, tasks_at
 from bench.timeline import Timeline, repositories
-from workbench.plan.features import CandidateMatrix, feature_matrix, feature_names
-from workbench.plan.ranking import RankingModel, load_model, score_rows
+from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model
+from workbench.plan.trees import ReadModel
 from workbench.replay.metrics import ndcg, recall
 from workbench.replay.statistics import bootstrap, paired_permutation
 from workbench.replay.tasks import ReplayTask
 
 Say = Callable[[str], None]
+Ranker = tuple[RankingModel, ReadModel | None]
+"""A model, and what orders the first files again once they were read."""
 
 OURS = "workbench"
 OURS_LEXICAL = "workbench, no embeddings"
+UNREAD = "workbench, files not read"
 CEILING = "best possible"  # recall ends at 10 files where more were modified
 KINDS: Mapping[str, Callable[[Timeline, int], list[ReplayTask]]] = {
     "commits": commit_tasks,
@@ -47,10 +49,22 @@ class Scores:
 
 
 def rows_of(
-    folder: Path, name: str, kind: str, count: int, *, cache: Path, embed: Embed | None, say: Say
+    folder: Path,
+    name: str,
+    kind: str,
+    count: int,
+    *,
+    cache: Path,
+    embed: Embed | None,
+    say: Say,
+    read: bool = True,
 ) -> list[Row]:
-    """Return the replayed tasks of a repository, from the cache if they were replayed before."""
-    kept = cache / f"{name}.{kind}.{count}.{'semantic' if embed else 'lexical'}.rows"
+    """Return the replayed tasks of a repository, from the cache if they were replayed before.
+
+    With `read` the first files of the shipped models are read.
+    """
+    kind_of_rows = f"{'semantic' if embed else 'lexical'}{'.read' if read else ''}"
+    kept = cache / f"{name}.{kind}.{count}.{kind_of_rows}.rows"
     known = load_rows(kept)
     if known is not None:
         return known
@@ -62,7 +76,16 @@ def rows_of(
     tasks = KINDS[kind](timeline, count)
     model = load_model()
     shapes = shape_tasks if kind == "life" else as_they_are
-    rows = collect(timeline, tasks, model.seeds, embed=embed, shapes=shapes, progress=_every(say, name, kind))
+    shipped = (load_model(LEXICAL_MODEL), *(() if embed is None else (model,)))
+    rows = collect(
+        timeline,
+        tasks,
+        model.seeds,
+        embed=embed,
+        shapes=shapes,
+        models=shipped if read else (),
+        progress=_every(say, name, kind),
+    )
     timeline.save()
     save_rows(kept, rows)
     return rows
@@ -76,12 +99,12 @@ def _every(say: Say, name: str, kind: str) -> Callable[[int, int], None]:
     return show
 
 
-def score(repository: str, rows: Sequence[Row], models: Mapping[str, RankingModel]) -> Scores:
+def score(repository: str, rows: Sequence[Row], models: Mapping[str, Ranker]) -> Scores:
     """Measure every system on the same rows."""
     gains: dict[str, list[float]] = {}
     recalls: dict[str, list[float]] = {}
     for row in rows:
-        rankings = {**row.peers, **{name: _paths(row, model) for name, model in models.items()}}
+        rankings = {**row.peers, **{name: _paths(row, *ranker) for name, ranker in models.items()}}
         rankings[CEILING] = tuple(row.truth)
         for system, ranking in rankings.items():
             hits = [path in row.truth for path in ranking]
@@ -90,17 +113,8 @@ def score(repository: str, rows: Sequence[Row], models: Mapping[str, RankingMode
     return Scores(repository, gains, recalls)
 
 
-def order_row(row: Row, model: RankingModel) -> tuple[list[int], NDArray[np.float64]]:
-    """Return the positions of a row's candidates, best first, and the score of each."""
-    empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
-    found = CandidateMatrix(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
-    scores, _ = score_rows(model, feature_names(row.names), feature_matrix(found), row.paths)
-    scores = np.round(scores, 6)
-    return np.lexsort((np.arange(len(scores)), -scores)).tolist(), scores
-
-
-def _paths(row: Row, model: RankingModel) -> tuple[str, ...]:
-    return tuple(row.paths[number] for number in order_row(row, model)[0])
+def _paths(row: Row, model: RankingModel, files: ReadModel | None) -> tuple[str, ...]:
+    return tuple(row.paths[number] for number in order_row(row, model, files)[0])
 
 
 def table(scores: Sequence[Scores], systems: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 
 from bench import split
 from bench.hooks import SHORT, commits, git, other_texts, past_project
-from bench.reworded import Reworded, read_reworded
+from bench.reworded import Reworded, read_reworded, repositories_of
 from workbench.entry.project import OpenedProject
 from workbench.plan.planner import rank
 from workbench.plan.ranking import log_odds
@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=120)
     parser.add_argument("--fit", action="store_true")
     given = parser.parse_args()
-    names = (*split.TRAIN, *split.TRAIN_LIFE) if given.fit else split.PACKS_TEST
+    names = (*split.TRAIN, *split.TRAIN_LIFE) if given.fit else repositories_of("test")
     asked: list[Asked] = []
     for name in names:
         source = next(

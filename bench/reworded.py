@@ -81,6 +81,11 @@ def read_reworded() -> list[Reworded]:
     return [decode_json(line, Reworded) for line in DATA.read_text(encoding="utf-8").splitlines()]
 
 
+def repositories_of(part: Literal["train", "test"]) -> tuple[str, ...]:
+    """Return the names of the repositories with sentences that models are trained on, or tested on."""
+    return tuple(sorted({line.repository for line in read_reworded() if line.split == part}))
+
+
 def reworded_tasks(timeline: Timeline, limit: int | None = None) -> list[ReplayTask]:
     """Return the repository's commits that have a sentence, with it as the task, the newest first."""
     sentences = {line.commit: line.task for line in read_reworded() if line.repository == timeline.name}

@@ -77,38 +77,6 @@ TEST = (
     "BurntSushi+ripgrep",
     "vitejs+vite",
 )
-CHUNKS_TRAIN = (
-    "encode+httpx",
-    "fastify+fastify",
-    "spf13+cobra",
-    "tokio-rs+axum",
-    "guzzle+guzzle",
-    "urllib3+urllib3",
-    "clap-rs+clap",
-    "gin-gonic+gin",
-    "axios+axios",
-    "orhun+git-cliff",
-    "jekyll+jekyll",
-    "Textualize+rich",
-    "celery+celery",
-    "caddyserver+caddy",
-    "starship+starship",
-    "psf+black",
-    "simonw+llm",
-    "jhy+jsoup",
-    "honojs+hono",
-)
-PACKS_TEST = (
-    "simonw+datasette",
-    "sharkdp+bat",
-    "google+gson",
-    "junegunn+fzf",
-    "vuejs+core",
-    "pallets+click",
-    "vitejs+vite",
-    "pytest-dev+pytest",
-)
-"""Where packs are measured: the repositories with tasks in both wordings that no model has seen."""
 PROMPTS_TRAIN = ("entireio+cli", "JanDeDobbeleer+oh-my-posh")
 PROMPTS_TEST = (
     "PackmindHub+context-evaluator",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import reworded
+from bench import reworded, split
 from bench.reworded import (
     check_sentences,
     choose_commits,
@@ -17,7 +17,6 @@ from bench.reworded import (
     read_reworded,
     reworded_tasks,
 )
-from bench.split import PACKS_TEST, TEST, TRAIN
 from bench.timeline import Timeline
 from tests.conftest import Work
 
@@ -34,20 +33,19 @@ def test_every_commit_has_one_sentence() -> None:
 
 
 def test_the_split_is_that_of_the_benches() -> None:
-    """What models are fitted on is in TRAIN, the rest in a test list, and no repository is in both."""
+    """No repository that figures are reported on is one that models are fitted on, by any list."""
     train = {line.repository for line in LINES if line.split == "train"}
     test = {line.repository for line in LINES if line.split == "test"}
-    assert train <= set(TRAIN)
-    assert test <= {*TEST, *PACKS_TEST}
-    assert train & test == set()
+    assert not train & {*test, *split.TEST, *split.PROMPTS_TEST}
+    assert not test & {*split.TRAIN, *split.TRAIN_LIFE, *split.PROMPTS_TRAIN}
 
 
 def test_sentences_are_short_and_show_no_paths() -> None:
-    """Each has 8 to 40 words and nothing that looks like a path of source code."""
+    """Each has 5 to 45 words and nothing that looks like a path of source code."""
     odd = [
         line.task
         for line in LINES
-        if not 8 <= len(line.task.split()) <= 40 or A_PATH.search(line.task) is not None
+        if not 5 <= len(line.task.split()) <= 45 or A_PATH.search(line.task) is not None
     ]
     assert odd == []
 

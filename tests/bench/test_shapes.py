@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench import split
+from bench.reworded import repositories_of
 from bench.shapes import shape_tasks, squash
 from workbench.plan.view import view_project
 from workbench.project.updates import build_index
@@ -57,5 +58,5 @@ def test_every_task_is_there_as_it_is_and_some_with_another_text_or_past() -> No
 def test_no_repository_is_trained_on_and_reported_on() -> None:
     """Nor is any of those that issues of benchmarks by others are from."""
     trained = {*split.TRAIN, *split.TRAIN_LIFE, *split.PROMPTS_TRAIN}
-    assert not trained & {*split.TEST, *split.PROMPTS_TEST, *split.PACKS_TEST}
+    assert not trained & {*split.TEST, *split.PROMPTS_TEST, *repositories_of("test")}
     assert not {name.split("+")[1] for name in trained} & {*HELD_BACK.split()}

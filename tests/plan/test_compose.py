@@ -14,12 +14,15 @@ import workbench
 from tests.plan.conftest import HOSTILE_LINES, PASSAGES, candidates
 from workbench.plan.brief_lines import Surroundings
 from workbench.plan.compose import (
+    LEAST_PRICE,
     MOST_NAMES,
+    MOST_PRICE,
     NAMED_FROM,
     NAMES_SHARE,
     FileCandidate,
     ViewOffer,
     compose,
+    fair_price,
 )
 from workbench.plan.intent import parse_intent
 from workbench.plan.places import PlacedFile, place_chances
@@ -309,3 +312,12 @@ def test_two_candidates_of_one_path_are_refused() -> None:
     """Candidates are deduplicated before packing; a duplicate is the caller's error."""
     with pytest.raises(ValueError, match="same name"):
         compose([], [candidate(1, 3), candidate(1, 4)], 100, MARKDOWN, token_counter())
+
+
+def test_the_price_follows_what_can_be_expected() -> None:
+    """One place that is nearly sure makes tokens dear, many unlikely ones make them cheap, within bounds."""
+    assert fair_price([0.9, 0.01], [20, 20]) == MOST_PRICE
+    assert fair_price([0.01] * 100, [20] * 100) == LEAST_PRICE
+    likely, vague = fair_price([0.4, 0.2, 0.1], [20] * 3), fair_price([0.2, 0.1, 0.05], [20] * 3)
+    assert LEAST_PRICE < vague < likely < MOST_PRICE
+    assert fair_price([], []) == fair_price([0.0], [9]) == LEAST_PRICE

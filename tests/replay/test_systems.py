@@ -16,10 +16,21 @@ from workbench.errors import ModelError, UsageError
 from workbench.plan.baseline import baseline_files
 from workbench.plan.intent import parse_intent
 from workbench.plan.planner import rank as plan_rank
+from workbench.plan.ranking import load_chunk_model
+from workbench.plan.representations import content_of
 from workbench.plan.semantics import QueryAdapter
 from workbench.project.manifests import parse_manifest
-from workbench.replay.systems import GROUPS, Situation, leave_out, load_models, parse_systems, rank
+from workbench.replay.systems import (
+    GROUPS,
+    FileReading,
+    Situation,
+    leave_out,
+    load_models,
+    parse_systems,
+    rank,
+)
 from workbench.replay.timeline import RepositoryTimeline
+from workbench.text.tokens import token_counter
 
 NAMES = ["baseline", "bm25", "vector", "hybrid", "hybrid-affinity", "hybrid-history", "hybrid+files-v2"]
 SYSTEMS = {system.name: system for system in parse_systems(NAMES)}
@@ -48,9 +59,21 @@ def situation(project: Any, semantic: Any = None) -> Situation:
     with past_reader(repository) as reader:
         moment = RepositoryTimeline(reader).at(reader.tip, project.time)
         data = reader.read(moment.blobs["pyproject.toml"]) or b""
+        contents = {
+            path: content_of(
+                path,
+                reader.read(sha) or b"",
+                moment.view.index.record(moment.view.index.positions[path])[0],
+                token_counter(),
+            )
+            for path, sha in moment.blobs.items()
+        }
     manifest = parse_manifest("pyproject.toml", data.decode())
+    files = load_chunk_model().files
     assert manifest is not None
-    return Situation(parse_intent(TASK), moment, lambda: [manifest], semantic)
+    assert files is not None
+    reading = FileReading(files, contents.__getitem__)
+    return Situation(parse_intent(TASK), moment, lambda: [manifest], semantic, reading=reading)
 
 
 def test_hybrid_is_what_plans_rank(project: Any) -> None:

@@ -1,7 +1,8 @@
 """Composes the pack: offers to the knapsack, its choice to text, and the text measured as a whole.
 
-Everything is worth the tokens of it that the task is expected to need, and costs `PRICE` times its tokens:
-what is worth less stays out however much of the budget is left.
+Everything is worth the tokens of it that the task is expected to need, and costs a price times its tokens:
+what is worth less stays out however much of the budget is left. The price is that of the task (`fair_price`):
+where the evidence is clear little is enough, where it is not several places are worth a look.
 
 The sum of the parts' tokens differs a little from the tokens of the whole, so the knapsack's limit is moved
 until the text itself fits. The text never exceeds the budget, headings included, and holds something as long
@@ -26,7 +27,9 @@ from workbench.text.tokens import TokenCounter
 
 _ROUNDS = 6
 _SLACK = 0.02
-PRICE = 0.09  # a token is in the pack if the task needs it with this chance
+PRICE = 0.09  # a token of a rule, learning or segment is in the pack if the task needs it with this chance
+LEAST_PRICE, MOST_PRICE = 0.04, 0.25
+OF_BEST = 0.4  # the price, as a share of the best F1 that lines can be expected to have
 LENGTH = 0.7  # exponent: twice the lines hold less than twice of what the task needs
 USUAL_TOKENS = 150  # of a chunk, where chance and worth agree
 NAMED_FROM = 0.06  # a file that is needed with this chance is named
@@ -40,6 +43,23 @@ _LEAST = 1e-3
 def worth(chance: float, tokens: int) -> float:
     """Return how many of some tokens a task needs that needs the place they show with a chance."""
     return chance * float(tokens**LENGTH) * float(USUAL_TOKENS ** (1.0 - LENGTH))
+
+
+def fair_price(chances: Sequence[float], lines: Sequence[int]) -> float:
+    """Return the price of a task whose places have these chances of being needed and numbers of lines.
+
+    What maximises the expected F1 of lines is to show places whose chance is above half of that F1 [Lipton,
+    Elkan, Naryanaswamy 2014]. As `worth` discounts length, the share is `OF_BEST`.
+    """
+    expected = sorted(zip(chances, lines, strict=True), reverse=True)
+    needed = sum(chance * size for chance, size in expected)
+    if needed <= 0:
+        return LEAST_PRICE
+    held = shown = best = 0.0
+    for chance, size in expected:
+        held, shown = held + chance * size, shown + size
+        best = max(best, 2.0 * held / (shown + needed))
+    return round(min(max(OF_BEST * best, LEAST_PRICE), MOST_PRICE), 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +129,7 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
     mandatory_share: float = MANDATORY_SHARE,
     head: Head | None = None,
     price: float = PRICE,
+    passage_price: float = PRICE,
     around: Around | None = None,
 ) -> Pack:
     """Choose and write the pack for a budget of tokens of the whole text.
@@ -120,7 +141,7 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
     if budget < LEAST_HEADED:
         head = around = None
     sources = _sources(passages, candidates, head, around)
-    items = _items(sources, style, counter, price)
+    items = _items(sources, style, counter, price, passage_price)
     best_possible = sum(max((offer.utility for offer in item.offers), default=0.0) for item in items)
     choose = partial(pack, items, mandatory_share=mandatory_share)
     limit = max(0, budget - counter.count(style.opening + style.closing))
@@ -230,12 +251,14 @@ def _sources(
     return _Sources(by_id, by_path, head, around)
 
 
-def _items(sources: _Sources, style: Style, counter: TokenCounter, price: float) -> list[Item]:
+def _items(
+    sources: _Sources, style: Style, counter: TokenCounter, price: float, passage_price: float
+) -> list[Item]:
     """Return one knapsack item for each source; a passage has a single offer, its whole text."""
     items = []
     for key, passage in sources.passages.items():
         tokens = max(1, counter.count(style.section("", [passage])))
-        offer = Offer("0", tokens, max(worth(passage.utility, tokens) - price * tokens, 0.0))
+        offer = Offer("0", tokens, max(worth(passage.utility, tokens) - passage_price * tokens, 0.0))
         items.append(
             Item(key, (offer,), passage.score, passage.priority, passage.mandatory, pinned=passage.pinned)
         )

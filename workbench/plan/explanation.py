@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from workbench.plan.overrides import EXCLUDED, RECEIVED
 from workbench.plan.pipeline import Plan
 from workbench.plan.ranking import FIRST, RankingModel, needed_chances, weigh_first
+from workbench.plan.reading import READ
 from workbench.plan.reasons import ESTIMATE, phrase, reasons_of
 from workbench.plan.render import span_text
 from workbench.plan.response import NOTHING_KNOWN, likelihood
@@ -226,6 +227,8 @@ def _gains(
         scores = rows.astype(np.float64) @ weights
     else:
         scores = weigh_first(model, names, rows).sum(axis=1)
+        if model.reading is not None and place <= READ:
+            scores += model.reading.contribute(names, rows).sum(axis=1)
     yield from zip(groups, (scores[1:] - scores[0]).tolist(), strict=True)
 
 

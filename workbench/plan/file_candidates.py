@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from workbench.plan.chunks import ChunkKind
-from workbench.plan.compose import NAMED_FROM, FileCandidate, ViewOffer
-from workbench.plan.cuts import KIND, KINDS, NAME, FileCut, term_id
+from workbench.plan.compose import NAMED_FROM, FileCandidate, ViewOffer, fair_price
+from workbench.plan.cuts import END, KIND, KINDS, NAME, START, FileCut, term_id
 from workbench.plan.families import find_head
 from workbench.plan.places import Float32, PlacedFile, place_chances
 from workbench.plan.planner import Planner, Ranking
@@ -29,6 +29,7 @@ from workbench.plan.touches import ChunkTouches
 from workbench.plan.workspace import Workspace
 from workbench.project.admission import is_generated
 from workbench.project.languages import role_of
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Detail, Intent, RankedFile, Representation
 from workbench.records.project import Role, Skipped
 from workbench.text.terms import parts, stem, words_of
@@ -45,6 +46,15 @@ _VERBS = frozenset({stem("changes")})
 _UNWANTED = {Detail.COMPACT: Representation.FULL, Detail.VERBOSE: Representation.OUTLINE}
 
 
+@dataclass(frozen=True, slots=True)
+class FileOffers:
+    """What a pack is made of, what is no candidate with the reason, and the price of a token."""
+
+    files: list[FileCandidate]
+    unread: list[Skipped]
+    price: float
+
+
 def project_candidates(
     workspace: Workspace,
     planner: Planner,
@@ -52,7 +62,7 @@ def project_candidates(
     chances: Mapping[str, float],
     style: Style,
     least: float,
-) -> tuple[list[FileCandidate], list[Skipped]]:
+) -> FileOffers:
     """Return `file_candidates` of a workspace: its contents, and the chunks that its past tasks changed."""
     digests = digests_of(workspace.snapshot)
     read = partial(planner.contents.read, index=workspace.index, digests=digests)
@@ -105,8 +115,8 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
     least: float = LEAST_CHANCE,
     touch: Callable[[str, FileCut], ChunkTouches] | None = None,
     project_files: int = 0,
-) -> tuple[list[FileCandidate], list[Skipped]]:
-    """Return the candidates a pack is made of, and the files that are not candidates with the reason.
+) -> FileOffers:
+    """Return the candidates a pack is made of.
 
     `read` returns a file's content; it is called for the first files and the pinned ones only, which come
     first and count as certainly needed. What is less likely to be needed than `least` is no candidate.
@@ -186,7 +196,16 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
                 follows=bool(following) and role_of(found.path) in FOLLOWING,
             )
         )
-    return candidates, unread
+    worked_on = [
+        (one.cut.table, of_chunks)
+        for one, of_chunks in zip(placed, places, strict=True)
+        if one.path not in following
+    ]
+    price = fair_price(
+        [chance for _, of_chunks in worked_on for chance in of_chunks.tolist()],
+        [size for table, _ in worked_on for size in (table[:, END] - table[:, START] + 1).tolist()],
+    )
+    return FileOffers(candidates, unread, price)
 
 
 def fill_view(content: Content, chances: Float32, view: FileView) -> FileView:

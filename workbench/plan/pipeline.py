@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from workbench.stash.selection import ChosenSegment
 
 _NAMED_RULE = 60  # characters of a rule in the reason why it is left out
-_PRICES = {Detail.COMPACT: 2.0 * PRICE, Detail.VERBOSE: PRICE / 2.0}
+_PRICES = {Detail.COMPACT: 2.0, Detail.NORMAL: 1.0, Detail.VERBOSE: 0.5}
 _HEAD_TASK = 80  # characters of the task in the first line
 
 
@@ -175,8 +175,8 @@ def plan(
         clock = time.perf_counter()
     chances = needed_chances(ranking.model, ranking.files, overrides.pinned)
     least = max(LEAST_CHANCE, request.least_chance)
-    candidates, unread = project_candidates(workspace, planner, ranking, chances, STYLES[style], least)
-    candidates = in_detail(candidates, request.detail)
+    offered = project_candidates(workspace, planner, ranking, chances, STYLES[style], least)
+    candidates = in_detail(offered.files, request.detail)
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
     root = str(workspace.rule_store().root)
@@ -190,7 +190,8 @@ def plan(
         planner.counter,
         mandatory_share=rule_share(request.token_budget),
         head=brief_head(ranking, planner.confident, baseline=baseline),
-        price=_PRICES.get(request.detail, PRICE),
+        price=offered.price * _PRICES[request.detail],
+        passage_price=PRICE * _PRICES[request.detail],
         around=None
         if baseline or not known
         else describe_surroundings(
@@ -200,7 +201,7 @@ def plan(
     stages["pack"] = _ms(clock)
     dropped = [
         *left_out.items(),
-        *((found.path, found.reason) for found in unread),
+        *((one.path, one.reason) for one in offered.unread),
         *(
             (one.rule.id, f"“{shorten(one.rule.rule, _NAMED_RULE)}” {visible_line(one.reason)}")
             for one in rules.dropped

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from workbench.plan import cuts
 from workbench.plan.chunks import ChunkKind
 from workbench.plan.cuts import FileCut, term_id
-from workbench.plan.trees import Trees
+from workbench.plan.trees import ReadModel, Trees
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent
 from workbench.records.project import Role
@@ -34,7 +34,8 @@ FEATURES: Mapping[str, str] = {
     "bm25_rank": "1 / place by BM25 in the file",
     "cover": "share of the task's terms in the chunk, weighted by rarity",
     "cover_file": "the same over the best chunk of the file",
-    "neighbour": "BM25 of the better of the two chunks beside it, over what the task could reach",
+    "bm25": "BM25 of the task's terms, over what the task could reach",
+    "neighbour": "the same of the better of the two chunks beside it",
     "name": "share of the task's terms in the definition's name",
     "name_share": "share of the definition's name in the task, its parts weighted by rarity",
     "name_gap": "name_share less the best of all files",
@@ -102,10 +103,14 @@ _MAX_MENTIONED = 60
 
 @dataclass(frozen=True, slots=True)
 class ChunkModel:
-    """Weights of the linear score by feature, and trees whose score is the log-odds of a chunk's chance."""
+    """Weights of the linear score by feature, and trees whose score is the log-odds of a chunk's chance.
+
+    `files` order the first files again by what their chunks share with a task (`plan/reading.py`).
+    """
 
     weights: Mapping[str, float]
     trees: Trees | None = None
+    files: ReadModel | None = None
     model_id: str = ""
     trained_on: tuple[str, ...] = ()
 
@@ -284,6 +289,7 @@ def _add_words(query: _Query, files: Sequence[PlacedFile], rows: Float32, starts
     scores = (idf[:, None] * times * (_K1 + 1.0) / (times + norm)).sum(axis=0)
     whole = max(float(idf.sum()), 1e-9)
     _put(rows, "cover", (idf[:, None] * held).sum(axis=0) / whole)
+    _put(rows, "bm25", scores / whole)
     for start, end in pairwise(starts):
         block, mine = rows[start:end], scores[start:end]
         if end == start or not mine.any():

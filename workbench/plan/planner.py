@@ -23,8 +23,9 @@ from workbench.plan.matching import LEARNINGS, RuleMatcher
 from workbench.plan.overrides import Overrides, resolve_overrides
 from workbench.plan.places import ChunkModel
 from workbench.plan.ranking import SUMMED, RankingModel, log_odds, rank_files
+from workbench.plan.reading import READ, read_first
 from workbench.plan.relevance import is_about
-from workbench.plan.representations import Contents
+from workbench.plan.representations import Contents, digests_of
 from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import KnownPast, TaskVector, known_past
 from workbench.plan.view import RankingView
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 Recheck = Callable[[Sequence[RuleMatch], str], "Rechecked"]
 
-READ = 20  # candidates whose content is looked at
 _LEAST_NAME = 3  # letters of a project's name that does not count in its tasks
 _NAME_SHARE = 0.1  # of the files that have it
 NAMED = 80  # further candidates that may at least be named
@@ -166,6 +166,8 @@ def rank(
         also=overrides.pinned,
     )
     known = is_about(workspace.view, intent, log_odds(model, [one.score for one in ranked]))
+    if known:
+        ranked, model = read_files(workspace, planner, intent, ranked, model)
     return Ranking(
         intent,
         ranked,
@@ -180,6 +182,23 @@ def rank(
         note,
         known,
     )
+
+
+def read_files(
+    workspace: Workspace,
+    planner: Planner,
+    intent: Intent,
+    files: Sequence[RankedFile],
+    model: RankingModel,
+) -> tuple[tuple[RankedFile, ...], RankingModel]:
+    """Return files in the order that reading the first ones gives, and the model of their chances."""
+    if planner.chunks.files is None:
+        return (*files,), model
+    digests = digests_of(workspace.snapshot)
+    read = partial(planner.contents.read, index=workspace.index, digests=digests)
+    ordered = read_first(planner.chunks.files, model, intent, files, read)
+    planner.contents.flush()
+    return ordered
 
 
 def _own_name(workspace: Workspace) -> str:

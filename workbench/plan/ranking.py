@@ -27,7 +27,7 @@ from workbench.plan.features import CandidateMatrix, candidates_for, feature_mat
 from workbench.plan.places import LINEAR, ChunkModel
 from workbench.plan.semantics import QueryAdapter
 from workbench.plan.signals import prepare_query
-from workbench.plan.trees import Trees, parse_trees
+from workbench.plan.trees import ReadModel, Trees, parse_trees
 from workbench.plan.view import RankingView
 from workbench.records.conversion import decode_json
 from workbench.records.dataclass import dataclass
@@ -49,6 +49,7 @@ class RankingModel:
     probability that the file is needed; `trained_on` names the repositories it has seen. `confidence` is the
     logistic of `plan/confidence.py`: slopes of both inputs and the offset. `correction` are weights of a
     project's own, added to what the first files score; `adapter` maps a task's vector before it is compared.
+    `reading` has added to the scores of files that were read (`plan/reading.py`).
     """
 
     model_id: str
@@ -60,6 +61,7 @@ class RankingModel:
     confidence: tuple[float, float, float] | None = None
     correction: Mapping[str, float] = field(default_factory=dict)
     adapter: QueryAdapter | None = None
+    reading: Trees | None = None
 
     @property
     def reorders(self) -> bool:
@@ -265,7 +267,7 @@ def _probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 DEFAULT_MODEL: Final = "files-v3"
 LEXICAL_MODEL: Final = "files-v3-lexical"  # for where no embedding model is at hand
-CHUNK_MODEL: Final = "chunks-v3"
+CHUNK_MODEL: Final = "chunks-v4"
 _HINT: Final = "reinstall, or name another model"
 
 Model = TypeVar("Model")
@@ -298,7 +300,8 @@ def parse_chunk_model(text: str, *, source: str) -> ChunkModel:
     model = _parse(text, name, _chunk_model)
     if unknown := sorted(model.weights.keys() - {*LINEAR}):
         raise ModelError(f"{name} weighs unknown features: {', '.join(unknown)}", hint=_HINT)
-    _check_finite(name, model.weights.values())
+    files = model.files
+    _check_finite(name, (*model.weights.values(), *(files.relevance + files.confidence if files else ())))
     return model
 
 
@@ -332,12 +335,20 @@ def _linear_model(document: dict[str, Any]) -> RankingModel:
 
 
 def _chunk_model(document: dict[str, Any]) -> ChunkModel:
+    files = document.get("files")
     return ChunkModel(
         weights=_weights(document["weights"]),
         trees=parse_trees(document["trees"], str(document["model_id"])) if "trees" in document else None,
+        files=_read_model(files, str(document["model_id"])) if files else None,
         model_id=str(document["model_id"]),
         trained_on=tuple(map(str, document.get("trained_on", ()))),
     )
+
+
+def _read_model(document: dict[str, Any], model_id: str) -> ReadModel:
+    slope, offset = map(float, document["relevance"])
+    first, second, third = map(float, document["confidence"])
+    return ReadModel(parse_trees(document["trees"], model_id), (slope, offset), (first, second, third))
 
 
 def _weights(values: dict[str, Any]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from typing import Final
 from workbench.errors import WorkbenchError
 from workbench.models.rerank import FileExcerpt, SecondStage
 from workbench.plan.places import PlacedFile, place_chances
-from workbench.plan.planner import CandidateSource, Planner, Ranking
+from workbench.plan.planner import CandidateSource, Planner, Ranking, read_files
 from workbench.plan.ranking import RankingModel, rank_files
 from workbench.plan.representations import Content, digests_of, outline_view
 from workbench.plan.response import GREPAI, INTENT, RERANKING
@@ -96,9 +96,9 @@ def look_again(
     if request.ml_mode is MlMode.FULL:
         look, stage = _open_stage(planner, look)
     if stage is not None and stage.classify is not None and request.query_type is None:
-        look = _with_kind(workspace, stage, waiting, look)
+        look = _with_kind(workspace, planner, stage, waiting, look)
     if planner.search is not None:
-        look = _with_hits(workspace, planner.search, waiting, look)
+        look = _with_hits(workspace, planner, planner.search, waiting, look)
     if stage is not None:
         look = _with_ratings(workspace, planner, request, stage, waiting, look)
     return look
@@ -118,7 +118,7 @@ def _without(look: SecondLook, part: str, what: str, reason: str) -> SecondLook:
 
 
 def _with_hits(
-    workspace: Workspace, source: CandidateSource, waiting: Waiting, look: SecondLook
+    workspace: Workspace, planner: Planner, source: CandidateSource, waiting: Waiting, look: SecondLook
 ) -> SecondLook:
     """Add what another program finds for the task, behind the first files."""
     what = "grepai added no candidates"
@@ -134,7 +134,7 @@ def _with_hits(
     known = [path for path in hits if path in workspace.index.positions]
     best = sorted(known, key=lambda path: (-hits[path], path))[:MAX_HITS]
     missing = [path for path in best if path not in {one.path for one in ranking.files}]
-    files = (*ranking.files, *_rank_others(workspace, ranking, missing))
+    files = (*ranking.files, *_rank_others(workspace, planner, ranking, missing))
     shares = {path: hits[path] / hits[best[0]] for path in best}
     moved = add_hits(files, shares, ranking.model.relevance[0])
     new = f", {len(missing)} of them new candidates" if missing else ""
@@ -142,19 +142,24 @@ def _with_hits(
     return replace(look, ranking=replace(ranking, files=moved), notes=(*look.notes, note))
 
 
-def _rank_others(workspace: Workspace, ranking: Ranking, paths: Sequence[str]) -> Iterable[RankedFile]:
+def _rank_others(
+    workspace: Workspace, planner: Planner, ranking: Ranking, paths: Sequence[str]
+) -> Iterable[RankedFile]:
     """Return files that were no candidates with the score that they would have as such."""
     if not paths:
         return ()
     wanted = frozenset(paths)
-    return (one for one in _rank_again(workspace, ranking, ranking.intent, paths) if one.path in wanted)
+    return (
+        one for one in _rank_again(workspace, planner, ranking, ranking.intent, paths) if one.path in wanted
+    )
 
 
 def _rank_again(
-    workspace: Workspace, ranking: Ranking, intent: Intent, also: Sequence[str]
+    workspace: Workspace, planner: Planner, ranking: Ranking, intent: Intent, also: Sequence[str]
 ) -> tuple[RankedFile, ...]:
     semantic = lambda: ranking.past.cosines(ranking.vector, ranking.model.adapter)  # noqa: E731
-    return rank_files(workspace.view, intent, ranking.model, semantic=semantic, also=also)
+    files = rank_files(workspace.view, intent, ranking.model, semantic=semantic, also=also)
+    return read_files(workspace, planner, intent, files, ranking.model)[0]
 
 
 def add_hits(
@@ -177,7 +182,9 @@ def add_hits(
     return tuple(sorted(raised, key=_order))
 
 
-def _with_kind(workspace: Workspace, stage: SecondStage, waiting: Waiting, look: SecondLook) -> SecondLook:
+def _with_kind(
+    workspace: Workspace, planner: Planner, stage: SecondStage, waiting: Waiting, look: SecondLook
+) -> SecondLook:
     """Rank again as another kind of task, where the words leave the kind open and a model knows it."""
     ranking, intent = look.ranking, look.ranking.intent
     if intent.confidence >= SURE or stage.classify is None:
@@ -195,7 +202,7 @@ def _with_kind(workspace: Workspace, stage: SecondStage, waiting: Waiting, look:
     if answer.kind is intent.predicted:
         return look
     intent = replace(intent, predicted=answer.kind, confidence=SURE)
-    again = _rank_again(workspace, ranking, intent, ranking.overrides.pinned)
+    again = _rank_again(workspace, planner, ranking, intent, ranking.overrides.pinned)
     return replace(look, ranking=replace(ranking, intent=intent, files=again))
 
 

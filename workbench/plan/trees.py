@@ -70,6 +70,18 @@ class Trees:
         return parts.reshape(rows, len(names) + 1)[:, :-1]
 
 
+@dataclass(frozen=True, slots=True)
+class ReadModel:
+    """Trees whose score is added to that of a file that was read, and how the sum is to be taken.
+
+    `relevance` and `confidence` are those of a `RankingModel` after it.
+    """
+
+    trees: Trees
+    relevance: tuple[float, float]
+    confidence: tuple[float, float, float]
+
+
 def parse_trees(document: Mapping[str, Any], source: str) -> Trees:
     """Read trees from {features, columns, limits, low, high, means, roots}.
 

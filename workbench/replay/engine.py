@@ -41,6 +41,7 @@ from workbench.replay.packs import (
 from workbench.replay.row_log import RowLog
 from workbench.replay.systems import (
     BASELINE,
+    FileReading,
     Models,
     Situation,
     System,
@@ -167,26 +168,22 @@ class ReplayEngine:
 
     def _situation(self, task: ReplayTask, moment: Moment, intent: Intent) -> Situation:
         heads = [known.head for known in moment.past]
+        files = self.planner.chunks.files
+        reading = None if files is None else FileReading(files, self._reader(moment))
         if self.vectors is None:
-            return Situation(intent, moment, lambda: self._read_manifests(moment))
+            return Situation(intent, moment, lambda: self._read_manifests(moment), reading=reading)
         compared = partial(self.vectors.cosines, heads, intent.task)
-        return Situation(intent, moment, lambda: self._read_manifests(moment), compared(), compared)
+        return Situation(intent, moment, lambda: self._read_manifests(moment), compared(), compared, reading)
 
     def _answer(
         self, system: System, situation: Situation, task: ReplayTask
     ) -> tuple[SystemRanking, Pack | None, float] | None:
+        contents, read = self._reading(), self._reader(situation.moment)
+        waited = contents.milliseconds
         ranking = rank(system, situation, self.models)
         if ranking is None:
             return None
-        moment, contents = situation.moment, self._reading()
-        index = moment.view.index
-
-        def symbols(path: str) -> tuple[Symbol, ...]:
-            return tuple(index.record(index.positions[path])[0])
-
-        def read(path: str) -> Content | Skipped:
-            return contents.get(path, moment.blobs.get(path, ""), lambda: symbols(path))
-
+        ranking = replace(ranking, milliseconds=ranking.milliseconds - (contents.milliseconds - waited))
         budget = round(self.budget * system.share)
         if system.second and self.second is not None:
             ranking = self._rate(self.second, ranking, situation.intent, read, budget)
@@ -198,6 +195,18 @@ class ReplayEngine:
         pack = make_pack(self.planner, situation.intent, ranking, read, budget, rules)
         elapsed = (time.perf_counter() - started) * 1000 - (contents.milliseconds - waited)
         return ranking, pack, ranking.milliseconds + elapsed
+
+    def _reader(self, moment: Moment) -> Callable[[str], Content | Skipped]:
+        """Return what reads a file as it was at a moment."""
+        index = moment.view.index
+
+        def symbols(path: str) -> tuple[Symbol, ...]:
+            return tuple(index.record(index.positions[path])[0])
+
+        def read(path: str) -> Content | Skipped:
+            return self._reading().get(path, moment.blobs.get(path, ""), lambda: symbols(path))
+
+        return read
 
     def _rate(
         self,

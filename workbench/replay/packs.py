@@ -101,9 +101,15 @@ def make_pack(
     """Make the pack of a ranking as plans do."""
     style = STYLES[DEFAULT_STYLE]
     chances = needed_chances(ranking.model, ranking.files)
-    candidates, _unread = file_candidates(planner, intent, ranking.files, chances, read, style)
+    offered = file_candidates(planner, intent, ranking.files, chances, read, style)
     return compose(
-        list(passages), candidates, budget, style, planner.counter, mandatory_share=rule_share(budget)
+        list(passages),
+        offered.files,
+        budget,
+        style,
+        planner.counter,
+        mandatory_share=rule_share(budget),
+        price=offered.price,
     )
 
 

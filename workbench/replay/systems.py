@@ -30,13 +30,17 @@ from workbench.plan.features import (
     seed_mass,
 )
 from workbench.plan.ranking import LEXICAL_MODEL, RankingModel, load_model, score_candidates, score_rows
+from workbench.plan.reading import SIGNALS, read_first
+from workbench.plan.representations import Content
 from workbench.plan.semantics import QueryAdapter
 from workbench.plan.signals import Query, meaning_signals, neighbour_signals, prepare_query
+from workbench.plan.trees import ReadModel
 from workbench.plan.view import RankingView
 from workbench.project.declared import Manifest
 from workbench.project.layers import LayerSource, LayerView, PathChange
 from workbench.project.sections import baseline_ranking, explore
 from workbench.records.plan import Detail, Intent, RankedFile
+from workbench.records.project import Skipped
 from workbench.replay.timeline import Moment
 from workbench.suggest import did_you_mean
 
@@ -64,6 +68,7 @@ GROUPS: Final[Mapping[str, frozenset[str]]] = {
             *(f"bm25_{field}_head" for field in ("body", "name", "path")),
             *(f"coverage_{field}" for field in ("body", "name", "path")),
             *(f"rarest_{field}" for field in ("body", "name", "path")),
+            *(name.split(".")[0] for name in SIGNALS if name.startswith("place")),
         )
     ),
     "structural": frozenset((*SOURCES["structural"], "fan_out", "layer_match")),
@@ -97,6 +102,14 @@ class System:
     second: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FileReading:
+    """What orders the first files by their contents at a moment, as plans do, and how they are read."""
+
+    model: ReadModel
+    read: Callable[[str], Content | Skipped]
+
+
 @dataclass(slots=True)
 class Situation:
     """A task in its moment, and what several systems share of looking at it.
@@ -110,6 +123,7 @@ class Situation:
     manifests: Callable[[], Sequence[Manifest]]
     semantic: Float32 | None = None
     adapted: Callable[[QueryAdapter], Float32 | None] = lambda adapter: None
+    reading: FileReading | None = None
     query: Query = field(init=False)
     looked: float = 0.0
     _signals: dict[str, Float32] | None = None
@@ -293,7 +307,11 @@ def _hybrid(system: System, situation: Situation, models: Models) -> SystemRanki
         model = leave_out(model, system.without)
         signals = _with_neighbours(view, situation.signals(model.adapter), model.seeds)
         candidates = describe_files(view, signals, candidates.positions, candidates.sources)
-    files = score_candidates(view, candidates, model)
+    files, reading = score_candidates(view, candidates, model), situation.reading
+    if reading is not None:
+        files, model = read_first(
+            reading.model, model, situation.intent, files, reading.read, without=system.without
+        )
     fallback = situation.semantic is None and not system.model
     return SystemRanking(files, model, weighed=True, fallback=fallback, milliseconds=waiting)
 
