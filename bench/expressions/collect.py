@@ -247,6 +247,8 @@ def built() -> dict[str, list[Expression]]:
         r"(?::[^=\\n]{{0,200}}=|:?=|:[ \\t]*(?:function|async)\\b)(?![=>~])'": [
             (lookup.assigned_line("name"), SEARCH | match)
         ],
+        "workbench.entry.hooks.stopgap: spelled.encode()": [(re.compile(b"refresh|token"), SEARCH)],
+        "workbench.entry.hooks.stopgap: spelled": [(re.compile("refresh|token"), SEARCH)],
         "workbench.memory.extraction.patterns: source": [],  # `PARSERS` holds them
         "workbench.project.patterns: pattern": [
             (one, SEARCH) for name in languages for _, one in patterns.rules_of(name)
