@@ -55,7 +55,7 @@ _SETTINGS = {
 }
 _HOMES = itertools.count()
 _MEMORY = "/dev/shm"
-_OPEN = 300  # files; many users may have 1,024 open
+_OPEN = 150  # files; many users may have 1,024 open
 _LEFT = [0]  # of those, open after the last collection
 _ROOM = 2 << 30  # bytes; tests use a tenth at a time
 
