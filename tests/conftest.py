@@ -56,7 +56,6 @@ _SETTINGS = {
 _HOMES = itertools.count()
 _MEMORY = "/dev/shm"
 _OPEN = 150  # files; many users may have 1,024 open
-_LEFT = [0]  # of those, open after the last collection
 _ROOM = 2 << 30  # bytes; tests use a tenth at a time
 
 
@@ -111,11 +110,11 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("WORKBENCH_HOME", str(home / "workbench"))
     monkeypatch.setenv("WORKBENCH_CACHE", str(home / "cache"))
+    monkeypatch.setattr(gc, "freeze", lambda: None)  # an app ends with its test, not with its process
     yield
     shutil.rmtree(home, ignore_errors=True)
-    if len(os.listdir("/dev/fd")) > _OPEN + _LEFT[0]:
+    if len(os.listdir("/dev/fd")) > _OPEN:
         gc.collect()  # commands that were run in this process hold mapped files in cycles
-        _LEFT[0] = len(os.listdir("/dev/fd"))  # of a rulebook that an app has mapped some stay to the end
 
 
 @pytest.fixture
