@@ -13,6 +13,7 @@ from workbench.replay.facts_cache import SegmentedFacts
 from workbench.replay.timeline import Moment
 from workbench.replay.timeline import RepositoryTimeline as ProductTimeline
 from workbench.sessions.history import History, build_history
+from workbench.text.terms import TERMS_VERSION
 
 COMMITS = 6000
 
@@ -32,7 +33,9 @@ class Timeline:
         if not self.tip:
             raise GitError(f"{path} has no HEAD, main or master")
         self.commits = self.reader.commits
-        kept = None if cache is None else SegmentedFacts(cache / f"{self.name}.facts", "bench")
+        kept = (
+            None if cache is None else SegmentedFacts(cache / f"{self.name}.facts", f"bench-{TERMS_VERSION}")
+        )
         self._timeline = ProductTimeline(self.reader, cache=kept)
 
     def save(self) -> None:

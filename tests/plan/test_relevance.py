@@ -45,6 +45,14 @@ def test_a_task_that_names_something_is_about_the_project(task: str) -> None:
         assert is_about(view_project(indexed(TREE), LONG_PAST), parse_intent(task), odds)
 
 
+def test_a_heading_without_spaces_is_a_name() -> None:
+    """Four characters of Han or katakana in a row that a heading has; neither fewer nor kana of grammar."""
+    view = view_project(indexed({**TREE, "docs/zh.md": "# 安全检查的说明\n\n# 何ですか\n"}), LONG_PAST)
+    assert is_about(view, parse_intent("修改安全检查"), UNLIKELY)
+    for task in ("安全", "検査の説明", "これは何ですか"):
+        assert not is_about(view, parse_intent(task), UNLIKELY)
+
+
 def test_few_past_tasks_refuse_nothing_that_has_a_known_word() -> None:
     """Their words say too little of what a task of the project is called."""
     few = view_project(indexed(TREE), past(("a", "pkg/auth.py")))

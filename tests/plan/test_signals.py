@@ -90,6 +90,19 @@ def test_what_is_named_outranks_what_is_not() -> None:
     assert int(symbol["symbol_defined"].argmax()) == where["pkg/store.py"]
 
 
+def test_a_script_that_documents_are_written_in_calls_for_documents() -> None:
+    """Not where another file has as many of the task's words, and never a task in English."""
+    tree = {**TREE, "docs/ja.md": "# 設定の説明\n"}
+    for more, task, called in (
+        ({}, "設定の説明を直す", 1.0),
+        ({}, "fix the token", 0.0),
+        ({"pkg/ja.py": "# 設定の説明を直す\n"}, "設定の説明を直す", 0.0),
+    ):
+        view = view_project(indexed({**tree, **more}), HISTORY)
+        signals = first_look(view, prepare_query(parse_intent(task)))
+        assert float(signals["called_docs"].max()) == called
+
+
 def test_past_tasks_like_this_one_point_to_their_files() -> None:
     """Affinity goes to what a similar task changed, recency to the last change, causes to issues."""
     view = view_project(indexed(TREE), HISTORY)

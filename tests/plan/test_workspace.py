@@ -546,6 +546,18 @@ def test_a_damaged_generation_is_made_anew(project: Any, opened: Open, kind: str
             assert synced(opened(project.root)).notes == ()
 
 
+@pytest.mark.parametrize("module", ["project.updates.FORMAT", "sessions.past.TERMS_VERSION"])
+def test_what_holds_other_terms_is_made_again(
+    project: Any, opened: Open, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    """An index and a past that another version split into terms are not searched."""
+    monkeypatch.setattr(f"workbench.{module}", 0)
+    synced(opened(project.root))
+    monkeypatch.undo()
+    assert synced(opened(project.root)).notes
+    assert synced(opened(project.root)).notes == ()
+
+
 def test_unreadable_journal_lines_cost_themselves_alone(project: Any, opened: Open) -> None:
     """Garbage in the journal is left out; episodes around it count; malformed ones are told."""
     synced(opened(project.root))

@@ -5,7 +5,8 @@ definitions and in what past tasks were called, how usual its words are there, a
 file is. A logistic over these is fitted on tasks of public repositories against texts about anything else
 (`python -m bench.relevance`, with what it refuses on repositories that it has not seen). A task that names a
 path, a definition of several words, a stack frame, a known issue or a version is about the project whatever
-else it says.
+else it says. Where words are not spaced, four characters in a row that are no kana of grammar stand for
+several words: headings in Japanese and Chinese are names, though past tasks are seldom in that language.
 
 Where few past tasks are known, a task is about the project as soon as it has a word of a definition, of a
 path, of source or of a past task.
@@ -26,14 +27,17 @@ from numpy.typing import NDArray
 from workbench.places import data_file
 from workbench.plan.signals import mention_signals, prepare_query
 from workbench.plan.view import ROLES, RankingView
+from workbench.project.index import ProjectIndex
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent
 from workbench.records.project import Role
 from workbench.text.postings import inverse_document_frequency
+from workbench.text.terms import word_terms
 
 FEW_TASKS: Final = 100  # below so many past tasks their words say too little
 MOST_ODDS: Final = 8.0
 _VERSION = re.compile(r"(?<![\w.])v?\d+(?:\.\d+){1,3}(?![\w.])")
+_SEVERAL_WORDS: Final = re.compile(r"[\u30a1-\u30ff\u3400-\u4dbf\u4e00-\u9fff]{4,}")  # katakana and Han
 _SOURCE: Final = ROLES.index(Role.SOURCE)
 
 
@@ -80,6 +84,7 @@ def task_evidence(view: RankingView, intent: Intent, odds: NDArray[np.float64]) 
         mentions["path_named"] > 0.0
         or mentions["frame"] > 0.0
         or any(term.startswith("=") and index.frequency("name", term) for term in query.terms)
+        or _names_heading(index, intent.task.head)
         or any(reference in past.issues for reference in intent.entities.issue_refs)
         or _VERSION.search(intent.task.head) is not None
     )
@@ -117,3 +122,12 @@ def task_evidence(view: RankingView, intent: Intent, odds: NDArray[np.float64]) 
         "likeliest": max(-MOST_ODDS, min(MOST_ODDS, likeliest)),
     }
     return TaskEvidence(features, named, met, past.size >= FEW_TASKS)
+
+
+def _names_heading(index: ProjectIndex, text: str) -> bool:
+    """Whether names of a file hold four characters in a row of a text in a script without spaces."""
+    return any(
+        index.holders("name", word_terms(run[start : start + 4]))
+        for run in _SEVERAL_WORDS.findall(text)
+        for start in range(len(run) - 3)
+    )

@@ -23,7 +23,7 @@ from workbench.records.plan import Intent, QueryType
 from workbench.records.project import Role
 from workbench.sessions.history import History
 from workbench.text.postings import inverse_document_frequency
-from workbench.text.terms import count_shared, parts, scope_of, stem
+from workbench.text.terms import count_shared, is_unspaced, parts, scope_of, stem
 
 Float32 = NDArray[np.float32]
 
@@ -298,6 +298,8 @@ def role_signals(view: RankingView, query: Query) -> dict[str, Float32]:
     roles = view.places.roles
     cues = {stem(word) for word in _WORD.findall(query.intent.task.head.lower())}
     called = np.asarray([bool(cues & ROLE_CUES.get(role, frozenset())) for role in ROLES], dtype=np.float32)
+    if _is_in_documents(view, query):
+        called[ROLES.index(Role.DOCS)] = 1.0
     signals = {f"role_{role}": (roles == number).astype(np.float32) for number, role in enumerate(ROLES)}
     signals["role_called"] = called[roles]
     signals["role_uncalled"] = (
@@ -307,6 +309,16 @@ def role_signals(view: RankingView, query: Query) -> dict[str, Float32]:
         number = ROLES.index(role)
         signals[f"called_{role}"] = (roles == number).astype(np.float32) * called[number]
     return signals
+
+
+def _is_in_documents(view: RankingView, query: Query) -> bool:
+    """Whether a task has words of a script without spaces, and a document has most of them."""
+    words = {term: weight for term, weight in query.head_terms.items() if is_unspaced(term)}
+    if not words:
+        return False
+    covered = view.index.coverage("body", words)
+    best = int(covered.argmax()) if len(covered) else -1
+    return best >= 0 and covered[best] > 0.0 and ROLES[view.places.roles[best]] is Role.DOCS
 
 
 def structure_signals(view: RankingView, query: Query) -> dict[str, Float32]:

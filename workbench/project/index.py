@@ -20,6 +20,7 @@ from workbench.records.conversion import decode_msgpack
 from workbench.records.dataclass import dataclass
 from workbench.records.project import Role, Symbol
 from workbench.text.postings import Postings, inverse_document_frequency, unpack_postings
+from workbench.text.terms import TERMS_VERSION
 from workbench.text.tokens import estimated_tokens
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def decode_record(record: bytes) -> tuple[tuple[Symbol, ...], tuple[str, ...]]:
     return decode_msgpack(record, tuple[tuple[Symbol, ...], tuple[str, ...]])
 
 
-FORMAT = 4
+FORMAT = f"5.{TERMS_VERSION}"  # of the arrays, and of the terms in them
 FILE = "index.arrays"
 
 COLUMNS = ("size", "lines", "edges", "tests")

@@ -13,9 +13,10 @@ from workbench.rules.curation.ledger import USAGE_STREAM, read_usage
 from workbench.rules.curation.rulestore import OWN, RuleStore
 from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.reading.discovery import RuleSource, discover, read_source
+from workbench.text.terms import TERMS_VERSION
 
-FORMAT: Final = 17
-"""That of a kept rulebook."""
+FORMAT: Final = f"18.{TERMS_VERSION}"
+"""That of a kept rulebook and of the terms in it."""
 
 
 class RuleState:

@@ -36,14 +36,14 @@ from workbench.sessions.episodes_fold import (
 )
 from workbench.sessions.history import History, PastTask, Trust, build_history, verdict_of
 from workbench.text.templates import shared_shingles, shingles
-from workbench.text.terms import count_terms
+from workbench.text.terms import TERMS_VERSION, count_terms
 
 MAX_TEXT = 20_000  # characters of a task's text that are weighed
 MAX_HEAD = 500
 _SPARE = 2_000  # episodes held beyond the limit before the oldest are let go
 
 Entries = Iterable[tuple[int, Entry]]
-_FORMAT = 6
+_FORMAT = 7_000 + TERMS_VERSION  # of the rows, and of the terms in them
 _LIVE = frozenset({EVENT, ENDED, FEEDBACK})
 _Changes = list[tuple[bytes, str, int, int, bytes]]
 _Row = tuple[int, dict[str, int], _Changes, list[str], bool, str, str, list[int], str]

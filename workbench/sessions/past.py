@@ -35,6 +35,7 @@ from workbench.sessions.episodes_fold import ENDED, FORGOTTEN, HOUR, STREAM, TIM
 from workbench.sessions.history import History, Trust, empty_history, load_history, save_history
 from workbench.sessions.importers.git import KIND, SOURCE, commit_episodes, commit_session, session_commit
 from workbench.text.counts import plural
+from workbench.text.terms import TERMS_VERSION
 
 Progress = Callable[[str, int, int], None]
 
@@ -317,6 +318,7 @@ class PastKeeper:
             past.trust,
             dict(past.templates),
             0 if mark is None else mark.unreadable,
+            TERMS_VERSION,
         )
 
         def write(directory: Path) -> None:
@@ -339,6 +341,8 @@ class PastKeeper:
                 raise ValueError(directory.reason)
             history = load_history(directory)
             meta = decode_msgpack((directory / _META).read_bytes(), _Meta)
+            if meta.terms != TERMS_VERSION:
+                raise ValueError("its terms are those of another version")
             if len(meta.heads) != history.size or meta.offset > self.store.journal.size(STREAM):
                 raise ValueError("it is of another journal")
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
@@ -362,6 +366,7 @@ class _Meta(msgspec.Struct):
     trust: Trust
     templates: dict[int, int] = {}
     unreadable: int = 0
+    terms: int = 0
 
 
 def unreadable_sentence(count: int) -> str:

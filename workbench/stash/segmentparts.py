@@ -30,6 +30,7 @@ from workbench.stash.chunking import SegmentChunk, embedded_text
 from workbench.stash.columns import SegmentColumns, bytes_text, unpack_columns
 from workbench.stash.segmentmodels import EmbeddingModel, ModelBlocks, Progress, numbers_of
 from workbench.text.postings import Postings, merge_postings, pack_postings, unpack_postings
+from workbench.text.terms import TERMS_VERSION
 from workbench.text.vectors import cosines
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 RECORDS: Final = "segments"
 """What the vectors of a generation are of."""
 
-FORMAT: Final = 2
+FORMAT: Final = 3_000 + TERMS_VERSION  # of the parts, and of the terms in them
 _ARRAYS: Final = "segments.arrays"
 _VECTORS: Final = "vectors"
 

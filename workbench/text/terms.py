@@ -3,6 +3,7 @@
 There is one tokenisation for queries, rules, commit messages, paths and code:
 `HTTPServerError`, `http_server_error`, `http-server.error` and "http server errors" all reach the terms
 `http server error`; whole identifiers are kept as well, so that an exact name outweighs its parts.
+Scripts that are written without spaces (Han, kana, Hangul) give every pair of neighbouring characters.
 """
 
 from __future__ import annotations
@@ -11,10 +12,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from typing import Final
 
 from workbench.records.plan import TaskText
 
+TERMS_VERSION: Final = 2
+"""Changes when any text gives other terms: it is part of the key of whatever terms are stored in."""
+
 _WORD = re.compile(r"\w+")
+_UNSPACED = (
+    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003134f"
+)
+_RUN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _PART = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+")
 _MAX_WORD = 64  # longer runs are hashes, base64 or minified code
 
@@ -54,12 +66,20 @@ def parts(identifier: str) -> tuple[str, ...]:
 def word_terms(word: str) -> tuple[str, ...]:
     """Return the terms of one word: stemmed parts, and the whole identifier if it has several parts.
 
-    Stopwords, single characters and bare numbers of one digit give no term.
+    Stopwords, single characters and bare numbers of one digit give no term. A run of an unspaced script gives
+    its bigrams, as a dictionary of words would have to be that of its language.
     """
+    if word.isascii():
+        if word.isalpha() and word.islower() and len(word) <= _MAX_WORD:
+            # One part; most words are, and this is hot.
+            return (stem(word),) if len(word) > 1 and word not in STOPWORDS else ()
+    elif _IS_UNSPACED.search(word):
+        runs = _RUN.findall(word)
+        if len(runs) > 1:
+            return tuple(term for run in runs for term in word_terms(run))
+        return tuple(map("".join, pairwise(word))) or (word,)
     if len(word) > _MAX_WORD:
         return ()
-    if word.isalpha() and word.islower() and word.isascii():  # one part; most words are, and this is hot
-        return (stem(word),) if len(word) > 1 and word not in STOPWORDS else ()
     pieces = parts(word)
     terms = [stem(piece) for piece in pieces if len(piece) > 1 and piece not in STOPWORDS]
     if len(pieces) > 1:
@@ -68,13 +88,13 @@ def word_terms(word: str) -> tuple[str, ...]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in order, before they are split into terms."""
-    return _WORD.findall(text)
+    """Return the words of a text in order, before they are split into terms; unspaced runs are words."""
+    return (_RUN if is_unspaced(text) else _WORD).findall(text)
 
 
 def iter_terms(text: str) -> Iterable[str]:
     """Yield the terms of a text in order, repeats included."""
-    for word in _WORD.findall(text):
+    for word in words_of(text):
         yield from word_terms(word)
 
 
@@ -85,7 +105,7 @@ def count_terms(text: str) -> dict[str, int]:
     """
     counts: dict[str, int] = {}
     known = counts.get
-    for word, times in Counter(_WORD.findall(text)).items():
+    for word, times in Counter(words_of(text)).items():
         for term in word_terms(word):
             counts[term] = known(term, 0) + times
     return counts
@@ -94,6 +114,11 @@ def count_terms(text: str) -> dict[str, int]:
 def is_identifier(word: str) -> bool:
     """Whether a word of prose looks like code: mixed case inside, an underscore, or letters with digits."""
     return len(parts(word)) > 1
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether a text has characters of a script that is written without spaces."""
+    return not text.isascii() and _IS_UNSPACED.search(text) is not None
 
 
 _SCOPE = re.compile(r"^\s*(?:\[([\w ./+-]{1,40})\]|(\w+)\(([\w ,./@*+-]{1,60})\)!?:|([\w./+*{},-]{2,60}):)\s")
