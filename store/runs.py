@@ -104,7 +104,7 @@ CREATE TABLE replayed (
     latency_ms DOUBLE, recall_at_1 DOUBLE, recall_at_3 DOUBLE,
     explored_recall DOUBLE, explored_tokens DOUBLE, named_recall DOUBLE,
     packed MAP(VARCHAR, VARCHAR), contributions MAP(VARCHAR, MAP(VARCHAR, DOUBLE)),
-    missed MAP(VARCHAR, VARCHAR)
+    missed MAP(VARCHAR, VARCHAR), reasons MAP(VARCHAR, VARCHAR[])
 )
 """
 
@@ -118,7 +118,7 @@ SELECT run, task, session, source, head, query_type, revision, "commit", make_ti
        measures['rerank_invocation_rate'], measures['fallback_rate'], measures['cache_hit_ratio'],
        measures['latency_ms'], measures['recall_at_1'], measures['recall_at_3'],
        measures['explored_recall'], measures['explored_tokens'], measures['named_recall'],
-       packed, contributions, missed
+       packed, contributions, missed, reasons
 FROM (
     SELECT unnest(from_json(CAST($rows AS JSON), '[{
         "run": "VARCHAR", "task": "VARCHAR", "session": "VARCHAR", "source": "VARCHAR", "head": "VARCHAR",
@@ -126,7 +126,7 @@ FROM (
         "truth": ["VARCHAR"], "missing": ["VARCHAR"], "fault": "VARCHAR", "system": "VARCHAR",
         "ranking": ["VARCHAR"], "tokens": "BIGINT", "measures": "MAP(VARCHAR, DOUBLE)",
         "packed": "MAP(VARCHAR, VARCHAR)", "contributions": "MAP(VARCHAR, MAP(VARCHAR, DOUBLE))",
-        "missed": "MAP(VARCHAR, VARCHAR)"
+        "missed": "MAP(VARCHAR, VARCHAR)", "reasons": "MAP(VARCHAR, VARCHAR[])"
     }]'), recursive := true)
 )
 """

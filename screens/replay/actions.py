@@ -20,7 +20,7 @@ from screens.replay.comparison import ComparePanel
 from screens.replay.figures import gates_sentence
 from screens.replay.live_run import LivePanel, SoFar, find_ends, read_further
 from screens.replay.new_replay import ReplayRequest, SystemChoice, list_systems, replay_arguments
-from screens.replay.rankings import weighs
+from screens.replay.rankings import Weights, weighs
 from screens.replay.run_panel import RunPanel
 from screens.replay.runs import RunsPanel
 from screens.replay.task_panel import TaskPanel
@@ -42,7 +42,7 @@ _LOOK_EVERY: Final = 0.5  # seconds between two looks at what a replay has reach
 class ReplayPlace:
     """Where the section is. `gates` are those that were judged in this sitting, by run.
 
-    `weighed` are contributions that were computed again: by run, by (task, system), by path.
+    `weighed` is what was computed again of scores: by run, by (task, system), by path.
     """
 
     view: str = RUNS
@@ -51,7 +51,7 @@ class ReplayPlace:
     systems: tuple[str, str] = (BASELINE, "")
     order: str = next(iter(ORDERS))
     gates: dict[str, tuple[Gate, ...]] = field(default_factory=dict)
-    weighed: dict[str, dict[tuple[str, str], Mapping[str, Mapping[str, float]]]] = field(default_factory=dict)
+    weighed: dict[str, dict[tuple[str, str], Mapping[str, Weights]]] = field(default_factory=dict)
 
 
 class ReplayActions(SectionScreen):
@@ -267,8 +267,8 @@ class ReplayActions(SectionScreen):
         def then(weighed: Weighed) -> None:
             outcome = "" if weighed.same else "the program ranks differently now than in this run"
             self.bench.log_action(work.explain_arguments(opened.name, task, system), outcome)
-            self.place.weighed.setdefault(opened.name, {})[task, system] = weighed.parts
-            self.say(outcome or f"weighed again: {plural(len(weighed.parts), 'file')} of {system}")
+            self.place.weighed.setdefault(opened.name, {})[task, system] = weighed.files
+            self.say(outcome or f"weighed again: {plural(len(weighed.files), 'file')} of {system}")
             if opened is self.opened:
                 self.arrange_tasks()
 

@@ -17,6 +17,7 @@ from screens.commands import key_of
 from screens.safe_text import safe
 from screens.widgets.bars import Contribution
 from screens.widgets.table import Column
+from workbench.plan.reasons import ESTIMATE, by_phrase
 
 if TYPE_CHECKING:
     from workbench.records.replay import SystemRow, TaskRow
@@ -194,6 +195,23 @@ _FULL: Final = 0.9
 Parts = Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each feature added to a file's score, and the sentences that a plan would show of the file."""
+
+    contributions: Parts
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> Parts:
+        """What was added, by what the features measure, in words."""
+        return by_phrase(self.contributions)
+
+
+Again = Mapping[str, Weights]
+"""Weights that were computed again, by path."""
+
+
 def kind_of(system: str) -> str:
     """Return what a system is but for the share of its budget."""
     return system.partition("@")[0]
@@ -204,12 +222,12 @@ def weighs(system: str) -> bool:
     return kind_of(system) not in WEIGHS_NOTHING
 
 
-def contributions(row: TaskRow, system: str, path: str, again: Mapping[str, Parts]) -> Parts:
-    """Return what features add to a file's score: as computed again, else as kept, else nothing."""
+def weights(row: TaskRow, system: str, path: str, again: Again) -> Weights:
+    """Return what a file's score is made of: as computed again, else as recorded, else nothing."""
     if path in again:
         return again[path]
     did = row.systems.get(system)
-    return {} if did is None else did.contributions.get(path, {})
+    return Weights({}) if did is None else Weights(did.contributions.get(path, {}), did.reasons.get(path, ()))
 
 
 def bars(parts: Parts, *, whole: bool) -> tuple[list[Contribution], float | None]:
@@ -219,7 +237,7 @@ def bars(parts: Parts, *, whole: bool) -> tuple[list[Contribution], float | None
 
 
 def explain_file(
-    row: TaskRow, side: RankedSide, one: RankRow, budget: int | None, again: Mapping[str, Parts]
+    row: TaskRow, side: RankedSide, one: RankRow, budget: int | None, again: Again
 ) -> tuple[tuple[str, str], ...]:
     """Return sentences about a file in a ranking, each with a title."""
     found = [_explain_place(row, side, one)]
@@ -250,23 +268,23 @@ def _explain_place(row: TaskRow, side: RankedSide, one: RankRow) -> tuple[str, s
     return "Missed", f"{rest_of(one.reason) or 'not in its ranking'}; {existed}"
 
 
-def _explain_rivals(
-    row: TaskRow, side: RankedSide, one: RankRow, again: Mapping[str, Parts]
-) -> list[tuple[str, str]]:
+def _explain_rivals(row: TaskRow, side: RankedSide, one: RankRow, again: Again) -> list[tuple[str, str]]:
     """Say what the file that took the last place that counts has, and this one lacks."""
     rest = rest_of(one.reason) if one.place is not None else ""
     found = [("Lacks", rest)] if rest else []
     last = next((other for other in reversed(side.rows) if other.place == TOP), None)
     if last is None:
         return found
-    mine = contributions(row, side.system, one.path, again)
-    theirs = contributions(row, side.system, last.path, again)
+    mine = weights(row, side.system, one.path, again).parts
+    theirs = weights(row, side.system, last.path, again).parts
     if not mine or not theirs:
         return [*found, ("Instead", f"{last.path} took place {TOP}")]
     whole = one.path in again and last.path in again  # of what was kept the smallest are missing
     names = {*mine, *theirs} if whole else mine.keys() & theirs.keys()
     gaps = {name: theirs.get(name, 0.0) - mine.get(name, 0.0) for name in names}
-    order = sorted((name for name in gaps if gaps[name] > 0), key=lambda name: (-gaps[name], name))
+    order = sorted(
+        (name for name in gaps if gaps[name] > 0), key=lambda name: (name == ESTIMATE, -gaps[name], name)
+    )
     more = [
         f"{name} ({theirs.get(name, 0.0):+.2f}, here {mine.get(name, 0.0):+.2f})" for name in order[:_NAMED]
     ]
@@ -274,19 +292,18 @@ def _explain_rivals(
     return [*found, ("Instead", f"{last.path} took place {TOP}{by}")]
 
 
-def _explain_features(
-    row: TaskRow, side: RankedSide, one: RankRow, again: Mapping[str, Parts]
-) -> list[tuple[str, str]]:
+def _explain_features(row: TaskRow, side: RankedSide, one: RankRow, again: Again) -> list[tuple[str, str]]:
     if not weighs(side.system):
         return [("Weighs", WEIGHS_NOTHING[kind_of(side.system)])]
-    parts = contributions(row, side.system, one.path, again)
-    if not parts:
+    weighed = weights(row, side.system, one.path, again)
+    if not (parts := weighed.parts):
         how = f"{key_of('replay.weigh')} computes them again, as of the task's start"
-        return [("Weighs", f"its features were not recorded: {how}")]
-    order = sorted(parts, key=lambda name: (-abs(parts[name]), name))
-    speaks = [f"{name} {parts[name]:+.2f}" for name in order if parts[name] > 0][:_NAMED]
-    against = [f"{name} {parts[name]:+.2f}" for name in order if parts[name] < 0][:_NAMED]
-    found = [("For", ", ".join(speaks))] if speaks else [("For", "no feature raises its score")]
+        return [("Weighs", f"what speaks for it was not recorded: {how}")]
+    speaks = "; ".join(weighed.reasons) or ", ".join(
+        [f"{name} {parts[name]:+.2f}" for name in parts if parts[name] > 0][:_NAMED]
+    )
+    against = [f"{name} {parts[name]:+.2f}" for name in parts if parts[name] < 0][:_NAMED]
+    found = [("For", speaks or "no feature raises its score")]
     return found + ([("Against", ", ".join(against))] if against else [])
 
 

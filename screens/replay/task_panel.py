@@ -20,13 +20,14 @@ from screens.replay.rankings import (
     COLUMNS,
     RankedSide,
     RankRow,
+    Weights,
     bars,
     cells,
-    contributions,
     explain_absent,
     explain_file,
     ranked_side,
     weighs,
+    weights,
 )
 from screens.safe_text import safe
 from screens.themes import style_of
@@ -39,8 +40,8 @@ _GAP = "  "
 _LEAST_FOR_TWO = 76
 """Columns of the terminal below which one ranking is shown at a time."""
 
-Again = Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
-"""Contributions computed again: by (task, system), then by path."""
+Again = Mapping[tuple[str, str], Mapping[str, Weights]]
+"""What was computed again: by (task, system), then by path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class TaskPanel(Vertical):
                     yield VirtualTable(COLUMNS, empty="It ranked nothing.", id=f"{which}-ranking")
         with VerticalScroll(id="file"), Vertical(id="file-parts"):
             yield Static(id="why", markup=False)
-            yield FeatureBars(id="parts")
+            yield FeatureBars(id="parts", order="given")
 
     def on_mount(self) -> None:
         """Begin on the right."""
@@ -194,7 +195,7 @@ class TaskPanel(Vertical):
         reasons = explain_file(given.row, one, row, given.budget, again)
         lines = [safe(row.path, "bold"), *_reason_lines(reasons), *_reason_lines(explain_absent(given.row))]
         self.query_one("#why", Static).update(Content("\n").join(lines))
-        parts, total = bars(contributions(given.row, system, row.path, again), whole=row.path in again)
+        parts, total = bars(weights(given.row, system, row.path, again).parts, whole=row.path in again)
         widget = self.query_one(FeatureBars)
         widget.display = weighs(system)
         widget.show(parts, total=total)

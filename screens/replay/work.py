@@ -16,6 +16,7 @@ from screens.jobs import Job
 from screens.replay.charts import plot_curves
 from screens.replay.comparison import largest_changes
 from screens.replay.figures import RunFigures, compute_figures
+from screens.replay.rankings import Weights
 from screens.replay.runs import RunLine
 from screens.widgets.plot import Chart
 from workbench.records.conversion import convert
@@ -61,12 +62,12 @@ class EndedReplay:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What each feature adds to the files of a task, computed again; `same`: they still rank alike."""
+    """What the scores of a task's files are made of, computed again; `same`: they still rank alike."""
 
     task: str
     system: str
     same: bool
-    parts: Mapping[str, Mapping[str, float]]
+    files: Mapping[str, Weights]
 
 
 def list_runs(root: Path, job: Job) -> ListedRuns:
@@ -248,9 +249,8 @@ def compare_arguments(before: str, after: str, system: str, measure: str) -> lis
 def weigh_features(root: Path, name: str, task: str, system: str, job: Job) -> Weighed:
     """Rank the files of a task again in a process of its own. Raises: ProcessError, Cancelled."""
     found = run_command(job, root, [*explain_arguments(name, task, system), "--json"]).json()
-    return Weighed(
-        task, system, bool(found["same"]), {one["path"]: one["contributions"] for one in found["files"]}
-    )
+    files = {one["path"]: Weights(one["contributions"], (*one["reasons"],)) for one in found["files"]}
+    return Weighed(task, system, bool(found["same"]), files)
 
 
 def explain_arguments(name: str, task: str, system: str) -> list[str]:

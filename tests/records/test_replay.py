@@ -25,6 +25,7 @@ HYBRID = SystemRow(
     tokens=900,
     contributions={"a.py": {"affinity": 0.25}},
     missed={"b.py": "ranked 14th"},
+    reasons={"a.py": ("contains “x” (in 2 files)", "a first estimate")},
 )
 ROW = TaskRow(
     "c1", "c1", "commit", "fix it", "aa", "bb", 7, "bugfix", ("a.py", "b.py"), {"hybrid": HYBRID}, ("c.py",)

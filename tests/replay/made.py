@@ -10,7 +10,7 @@ from statistics import mean, median
 from workbench.records.replay import Gap, ReplayRun, SystemRow, SystemScore, TaskRow
 
 SYSTEMS = ("baseline", "bm25", "hybrid")
-FEATURES = ("affinity", "semantic", "recency", "structural", "test_proximity", "path_terms")
+FEATURES = ("affinity", "affinity_semantic", "recency_12", "imported_by_seed", "tests_seed", "bm25_path")
 _SKILL = {"baseline": 0.1, "bm25": 0.3}
 
 
@@ -54,6 +54,9 @@ def made_row(
             if weighed
             else {},
             missed=missed,
+            reasons=dict.fromkeys((*top, *missed), (f"contains “{number}”", "a first estimate"))
+            if weighed
+            else {},
         )
     identifier = f"task-{number:05d}"
     return TaskRow(

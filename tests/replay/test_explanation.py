@@ -36,24 +36,41 @@ def test_kept_and_right_files_are_explained_in_order() -> None:
     """Files that nobody looks at are left out; contributions come the largest first."""
     row = RUN.rows[0]
     kept = row.systems["hybrid"].ranking
-    found = weigh_files(RUN, row, "hybrid", ranking(*kept, "nobody.py"))
+    found = weigh_files(RUN, row, "hybrid", ranking(*kept, "nobody.py"), {kept[0]: ("defines it",)})
     assert found.same
     assert [file.path for file in found.files] == list(kept)
     assert list(found.files[0].contributions) == ["large", "small"]
+    assert [file.reasons for file in found.files[:2]] == [("defines it",), ()]
     assert {file.path for file in found.files if file.relevant} == set(row.truth) & set(kept)
-    assert not weigh_files(RUN, row, "hybrid", ranking(*reversed(kept))).same
+    assert not weigh_files(RUN, row, "hybrid", ranking(*reversed(kept)), {}).same
 
 
 def test_a_system_without_weights_has_no_contributions() -> None:
-    """Only what features add to a score is told."""
+    """Only what features add to a score is shown, and no reason where it is a place alone."""
     row = RUN.rows[0]
-    plain = replace(ranking(*row.systems["baseline"].ranking), weighed=False)
-    assert not any(file.contributions for file in weigh_files(RUN, row, "baseline", plain).files)
+    kept = row.systems["baseline"].ranking
+    files = weigh_files(
+        RUN, row, "baseline", replace(ranking(*kept), weighed=False), {kept[0]: ("no",)}
+    ).files
+    assert not any(file.contributions or file.reasons for file in files)
 
 
 def test_an_explanation_is_text_that_holds_no_control_characters() -> None:
     """Tasks are data."""
     row = RUN.rows[0]
-    text = explanation_text(weigh_files(RUN, row, "hybrid", ranking(*row.systems["hybrid"].ranking)))
+    kept = row.systems["hybrid"].ranking
+    text = explanation_text(
+        weigh_files(RUN, row, "hybrid", ranking(*kept), {kept[0]: ("contains “\x1b”", "tests it")})
+    )
     assert "\x1b" not in text
-    assert "large -2.00, small +0.10" in text
+    assert "; tests it\n    large -2.00, small +0.10" in text
+
+
+def test_parts_of_a_score_are_said_in_words() -> None:
+    """Forms of a signal are one part, and none has the name that the ranking gives it."""
+    row = RUN.rows[0]
+    parts = {"seed.raw": 2.0, "affinity_folder": 0.5, "affinity_folder.rank": 0.25}
+    file = RankedFile(row.systems["hybrid"].ranking[0], 1.0, {}, parts)
+    found = replace(ranking(), files=(file,))
+    text = explanation_text(weigh_files(RUN, row, "hybrid", found, {}))
+    assert "its folder changed in similar past tasks +0.75, a first estimate +2.00" in text

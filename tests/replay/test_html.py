@@ -18,9 +18,11 @@ from hypothesis import strategies as st
 
 from tests.replay.made import made_run
 from workbench.config import GatesConfig
+from workbench.plan.reasons import by_phrase
 from workbench.records.replay import ReplayRun, SystemRow
 from workbench.replay.gates import GateEvidence, evaluate
 from workbench.replay.html import MAX_BYTES, report_html
+from workbench.replay.html_tasks import DETAILS
 from workbench.text.sanitize import visible_line
 
 VOID = {"meta", "input", "br"}
@@ -79,6 +81,7 @@ def with_texts(text: str) -> ReplayRun:
             packed={path: text},
             contributions={path: {text: 0.5, "affinity": -0.1}},
             missed={path: text},
+            reasons={path: (text, text)},
         )
 
     rows = tuple(
@@ -173,8 +176,9 @@ def test_both_rankings_features_and_misses_are_there() -> None:
         assert row.head in text
         assert all(path in text for path in did.ranking)
         assert all(f"{path}: {why}" in text for path, why in did.missed.items())
-        first = did.contributions[did.ranking[0]]
-        assert all(f"{name} {value:+.2f}" in text for name, value in first.items())
+        first = list(by_phrase(did.contributions[did.ranking[0]]).items())
+        assert all(f"{words} {value:+.2f}" in text for words, value in first[: DETAILS[0].features])
+        assert "; ".join(did.reasons[did.ranking[0]]) in text
     assert "session-1" in text
     assert "G3 precision" in text
     assert "a note" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +14,14 @@ from typing import Any
 import pytest
 
 from workbench.config import Config, ModelsConfig, RerankConfig
+from workbench.entry.project import open_project
 from workbench.entry.services import replay as replaying
 from workbench.entry.services import replay_engine
 from workbench.entry.services.past_project import ReplayOptions, open_past
 from workbench.entry.services.replay import ReplayOutcome, explain_task, replay_past, score_replay
 from workbench.errors import UsageError
+from workbench.plan.planner import rank
+from workbench.plan.reasons import reasons_of
 from workbench.records.replay import TaskRow
 from workbench.replay import engine
 from workbench.replay.engine import replay_tasks
@@ -81,6 +85,23 @@ def test_rows_hold_what_reports_need(past: Any) -> None:
     assert 0 < hybrid.tokens <= 1000
     assert hybrid.contributions["src/part4.py"]
     assert not row.systems["baseline"].contributions
+
+
+def test_reasons_are_those_of_the_plan_that_was_made_then(past: Any, tmp_path: Path) -> None:
+    """What a replay records of a file, a plan on the tree and the past of that time says of it."""
+    row = replayed(past.root, packs=0, tasks=1).replayed.rows[0]
+    then = tmp_path / "then"
+    for arguments in (["clone", "-q", past.root, then], ["-C", then, "checkout", "-q", row.revision]):
+        subprocess.run(["git", *map(str, arguments)], check=True)
+    project = open_project(then, Config(), dict(os.environ))
+    ranking = rank(project.workspace, project.planner, row.head)
+    reasons = reasons_of(ranking)
+    said = row.systems["hybrid"].reasons
+    assert said == {one.path: reasons.of(one) for one in ranking.files if one.path in said}
+    assert said["src/part4.py"]
+    run = score_replay(open_past(past.root), replayed(past.root))
+    told = explain_task(past.root, Config(), run, row.id, "hybrid")
+    assert {file.path: file.reasons for file in told.files if file.path in said} == said
 
 
 def test_several_processes_give_what_one_gives(past: Any, monkeypatch: pytest.MonkeyPatch) -> None:

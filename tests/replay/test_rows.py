@@ -34,14 +34,18 @@ def test_every_value_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path = tmp_path / "rows.parquet"
     write_rows(path, row_batches(run))
     found = read(
-        path, "SELECT task, system, ranking, ndcg_at_10, packed_recall, contributions, missed FROM rows"
+        path,
+        "SELECT task, system, ranking, ndcg_at_10, packed_recall, contributions, missed, reasons FROM rows",
     )
     assert len(found) == 30
     tasks = [row for row in run.rows for _ in row.systems]
-    for row, (task, system, ranking, ndcg, packed, contributions, missed) in zip(tasks, found, strict=True):
+    for row, (task, system, ranking, ndcg, packed, contributions, missed, reasons) in zip(
+        tasks, found, strict=True
+    ):
         did = row.systems[system]
         assert (row.id, list(did.ranking), did.measures["ndcg_at_10"], None) == (task, ranking, ndcg, packed)
         assert (did.contributions, did.missed) == (contributions, missed)
+        assert {path: [*sentences] for path, sentences in did.reasons.items()} == reasons
     assert read(path, "SELECT count(*) FROM rows WHERE \"at\" >= TIMESTAMP '2023-11-15'")[0][0] == 27
 
 

@@ -107,6 +107,7 @@ class SystemRow:
     in the pack to how each is shown (path, outline, snippets, full); it is empty and `tokens` None where no
     pack was made. `contributions` maps the first ten files and the missed ones that were candidates to
     what each feature added to their score, the largest first; only systems that weigh features have any.
+    `reasons` maps these files to the sentences a plan would have shown of them (none in older runs).
     `missed` maps each relevant file that is not among the first ten to a sentence on why.
     """
 
@@ -116,6 +117,7 @@ class SystemRow:
     tokens: int | None = None
     contributions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     missed: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ are replayed by several processes; every row is recorded at once, so that a repl
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,6 +30,7 @@ from workbench.records.plan import Intent, TaskText
 from workbench.records.project import Skipped, Symbol
 from workbench.records.replay import TaskRow
 from workbench.replay.facts_cache import FactsCache
+from workbench.replay.file_reasons import reasons_of_system
 from workbench.replay.packs import (
     BlobContents,
     RulePassages,
@@ -136,7 +137,9 @@ class ReplayEngine:
         changed = self._truth(task, moment, truth)
         backed = backed_files(situation, self.models)
         systems = {
-            name: measure_system(ranking, pack, changed, moment, backed, milliseconds)
+            name: measure_system(
+                ranking, reasons_of_system(ranking, situation), pack, changed, moment, backed, milliseconds
+            )
             for name, (ranking, pack, milliseconds) in answers.items()
         }
         if task.packed and BASELINE in systems:
@@ -151,14 +154,22 @@ class ReplayEngine:
         truth, _ = relevant(task, moment.blobs)
         return (self._situation(task, moment, self._intent(task, moment)), truth) if truth else None
 
-    def weigh(self, task: ReplayTask, system: System) -> SystemRanking | None:
-        """Return the whole ranking of a system for a task, with everything that features add to scores.
+    def weigh(
+        self, task: ReplayTask, system: System, paths: Collection[str]
+    ) -> tuple[SystemRanking, dict[str, tuple[str, ...]]] | None:
+        """Return the whole ranking of a system for a task, and the reasons of some files, by path.
 
-        `replay` keeps the first files of it. None if the system lacks what it needs. Raises: GitError.
+        It has everything that features add to scores; `replay` keeps the first files of it.
+        None if the system lacks what it needs. Raises: GitError.
         """
         moment = self.past.at(task.revision, task.at)
         intent = self._intent(task, moment)
-        return rank(system, self._situation(task, moment, intent), self.models)
+        situation = self._situation(task, moment, intent)
+        ranking = rank(system, situation, self.models)
+        if ranking is None:
+            return None
+        reasons = reasons_of_system(ranking, situation)
+        return ranking, {one.path: reasons.of(one) for one in ranking.files if one.path in paths}
 
     def _intent(self, task: ReplayTask, moment: Moment) -> Intent:
         """Return the intent as a plan had it then: words count less that earlier prompts share."""

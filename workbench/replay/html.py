@@ -198,7 +198,7 @@ def _tasks(run: ReplayRun, systems: Sequence[str], numbers: Mapping[str, int], r
     return (
         "<h2>Tasks</h2>\n"
         f'<p class="soft">nDCG@10 of {sides}, and the difference. Right files are bold; behind a file is '
-        f"how it is in the pack, under it what features added to its score. {note}</p>\n{_FORM}"
+        f"how it is in the pack, under it why it is there and what adds to its score. {note}</p>\n{_FORM}"
         f'<p id="count">{plural(len(lines), "task")}</p>\n<div id="tasks">\n{"".join(lines)}</div>\n'
     )
 
@@ -223,7 +223,11 @@ def _fitting(
 def _detail_note(detail: TaskDetail) -> str:
     return (
         f"To keep the page small, the first {detail.files} files of each task are shown"
-        + (f", with {detail.features} features of {detail.weighed} of them" if detail.weighed else "")
+        + (
+            f", with reasons and {plural(detail.features, 'feature')} of {detail.weighed} of them"
+            if detail.weighed
+            else ""
+        )
         + "; <code>--rows</code> and <code>--json</code> have all."
     )
 

@@ -7,11 +7,12 @@ into a page. How much is shown is a matter of `TaskDetail`, so that a page of ma
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from workbench.plan.reasons import by_phrase
 from workbench.records.replay import SystemRow, TaskRow
 from workbench.text.sanitize import visible_line
 
@@ -34,14 +35,14 @@ _MEASURES = (
 
 @dataclass(frozen=True, slots=True)
 class TaskDetail:
-    """How much of a task is shown: so many ranked files, and of `weighed` of them so many features."""
+    """How much of a task is shown: so many ranked files; reasons and so many features of `weighed`."""
 
     files: int
     weighed: int
     features: int
 
 
-DETAILS: Final = (TaskDetail(20, 20, 40), TaskDetail(10, 10, 6), TaskDetail(10, 5, 3), TaskDetail(10, 0, 0))
+DETAILS: Final = (TaskDetail(20, 20, 4), TaskDetail(10, 10, 2), TaskDetail(10, 5, 1), TaskDetail(10, 0, 0))
 """From all there is to the least that still shows both rankings."""
 
 
@@ -128,8 +129,7 @@ def _column(row: TaskRow, name: str, did: SystemRow, detail: TaskDetail) -> str:
     truth = set(row.truth)
     items = "".join(_ranked_item(path, rank, path in truth, did, detail) for rank, path in _top(did, detail))
     missed = "".join(
-        f"<li>{escape_text(path)}: {escape_text(why)}"
-        f"{_features(did.contributions.get(path, {}), detail)}</li>"
+        f"<li>{escape_text(path)}: {escape_text(why)}{_reasons(did, path, detail)}</li>"
         for path, why in list(did.missed.items())[:_RELEVANT]
     )
     more = len(did.missed) - _RELEVANT
@@ -150,15 +150,17 @@ def _top(did: SystemRow, detail: TaskDetail) -> Iterator[tuple[int, str]]:
 def _ranked_item(path: str, rank: int, right: bool, did: SystemRow, detail: TaskDetail) -> str:
     shown = f"<b>{escape_text(path)}</b>" if right else escape_text(path)
     packed = f" <small>{escape_text(did.packed[path], 20)}</small>" if path in did.packed else ""
-    weighed = did.contributions.get(path, {}) if rank <= detail.weighed else {}
-    return f"<li>{shown}{packed}{_features(weighed, detail)}</li>"
+    return f"<li>{shown}{packed}{_reasons(did, path, detail) if rank <= detail.weighed else ''}</li>"
 
 
-def _features(parts: Mapping[str, float], detail: TaskDetail) -> str:
-    """Return the largest contributions, each a name and a signed number."""
-    largest = sorted(parts.items(), key=lambda one: (-abs(one[1]), one[0]))[: detail.features]
-    shown = "".join(f"<i>{escape_text(name, 40)} {value:+.2f}</i>" for name, value in largest)
-    return f'<span class="f">{shown}</span>' if shown else ""
+def _reasons(did: SystemRow, path: str, detail: TaskDetail) -> str:
+    """Return why a file is where it is, and the largest parts of its score, each with a signed number."""
+    sentences = "; ".join(did.reasons.get(path, ())) if detail.features else ""
+    parts = by_phrase(did.contributions.get(path, {}))
+    largest = list(parts.items())[: detail.features]
+    shown = "".join(f"<i>{escape_text(name, 60)} {value:+.2f}</i>" for name, value in largest)
+    why = f"<small>{escape_text(sentences, 400)}</small> " if sentences else ""
+    return f'<span class="f">{why}{shown}</span>' if why or shown else ""
 
 
 def _measures(did: SystemRow) -> str:

@@ -234,4 +234,5 @@ def _did(row: SystemRow) -> dict[str, Any]:
         "packed": dict(row.packed),
         "contributions": {path: dict(parts) for path, parts in row.contributions.items()},
         "missed": dict(row.missed),
+        "reasons": {path: list(sentences) for path, sentences in row.reasons.items()},
     }

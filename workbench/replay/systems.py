@@ -138,10 +138,15 @@ class Situation:
             started = time.perf_counter()
             self._signals = first_look(self.moment.view, self.query, lambda: self.semantic)
             self.looked = (time.perf_counter() - started) * 1000
-        cosines = self.adapted(adapter) if adapter is not None and self.semantic is not None else None
-        if cosines is None:
+        cosines = self.cosines(adapter)
+        if cosines is None or cosines is self.semantic:
             return self._signals
         return {**self._signals, **meaning_signals(self.moment.view, cosines)}
+
+    def cosines(self, adapter: QueryAdapter | None) -> Float32 | None:
+        """Return float32 [past tasks], cosines of the task to them as an adapter has them."""
+        adapted = self.adapted(adapter) if adapter is not None and self.semantic is not None else None
+        return self.semantic if adapted is None else adapted
 
     def candidates(self, model: RankingModel) -> CandidateMatrix:
         """Return the candidates that a model is given, as plans gather them."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from workbench.errors import UsageError
 from workbench.plan.compose import Pack
+from workbench.plan.reasons import FileReasons, by_phrase
 from workbench.records.plan import AFFINITIES, Intent, RankedFile
 from workbench.records.replay import ReplayRun, SystemRow, TaskRow
 from workbench.replay.metrics import ndcg, precision, recall, reciprocal_rank
@@ -56,6 +57,7 @@ def backed_files(situation: Situation, models: Models) -> frozenset[str]:
 
 def measure_system(
     ranking: SystemRanking,
+    reasons: FileReasons,
     pack: Pack | None,
     truth: Truth,
     moment: Moment,
@@ -93,6 +95,7 @@ def measure_system(
         tokens=None if pack is None else pack.report.estimated_used,
         contributions={path: _largest(by_path[path][1].contributions) for path in explained},
         missed={path: _why(by_path.get(path), ranking.weighed) for path in missed},
+        reasons={path: reasons.of(by_path[path][1]) for path in explained},
     )
 
 
@@ -118,18 +121,22 @@ def _why(found: tuple[int, RankedFile] | None, weighed: bool) -> str:
     return f"place {place}" + (f": {', '.join(lacking)}" if lacking else "")
 
 
-_SHOWN_FEATURES = 6  # of a file in the text
+_SHOWN_PARTS = 4  # of a score in the text
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedFile:
-    """A file at its place; `contributions` add up to its score, but for a constant. Empty without weights."""
+    """A file at its place; `contributions` add up to its score, but for a constant. Empty without weights.
+
+    `reasons` are the sentences that a plan would show, the strongest first.
+    """
 
     path: str
     place: int
     score: float
     relevant: bool
     contributions: Mapping[str, float]
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +164,21 @@ def find_task(run: ReplayRun, name: str) -> TaskRow:
     raise UsageError(f"the run has no task {name!r}", hint=hint)
 
 
-def weigh_files(run: ReplayRun, row: TaskRow, system: str, ranking: SystemRanking) -> Explanation:
+def looked_at(row: TaskRow, system: str) -> frozenset[str]:
+    """Return the files that a run keeps of a task and its right ones."""
+    return frozenset((*(row.systems[system].ranking if system in row.systems else ()), *row.truth))
+
+
+def weigh_files(
+    run: ReplayRun,
+    row: TaskRow,
+    system: str,
+    ranking: SystemRanking,
+    reasons: Mapping[str, tuple[str, ...]],
+) -> Explanation:
     """Return the files that the run keeps of a task, and its right ones, as they are weighed now."""
     kept = row.systems[system].ranking if system in row.systems else ()
-    wanted = {*kept, *row.truth}
+    wanted = looked_at(row, system)
     now = tuple(file.path for file in ranking.files[: len(kept)])
     files = tuple(
         ExplainedFile(
@@ -169,6 +187,7 @@ def weigh_files(run: ReplayRun, row: TaskRow, system: str, ranking: SystemRankin
             file.score,
             file.path in row.truth,
             _largest_first(file.contributions) if ranking.weighed else {},
+            reasons.get(file.path, ()) if ranking.weighed else (),
         )
         for place, file in enumerate(ranking.files, 1)
         if file.path in wanted
@@ -177,22 +196,22 @@ def weigh_files(run: ReplayRun, row: TaskRow, system: str, ranking: SystemRankin
 
 
 def explanation_text(found: Explanation) -> str:
-    """Return a table of files with the features that matter most for each."""
+    """Return a table of files with their reasons, and under each what its score is made of."""
     rows = [
         [visible_line(file.path), str(file.place), "*" if file.relevant else "", f"{file.score:+.3f}"]
         for file in found.files
     ]
     head, *lines = table(["", "place", "", "score"], rows).split("\n")
-    lines = [
-        f"{line}  {_first(file.contributions)}".rstrip()
-        for line, file in zip(lines, found.files, strict=True)
-    ]
-    title = f"{visible_line(found.system)} for {visible_line(found.head)} (* right)"
-    return "\n".join([title, head, *lines])
+    text = [f"{visible_line(found.system)} for {visible_line(found.head)} (* right)", head]
+    for line, file in zip(lines, found.files, strict=True):
+        text.append(f"{line}  {'; '.join(map(visible_line, file.reasons))}".rstrip())
+        text += [f"    {parts}"] if (parts := _largest_parts(file.contributions)) else []
+    return "\n".join(text)
 
 
-def _first(parts: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:+.2f}" for name, value in list(parts.items())[:_SHOWN_FEATURES])
+def _largest_parts(contributions: Mapping[str, float]) -> str:
+    parts = list(by_phrase(contributions).items())[:_SHOWN_PARTS]
+    return ", ".join(f"{name} {value:+.2f}" for name, value in parts if value)
 
 
 def _largest_first(parts: Mapping[str, float]) -> dict[str, float]:

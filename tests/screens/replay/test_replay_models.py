@@ -63,11 +63,12 @@ HYBRID = SystemRow(
     {"a.py": "full", "pkg/0.py": "path"},
     1000,
     {
-        "a.py": {"bm25": 2.0, "recency": -0.5},
-        "pkg/8.py": {"bm25": 1.0, "affinity": 0.5},
-        "z.py": {"bm25": 0.25, "recency": -1.5},
+        "a.py": {"bm25_body": 2.0, "recency_12.raw": -0.5},
+        "pkg/8.py": {"bm25_body": 1.0, "affinity": 0.5},
+        "z.py": {"bm25_body": 0.25, "recency_12.raw": -1.5},
     },
     {"z.py": "place 40: no similar past task touched it"},
+    {"a.py": ("contains “list”", "tests b.py")},
 )
 BASE = SystemRow(("z.py", "a.py"), {"ndcg_at_10": 0.9}, {}, None, {}, {})
 
@@ -205,8 +206,9 @@ def test_why_a_file_was_missed_is_said_in_words() -> None:
     assert said["Missed"].startswith("place 40")
     assert said["Lacks"] == "no similar past task touched it"
     assert "pkg/8.py took place 10" in said["Instead"]
-    assert said["For"] == "bm25 +0.25"
-    assert said["Against"] == "recency -1.50"
+    assert said["Instead"].endswith("by words of the task in its text (+1.00, here +0.25)")
+    assert said["For"] == "words of the task in its text +0.25"
+    assert said["Against"] == "changed recently -1.50"
     assert "room left" in said["Pack"]
     assert (
         "took its 1,000 of 1,000" in dict(rankings.explain_file(task, mine, mine.rows[-1], 1000, {}))["Pack"]
@@ -214,6 +216,7 @@ def test_why_a_file_was_missed_is_said_in_words() -> None:
     assert said["Other"] == "the other system has it at place 1"
     found = dict(rankings.explain_file(task, mine, mine.rows[0], 4000, {}))
     assert found["Found"] == "right, at place 1"
+    assert found["For"] == "contains “list”; tests b.py"
     assert found["Pack"] == "in the pack as full"
     plain = dict(rankings.explain_file(task, mine, mine.rows[3], 4000, {}))
     assert "not modified" in plain["Not gold"]
@@ -221,14 +224,15 @@ def test_why_a_file_was_missed_is_said_in_words() -> None:
 
 
 def test_what_was_computed_again_is_said_instead_of_what_was_kept() -> None:
-    """Contributions of any file can be given; they take the place of those the run kept."""
+    """Weights of any file can be given; they take the place of those the run kept."""
     task = row(hybrid=HYBRID)
     mine = rankings.ranked_side(task, "hybrid", "baseline")
-    again = {"pkg/2.py": {"path": 0.5, "age": -0.25}}
+    parts = {"path_named": 0.75, "path_named.rank": -0.25, "size": -0.25}
+    again = {"pkg/2.py": rankings.Weights(parts, ("named in the task, “2.py”",))}
     said = dict(rankings.explain_file(task, mine, mine.rows[3], 4000, again))
-    assert said["For"] == "path +0.50"
-    bars, total = rankings.bars(rankings.contributions(task, "hybrid", "pkg/2.py", again), whole=True)
-    assert [one.name for one in bars] == ["path", "age"]
+    assert said["For"] == "named in the task, “2.py”"
+    bars, total = rankings.bars(rankings.weights(task, "hybrid", "pkg/2.py", again).parts, whole=True)
+    assert [one.name for one in bars] == ["named in the task", "its size"]
     assert total == 0.25
 
 

@@ -43,7 +43,7 @@ from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.run_report import counterpart
 from workbench.replay.statistics import system_scores
 from workbench.replay.systems import OwnRankings, System, SystemRanking, parse_systems
-from workbench.replay.task_rows import Explanation, find_task, weigh_files
+from workbench.replay.task_rows import Explanation, find_task, looked_at, weigh_files
 from workbench.replay.tasks import ReplayTask, TaskSource
 from workbench.sessions.past import unreadable_sentence
 
@@ -123,8 +123,8 @@ def weigh_again(
     *,
     among: int,
     progress: Progress = lambda done, total, stage: None,
-) -> SystemRanking | None:
-    """Rank the files of a task that was replayed once more, keeping all that features add to each.
+) -> tuple[SystemRanking, dict[str, tuple[str, ...]]] | None:
+    """Rank the files of a task that was replayed once more, keeping all that features add to each, and why.
 
     The task is looked for among the newest `among` of its source and seen from its own past, as a replay sees
     it. None if the system lacks what it needs. Raises: UsageError if there is no such task; GitError,
@@ -146,9 +146,9 @@ def weigh_again(
         rules = past_rules(project, config, tasks)
         spec = engine_spec(project, config, wanted, (system,), commits, engine_version(), vectors, rules)
         engine = open_engine(spec, stack)
-        ranking = engine.weigh(tasks[0], system)
+        weighed = engine.weigh(tasks[0], system, looked_at(row, system.name))
         engine.cache.flush()
-    return ranking
+    return weighed
 
 
 def _settings(
@@ -215,9 +215,9 @@ def explain_task(
         )
     (wanted,) = parse_systems((name,))
     among = len(run.rows) + _SPARE_TASKS
-    ranking = weigh_again(open_past(start), config, row, wanted, among=among, progress=progress)
-    if ranking is None:
+    weighed = weigh_again(open_past(start), config, row, wanted, among=among, progress=progress)
+    if weighed is None:
         raise UsageError(
             f"{name} cannot rank now", hint="It needs an embedding model: `workbench model list`."
         )
-    return weigh_files(run, row, name, ranking)
+    return weigh_files(run, row, name, *weighed)

@@ -92,7 +92,7 @@ def compare(before: str, after: str, system: str | None, measure: str, gate: boo
 @click.argument("task")
 @click.option("--system", metavar="NAME", help="Whose ranking is explained (default: hybrid).")
 def explain(run: str, task: str, system: str | None) -> int:
-    """Rank the files of a replayed task again and say what each feature adds to the first and the right ones.
+    """Rank the files of a replayed task again and say why the first and the right ones are where they are.
 
     TASK is a task's id or its beginning, such as the commit that answers it. It is seen from its own past, as
     in the replay, by the program as it is now: if that ranks otherwise than the run, a warning says so.
