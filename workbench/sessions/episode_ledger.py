@@ -7,6 +7,7 @@ the journal was read at once or in pieces, by one process or by several.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import field
 from typing import Protocol
@@ -43,7 +44,8 @@ MAX_HEAD = 500
 _SPARE = 2_000  # episodes held beyond the limit before the oldest are let go
 
 Entries = Iterable[tuple[int, Entry]]
-_FORMAT = 7_000 + TERMS_VERSION  # of the rows, and of the terms in them
+_FORMAT = 8_000 + TERMS_VERSION  # of the rows, and of the terms in them
+_CRC = 4  # bytes
 _LIVE = frozenset({EVENT, ENDED, FEEDBACK})
 _Changes = list[tuple[bytes, str, int, int, bytes]]
 _Row = tuple[int, dict[str, int], _Changes, list[str], bool, str, str, list[int], str]
@@ -64,19 +66,27 @@ class EpisodeLedger:
 
     `alive` maps the id of every episode that has ended and is not forgotten to (time, offset after its first
     line, how complete its story is, offset from which entries about it are read); `tasks` holds the newest
-    `limit` of them, and may hold older ones. `live` holds sessions that have started, with both offsets;
-    whole, until they end. `events`
-    counts the entries that made a difference to the past, `malformed` those that are not episodes.
+    `limit` of them, and may hold older ones; `packed` are they as they were saved, until somebody asks.
+    `live` holds sessions that have started, with both offsets; whole, until they end. `events` counts the
+    entries that made a difference to the past, `malformed` those that are not episodes.
     """
 
     limit: int
     offset: int = 0
     last: tuple[int, str] = (0, "")
     alive: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
-    tasks: dict[str, Remembered] = field(default_factory=dict)
+    packed: dict[str, Remembered] | msgspec.Raw = field(default_factory=dict)
     live: dict[str, tuple[Episode, int, int]] = field(default_factory=dict)
     events: int = 0
     malformed: int = 0
+
+    @property
+    def tasks(self) -> dict[str, Remembered]:
+        """The tasks of `alive` that are at hand."""
+        if isinstance(self.packed, msgspec.Raw):
+            rows = decode_msgpack(self.packed, dict[str, _Row])
+            self.packed = {session: _unrow(row) for session, row in rows.items()}
+        return self.packed
 
     @property
     def stories(self) -> Completeness:
@@ -93,7 +103,7 @@ class _Saved(msgspec.Struct):
     events: int
     malformed: int
     alive: dict[str, tuple[int, int, int, int]]
-    tasks: dict[str, _Row]
+    tasks: msgspec.Raw
     live: dict[str, tuple[int, int, str]]
 
 
@@ -129,9 +139,10 @@ def fold(ledger: EpisodeLedger, read: Callable[[int], Entries]) -> None:
     if known and ((first := next(entries, None)) is None or first[1].id != known):
         raise JournalError("the journal of sessions was replaced", hint="Run `workbench rebuild`.")
     for after, entry in entries:
-        ledger.events += _apply(ledger, after, entry, again)
+        changed = _apply(ledger, after, entry, again)
+        ledger.events += changed
         ledger.last, ledger.offset = (ledger.offset, entry.id), after
-        if len(ledger.tasks) > ledger.limit + _SPARE:
+        if changed and len(ledger.tasks) > ledger.limit + _SPARE:
             _let_go(ledger)
     if ledger.events != before:
         _let_go(ledger)
@@ -197,7 +208,8 @@ def _forget(ledger: EpisodeLedger, entry: Entry) -> bool:
     gone = [session for session in named if session in ledger.alive]
     for session in named:
         ledger.live.pop(session, None)
-        ledger.alive.pop(session, None)
+    for session in gone:
+        del ledger.alive[session]
         ledger.tasks.pop(session, None)
     return bool(gone)
 
@@ -210,7 +222,7 @@ def newest(ledger: EpisodeLedger) -> list[str]:
 
 def _let_go(ledger: EpisodeLedger) -> None:
     if len(ledger.tasks) > ledger.limit:
-        ledger.tasks = {
+        ledger.packed = {
             session: ledger.tasks[session] for session in newest(ledger) if session in ledger.tasks
         }
 
@@ -321,27 +333,30 @@ def templates_of(tasks: Iterable[PastTask]) -> dict[int, int]:
 
 def pack_ledger(ledger: EpisodeLedger) -> bytes:
     """Return a ledger as bytes for `unpack_ledger`."""
-    tasks = {session: _row(ledger.tasks[session]) for session in newest(ledger)}
+    tasks = ledger.packed
+    if not isinstance(tasks, msgspec.Raw):
+        rows = {session: _row(tasks[session]) for session in newest(ledger)}
+        tasks = msgspec.Raw(msgspec.msgpack.encode(rows))
     live = {
         session: (after, first, _write_episode(episode))
         for session, (episode, after, first) in ledger.live.items()
     }
     counts = (ledger.limit, ledger.offset, ledger.last, ledger.events, ledger.malformed)
     saved = _Saved(_FORMAT, *counts, ledger.alive, tasks, live)
-    return msgspec.msgpack.encode(saved)
+    data = msgspec.msgpack.encode(saved)
+    return zlib.crc32(data).to_bytes(_CRC, "little") + data
 
 
 def unpack_ledger(data: bytes) -> EpisodeLedger:
     """Undo `pack_ledger`. Raises ValueError or msgspec.MsgspecError if the bytes are damaged."""
-    saved = decode_msgpack(data, _Saved)
+    if zlib.crc32(data[_CRC:]).to_bytes(_CRC, "little") != data[:_CRC]:
+        raise ValueError("the ledger is damaged")
+    saved = decode_msgpack(memoryview(data)[_CRC:], _Saved)
     if saved.format != _FORMAT:
         raise ValueError(f"ledger format {saved.format}, expected {_FORMAT}")
-    tasks = {session: _unrow(row) for session, row in saved.tasks.items()}
-    if not tasks.keys() <= saved.alive.keys():
-        raise ValueError("the ledger holds tasks of no episode")
     live = {session: (_read(text), after, first) for session, (after, first, text) in saved.live.items()}
     places = (saved.limit, saved.offset, saved.last)
-    return EpisodeLedger(*places, saved.alive, tasks, live, saved.events, saved.malformed)
+    return EpisodeLedger(*places, saved.alive, saved.tasks, live, saved.events, saved.malformed)
 
 
 def _write_episode(episode: Episode) -> str:

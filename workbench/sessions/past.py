@@ -44,6 +44,7 @@ _META = "meta.msgpack"
 _LEDGER = "ledger.msgpack"
 _BATCH = 500
 _STEP = 50
+_NEVER = -(1 << 62)  # an offset, where the ledger on disk is of no use
 _IDLE_BYTES = 1 << 18  # entries of others that are read again by each process before a past is stored again
 
 
@@ -248,7 +249,7 @@ class PastKeeper:
             self._ledger = self._open_ledger()
         journal = self.store.journal
         if self._ledger is None or self._ledger.limit != limit:
-            self._ledger = EpisodeLedger(limit)
+            self._ledger, self._kept = EpisodeLedger(limit), _NEVER
         try:
             if self._ledger.offset > journal.size(STREAM):
                 raise JournalError("the journal of sessions is shorter than it was")
