@@ -24,6 +24,9 @@ def main() -> None:
     words = sys.argv[1:]
     if words and words[0] in _SHORT:  # starting its threads takes numpy 0.05 s, and they help nobody here
         os.environ.setdefault(_BLAS_THREADS, "1")
+        from workbench.entry.lazy_imports import import_less
+
+        import_less()
         _use_compiled()
     gc.set_threshold(_OF_A_PLAN if words[:1] in (["plan"], ["rank"], ["show"]) else YOUNG_OBJECTS)
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words) and not sys.stdin.isatty():
