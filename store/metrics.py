@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from workbench.ports import Entry, Journal
-from workbench.records.answers.project import LockWaits, OperationStats
 from workbench.records.dataclass import dataclass
 
 if TYPE_CHECKING:
     from store.tables import Tables
+    from workbench.records.answers.project import LockWaits, OperationStats
 
 RERANKING: Final = "reranking"
 """The stage of a plan in which a second stage was asked, and the part that is missing where it failed."""
@@ -195,6 +195,8 @@ def record_call(  # noqa: PLR0913 - the fields of a measurement
 
 def operation_stats(tables: Tables, since: float = 0.0) -> list[OperationStats]:
     """Return the figures of each operation since a time in seconds, by name. Raises: StoreError."""
+    from workbench.records.answers.project import OperationStats  # a call that is recorded does without
+
     span: dict[str, object] = {"since": since}
     whole = {**span, "rerank": RERANKING, "models": list(MODELS), "locks": LOCKS}
     operations, levels, stages, missing = tables.read(
@@ -243,6 +245,8 @@ def lock_waits(tables: Tables, since: float = 0.0) -> list[LockWaits]:
 
     Nothing where nothing was measured. Raises: StoreError.
     """
+    from workbench.records.answers.project import LockWaits
+
     rows = tables.query(SELECT_WAITS, {"since": since, "locks": LOCKS, "lock": LOCK})
     return [LockWaits(name, calls, p50, p95, longest) for name, calls, (p50, p95), longest in rows]
 

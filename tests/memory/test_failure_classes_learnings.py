@@ -13,7 +13,7 @@ from tests.memory.learnings.conftest import Iteration, call, rule_store
 from tests.memory.learnings.conftest import iteration as iteration  # a fixture
 from workbench.errors import UsageError
 from workbench.memory.learnings.accumulation import accumulate
-from workbench.memory.learnings.echoes import FRAME, note_injected
+from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.learningtype import problems
 from workbench.memory.learnings.lessons import (
@@ -35,7 +35,7 @@ from workbench.records.learnings import (
     LearningState,
     Unique,
 )
-from workbench.text.sanitize import CLOSING, OPENING
+from workbench.text.sanitize import CLOSING, FRAME, OPENING
 
 Make = Callable[..., Iteration]
 DAY = 86_400.0

@@ -11,13 +11,14 @@ from workbench.config_layers import load
 from workbench.entry.project import OpenedProject, open_project
 from workbench.entry.services.metrics import Measured
 from workbench.entry.services.plan import plan_for, preview_for
-from workbench.memory.learnings.echoes import FRAME, is_echo, read_injections
+from workbench.memory.learnings.echoes import is_echo, read_injections
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.service import LearningService
 from workbench.plan.pipeline import Plan
 from workbench.records.answers.plan import DroppedCandidate
 from workbench.records.learnings import LearningSource
 from workbench.records.plan import PlanRequest
+from workbench.text.sanitize import FRAME
 
 TASK = "the jwt token is not refreshed after a 401 in the session"
 REFRESH = "The jwt token is refreshed by `Session.refresh`, which needs the lock of `token_store`"

@@ -11,11 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-from workbench.memory.learnings.echoes import FRAME
 from workbench.records.answers.plan import NamedPlace
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
-from workbench.text.sanitize import QUOTED, visible, visible_line
+from workbench.text.sanitize import FRAME, QUOTED, visible, visible_line
 
 Span = tuple[int, int]
 GAP = "\u22ee"  # ⋮

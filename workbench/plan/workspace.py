@@ -91,6 +91,7 @@ class Workspace(RuleWorkspace):
         self._touched: tuple[str, ...] = ()
         self._touched_at: tuple[ProjectIndex, str | None] | None = None  # what `_touched` and the view are of
         self._synced_head: str | None = None
+        self.past_may_lag = False  # where what just ended is remembered by a process beside this one
         self._candidates: tuple[Snapshot, tuple[str, ...]] | None = None
 
     @property
@@ -177,7 +178,11 @@ class Workspace(RuleWorkspace):
         started = time.perf_counter()
         before = self._past.past
         past = self._past.sync(
-            head, limit=max(self.limits.history_commits, 0), progress=progress, rebuild=rebuild
+            head,
+            limit=max(self.limits.history_commits, 0),
+            progress=progress,
+            rebuild=rebuild,
+            may_lag=self.past_may_lag,
         )
         notes += past.notes
         if settle:
@@ -211,6 +216,14 @@ class Workspace(RuleWorkspace):
             bool(past.imported or past.forgotten)
             or (book.renewed and (known is None or known.signature != book.signature)),
         )
+
+    def sync_past(self) -> None:
+        """Sync the past alone, and which lines commits changed, where there is a past. Raises: StoreError."""
+        notes: list[str] = []
+        head = self._head(notes)
+        if self._past.stored_past() is not None:
+            self._past.sync(head, limit=max(self.limits.history_commits, 0))
+            self._sync_edits(head, rebuild=False)
 
     def sync_index(self, progress: Progress | None = None) -> IndexSync:
         """Sync the files alone, for what asks neither history nor rules. Raises: StoreError."""

@@ -142,10 +142,17 @@ class PastKeeper:
         self._kept = 0  # the journal's offset in the generation on disk
 
     def sync(
-        self, head: str | None, *, limit: int, progress: Progress | None = None, rebuild: bool = False
+        self,
+        head: str | None,
+        *,
+        limit: int,
+        progress: Progress | None = None,
+        rebuild: bool = False,
+        may_lag: bool = False,
     ) -> PastSync:
         """Sync the past with the commit `head`, and build it from the newest `limit` tasks.
 
+        With `may_lag` sessions that ended a moment ago may be missing: whoever ended them has the past built.
         Failures of git or of the disk leave a past that is as good as it can be, and a note.
         """
         notes: list[str] = []
@@ -165,7 +172,7 @@ class PastKeeper:
             notes.append(f"history is incomplete: {error.with_hint}")
         except StoreError as error:
             notes.append(f"history cannot be recorded: {error.message}")
-        past = self._close_overdue(self._remember(limit, mark, notes), notes)
+        past = self._close_overdue(self._remember(limit, mark, notes, may_lag=may_lag), notes)
         if past.malformed:
             notes.append(
                 f"malformed and left out: {plural(past.malformed, 'entry', 'entries')} of the sessions "
@@ -271,12 +278,16 @@ class PastKeeper:
         except (OSError, ValueError, msgspec.MsgspecError):
             return None  # damaged: rebuilt from the journal
 
-    def _remember(self, limit: int, mark: HistoryMark | None, notes: list[str]) -> Past:
-        """Fold in what the journal has that the past has not."""
+    def _remember(
+        self, limit: int, mark: HistoryMark | None, notes: list[str], *, may_lag: bool = False
+    ) -> Past:
+        """Fold in what the journal has that the past has not; with `may_lag` once that is much."""
         past = self.past
         same = past is not None and past.limit == limit and past.trust == self.store.trust
-        if past is not None and same and past.mark == mark and self.store.journal.size(STREAM) == past.offset:
-            return past
+        if past is not None and same and past.mark == mark:
+            behind = self.store.journal.size(STREAM) - past.offset
+            if not behind or (may_lag and 0 < behind <= _IDLE_BYTES):
+                return past
         ledger, past = self._caught_up(limit), self.past
         if past is not None and same and ledger.events == past.events:
             history, heads, templates = past.history, past.heads, past.templates

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from contextlib import suppress
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -31,10 +32,11 @@ def _later() -> None:
 
 @dataclass(frozen=True, slots=True)
 class HookReply:
-    """What goes to stdout, and what is recorded after it was written."""
+    """What goes to stdout, what is recorded after it was written, and what a child does after that."""
 
     output: bytes = b""
     then: Callable[[], None] = field(default=_later)
+    beside: Callable[[], None] | None = None
 
 
 def respond(
@@ -76,7 +78,10 @@ def respond(
     if own_time is None:
         allow(config.hooks.deadline)
     project = find_state(root, config, environment)
+    project.past_may_lag = hasattr(os, "fork")
     reply = _EVENTS[call.event](project, config, call)
+    if call.event in _ENDS and project.is_indexed:
+        reply = replace(reply, beside=_memory_of(project))
     if call.event not in _TURNS or not (project.state / "team" / "team.json").is_file():
         return reply
 
@@ -86,7 +91,19 @@ def respond(
         reply.then()
         exchange_beside(project)
 
-    return HookReply(reply.output, then)
+    return replace(reply, then=then)
+
+
+def _memory_of(project: OpenedProject) -> Callable[[], None] | None:
+    """Return what has plans know what just ended, unless another process does it; None where plans do."""
+
+    def remember() -> None:
+        from workbench.errors import StoreBusy
+
+        with suppress(StoreBusy), project.lock("past", 0.0):
+            project.workspace.sync_past()
+
+    return remember if project.past_may_lag else None
 
 
 def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookReply:
@@ -129,7 +146,8 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
         from workbench.entry.hooks.stopgap import take_late
 
         text = take_late(project.state, call.session) + text
-    return HookReply(write_answer(call, HookAnswer(context=text)), then)
+    beside = _memory_of(project) if begun and state.episode and not state.ended else None
+    return HookReply(write_answer(call, HookAnswer(context=text)), then, beside)
 
 
 def takes_plan(call: HookCall) -> bool:
@@ -306,6 +324,7 @@ _EVENTS: Final[Mapping[HookEvent, _Handler]] = {
     HookEvent.SESSION_END: _on_end,
 }
 
+_ENDS: Final = frozenset({HookEvent.STOP, HookEvent.SESSION_END})
 _TURNS: Final = frozenset(
     {
         HookEvent.SESSION_START,

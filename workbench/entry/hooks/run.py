@@ -19,6 +19,7 @@ AGENTS: Final = ("claude", "codex", "cursor", "gemini", "copilot")
 SWITCH: Final = "WORKBENCH_HOOKS"
 MAX_PAYLOAD: Final = 16 << 20  # bytes
 SECONDS: Final = 1.0  # seconds, until the settings are read
+_BESIDE: Final = 60.0  # seconds for what a hook leaves to a child
 _OFF: Final = frozenset({"0", "false", "no", "off"})
 _BLOCK: Final = 1 << 16
 _YOUNG_OBJECTS: Final = 300_000  # it is over before it has made so many
@@ -79,7 +80,13 @@ def _answer(name: str, agent: str, deadline: HookDeadline, report: Callable[[str
     reply = respond(data, name, agent, allow=deadline.allow)
     if not deadline.answer(reply.output):
         keep_late(call, reply.output)
-    reply.then()
+    try:
+        reply.then()
+    finally:
+        if reply.beside is not None:
+            from workbench.entry.os.background import fork_beside
+
+            fork_beside(reply.beside, _BESIDE)
 
 
 def is_off(environment: Mapping[str, str]) -> bool:

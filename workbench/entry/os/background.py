@@ -2,14 +2,16 @@
 
 It is `workbench model prepare` at low priority. It ends when the work is done, only one runs per project, and
 `models.background = true` turns it on: off, nothing runs that nobody started.
-A training runs so where it is asked for.
+A training runs so where it is asked for. What a hook leaves to be done is done by a child of it.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 MARK = "WORKBENCH_BACKGROUND"
@@ -38,6 +40,31 @@ def run_in_background(project: Path, *arguments: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def fork_beside(work: Callable[[], None], seconds: float) -> bool:
+    """Do something in a child that outlives this process, for so many seconds at most; False without one.
+
+    For a process without threads. The child has no terminal, input or output, and gives way to all others.
+    """
+    try:
+        child = os.fork()
+    except OSError:
+        return False
+    if child:
+        os.waitpid(child, 0)
+        return True
+    try:
+        os.setsid()
+        if not os.fork():
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(nowhere, stream)
+            give_way()
+            work()
+    finally:
+        os._exit(0)
 
 
 def in_background() -> bool:

@@ -41,13 +41,18 @@ MOST_FILES: Final = 5_000  # outside of a repository, without anybody having bee
 class OpenedProject(ProjectIndexes):
     """A project: its root, its state, and what is opened of both when it is first asked for."""
 
+    past_may_lag = False
+    """Whether sessions that ended a moment ago may be missing in plans, see `PastKeeper.sync`."""
+
     @cached_property
     def workspace(self) -> Workspace:
         """The project's files, history and rules, to be synced and asked."""
         from workbench.entry.parameters import index_limits
         from workbench.plan.workspace import Workspace
 
-        return Workspace(self._adapters(), index_limits(self.config))
+        workspace = Workspace(self._adapters(), index_limits(self.config))
+        workspace.past_may_lag = self.past_may_lag
+        return workspace
 
     @cached_property
     def planner(self) -> Planner:

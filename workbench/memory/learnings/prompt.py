@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.memory.learnings.echoes import FRAME
 from workbench.memory.learnings.learningtype import stale_days
 from workbench.records.dataclass import dataclass
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.text.counts import plural
-from workbench.text.sanitize import CLOSING, OPENING, defuse, escape_marks, visible_line
+from workbench.text.sanitize import CLOSING, FRAME, OPENING, defuse, escape_marks, visible_line
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.columns import LearningColumns

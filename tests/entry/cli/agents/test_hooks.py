@@ -44,9 +44,11 @@ def ask(project: Any, run: Run) -> Ask:
 
 
 def answer(data: bytes, name: str, agent: str) -> Any:
-    """Return what a hook prints, decoded, None for nothing; what it records afterwards is recorded."""
+    """Return what a hook prints, decoded, None for nothing; what follows is done, also what a child does."""
     reply = respond(data, name, agent)
     reply.then()
+    if reply.beside is not None:
+        reply.beside()
     return json.loads(reply.output) if reply.output else None
 
 
