@@ -59,8 +59,10 @@ def read_first(
     own = {name: column for column, name in enumerate(SIGNALS)}
     matrix = np.asarray(
         [
-            [row[own[name]] if name in own else one.features.get(name, 0.0) for name in trees.names]
-            for one, row in zip(first, signals.tolist(), strict=True)
+            [row[own[name]] if name in own else features.get(name, 0.0) for name in trees.names]
+            for features, row in zip(
+                (dict(one.features.items()) for one in first), signals.tolist(), strict=True
+            )
         ],
         dtype=np.float32,
     )
@@ -70,7 +72,10 @@ def read_first(
         key=lambda one: (-one.score, one.path),
     )
     drop = moved[-1].score - first[-1].score
-    behind = (replace(one, score=round(one.score + drop, 6)) for one in files[READ:])
+    behind = (
+        RankedFile(one.path, round(one.score + drop, 6), one.features, one.contributions, one.sources)
+        for one in files[READ:]
+    )
     return (*moved, *behind), after_reading(model, read_model)
 
 
@@ -82,11 +87,12 @@ def after_reading(model: RankingModel, read_model: ReadModel) -> RankingModel:
 
 
 def _add(one: RankedFile, signals: list[float], given: list[float], names: Sequence[str]) -> RankedFile:
-    parts = dict(one.contributions)
+    parts = dict(one.contributions.items())
     for name, value in zip(names, given, strict=True):
         if value:
             parts[name] = parts.get(name, 0.0) + value
-    features = {**one.features, **{name: round(v, 4) for name, v in zip(SIGNALS, signals, strict=True) if v}}
+    features = dict(one.features.items())
+    features |= {name: round(v, 4) for name, v in zip(SIGNALS, signals, strict=True) if v}
     return replace(one, score=round(one.score + sum(given), 6), features=features, contributions=parts)
 
 

@@ -136,6 +136,7 @@ def file_offers(
         whole = replace(whole, representation=Representation.SNIPPETS, spans=((lead + 1, cut.lines),))
     chosen: list[Span] = []
     why: dict[str, None] = {}
+    names: dict[int, str] = {}  # of the definitions that lines are inside of
     held, cost = 0.0, frame
     for index in _growth(cut, values, tokens)[:levels]:
         chunk = cut.chunk(index)
@@ -147,7 +148,10 @@ def file_offers(
         spans = merge_spans(chosen)
         if spans == whole.spans:
             break
-        marks = tuple(enclosing(cut, start) for start, _end in spans)
+        marks = tuple(
+            names[start] if start in names else names.setdefault(start, enclosing(cut, start))
+            for start, _end in spans
+        )
         view = FileView(content.path, Representation.SNIPPETS, spans, marks=marks)
         price = cost + MARK_TOKENS * (len(spans) - 1 + sum(map(bool, marks)))
         offers.append(ViewOffer(view, price, held, tuple(why)))

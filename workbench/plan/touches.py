@@ -115,7 +115,11 @@ def move_spans(spans: Sequence[Span], hunks: Sequence[Hunk]) -> list[Span]:
     A range whose lines were all removed without replacement is gone.
     """
     moved = []
+    top = hunks[0].old_start if hunks else 0
     for start, end in spans:
+        if end < top:
+            moved.append((start, end))
+            continue
         first, last = _move(start, hunks, last=False), _move(end, hunks, last=True)
         if first <= last:
             moved.append((first, last))
