@@ -2,6 +2,7 @@
 
     python -m bench.cold_start [PROJECT...] [--times 7] [--only NAME...] [--prompts 20 [--load 4]]
 
+A task that was planned for before has its embedding; new words load the model first where one is prepared.
 Without a project one of 1,000 files and 2,000 commits is made, indexed and given a rule with a check; those
 that are given are used as they are: their rules say whether a call of a tool has to be checked at all. Each
 run is a process of its own, as a person or an agent starts it, in turn with the import; bytecode is kept.
@@ -31,6 +32,7 @@ from bench.speed import make_project
 IMPORT = "import numpy, duckdb"
 START = "from workbench.entry.start import main; main()"
 TASK = "token is not refreshed when the session expires"
+NEW = f"{TASK}, as never before"
 HANDSHAKE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -53,6 +55,7 @@ RUNS: dict[str, tuple[list[str], dict[str, object] | None]] = {
     ),
     "a prompt that says nothing": (["hook", "UserPromptSubmit"], {"prompt": "yes, do it"}),
     "a prompt, planned for": (["hook", "UserPromptSubmit"], {"prompt": TASK}),
+    "a prompt of new words": (["hook", "UserPromptSubmit"], {"prompt": NEW}),
 }
 """The words of a command and what it reads from stdin, by name."""
 
@@ -89,8 +92,9 @@ def measure(project: Path, names: list[str], tasks: list[str], times: int) -> It
         for name, pairs in found.items():
             words, payload = RUNS[name]
             given = {} if payload is None else {"cwd": str(project), **payload}
-            asked = [task if word == TASK else word for word in words]
-            text = json.dumps({key: task if value == TASK else value for key, value in given.items()})
+            tasks_by = {TASK: task, NEW: f"{task} {os.getpid()}-{turn}"}
+            asked = [tasks_by.get(word, word) for word in words]
+            text = json.dumps({key: tasks_by.get(str(value), value) for key, value in given.items()})
             base, _ = run_process([IMPORT], b"", project)
             used, _ = run_process([START, *asked], text.encode() + b"\n", project)
             pairs.append((used, base))

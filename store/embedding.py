@@ -239,7 +239,8 @@ _OPEN: Final[Mapping[str, Callable[[ModelOption, EmbeddingSettings], tuple[Embed
 def _onnx(directory: Path, model: str, settings: EmbeddingSettings) -> Embedder:
     from store.onnx_embedder import OnnxEmbedder
 
-    return OnnxEmbedder(directory, model, threads=settings.threads)
+    own = directory if model == minilm.MODEL_ID else None  # others' folders stay as they are
+    return OnnxEmbedder(directory, model, threads=settings.threads, optimized=own)
 
 
 def _by_fastembed(settings: EmbeddingSettings, name: str) -> tuple[Embedder, Path]:

@@ -68,6 +68,27 @@ def test_vector_is_the_same_bytes_in_any_company(embedder: OnnxEmbedder, model_c
     assert together.tobytes() == backwards.tobytes() == alone.tobytes() == single.tobytes()
 
 
+def test_an_optimized_graph_is_the_same_network(embedder: OnnxEmbedder, tmp_path: Path) -> None:
+    """Its vectors are the same bytes: written, read, packed or not, damaged, or not kept."""
+    expected = embedder.embed(TEXTS).tobytes()
+
+    def vectors(optimized: Path) -> bytes:
+        other = OnnxEmbedder(embedder.directory, embedder.model, threads=2, optimized=optimized)
+        alone = np.concatenate([other.embed([text]) for text in TEXTS])
+        assert alone.tobytes() == other.embed(TEXTS).tobytes()
+        return alone.tobytes()
+
+    assert vectors(tmp_path / "graph") == expected
+    [kept] = tmp_path.iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+    assert vectors(tmp_path / "graph") == expected
+    kept.write_bytes(kept.read_bytes()[:-1_000_000])
+    assert vectors(tmp_path / "graph") == expected
+    assert vectors(tmp_path / "graph") == expected
+    assert [*tmp_path.iterdir()] == [kept]
+    assert vectors(tmp_path / "missing" / "graph") == expected
+
+
 def test_no_texts_give_no_rows(embedder: OnnxEmbedder) -> None:
     """An empty list is answered with an empty matrix."""
     assert embedder.embed([]).shape == (0, 384)
