@@ -31,14 +31,16 @@ _OF_SESSIONS = """
 (SELECT *, coalesce(nullif(parent_session, ''), session_id) AS session FROM episode_sources
  WHERE coalesce(nullif(parent_session, ''), session_id) IN (SELECT unnest($sessions)))
 """
+# A delta, what an episode's end found otherwise on disk, is an edit where none was recorded.
 SELECT_TOUCHES: Final = f"""
 SELECT session, file_path,
     coalesce(max("timestamp") FILTER (event_type = 'read'), -1),
-    coalesce(max("timestamp") FILTER (event_type = 'edit'), -1),
+    coalesce(max("timestamp") FILTER (event_type = 'edit'), max("timestamp") FILTER (event_type = 'delta'), -1),
     coalesce(max(id) FILTER (event_type = 'read' AND source = 'hook'), -1),
-    coalesce(max(id) FILTER (event_type = 'edit' AND source = 'hook'), -1)
+    coalesce(max(id) FILTER (event_type = 'edit' AND source = 'hook'),
+        max(id) FILTER (event_type = 'delta' AND source = 'hook'), -1)
 FROM episode_events JOIN {_OF_SESSIONS} USING (session_id)
-WHERE event_type IN ('read', 'edit') AND file_path IS NOT NULL
+WHERE event_type IN ('read', 'edit', 'delta') AND file_path IS NOT NULL
 GROUP BY session, file_path ORDER BY session, file_path
 """
 SELECT_OUTCOMES: Final = f"""

@@ -12,6 +12,7 @@ from store.table_queries import TableQueries
 from tests.adapters import ManualClock
 from tests.store.engines import open_tables
 from workbench.records.usage import FileTouch, UsageRecords
+from workbench.sessions.usage import file_touches
 
 START = 1_700_000_000
 
@@ -59,6 +60,23 @@ def test_a_pack_without_a_session_is_of_the_next_one(
     [touch] = found.touches["s"]
     assert (touch.path, touch.edited_at, touch.edit_entry > 0) == ("a.py", START + 60, True)
     assert records(tables, START + 1.0).handovers[0].files == {"b.py": "full"}
+
+
+def test_a_delta_is_an_edit_where_none_was_recorded(journal: FileJournal, tables: TableQueries) -> None:
+    """What an episode's end found otherwise on disk counts; a recorded edit keeps its own time."""
+    give(journal, "s", "a.py", "b.py")
+    task(journal, "s/1", "s", START, "a.py")
+    for path in ("a.py", "b.py"):
+        event = {"session_id": "s/1", "event_type": "delta", "timestamp": START + 60, "file_path": path}
+        journal.append("sessions", "episode.event", [event], by="hook")
+    edited, changed = records(tables).touches["s"]
+    assert (edited.edited_at, changed.edited_at) == (START, START + 60)
+    assert 0 < edited.edit_entry < changed.edit_entry
+    entries = [entry for _, entry in journal.read("sessions")]
+    assert file_touches(entries, "s") == (
+        FileTouch("a.py", edited_at=START),
+        FileTouch("b.py", edited_at=START + 60),
+    )
 
 
 def test_an_import_has_times_and_replaces_what_was_live(journal: FileJournal, tables: TableQueries) -> None:

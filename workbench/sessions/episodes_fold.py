@@ -20,6 +20,7 @@ from workbench.records.episodes import (
     FileChange,
     Outcome,
 )
+from workbench.text.counts import plural
 
 STREAM: Final = "sessions"
 IMPORTED: Final = "episode.imported"
@@ -99,13 +100,20 @@ def active_parts(events: Iterable[Event]) -> tuple[str, str]:
     return parts["scenario"], parts["step"]
 
 
-_SAID: Final = ("outcome", "decision", "why", "rationale", "query", "text")
+_SAID: Final = ("outcome", "decision", "why", "rationale", "query", "text", "task")
 """What of an event's payload is shown of it."""
+_PARTS: Final = ("scenario", "step", "tool", "hook")
+"""What is shown of it with its name."""
 
 
 def event_text(event: Event) -> str:
-    """Return what an event was about in one line: its file, its symbol, what was decided or asked."""
-    said = [str(event.payload[name]) for name in _SAID if event.payload.get(name)]
+    """Return what an event was about in one line: its file, its symbol, what was decided, asked or given."""
+    payload = event.payload
+    said = [str(payload[name]) for name in _SAID if payload.get(name)]
+    said += [f"{name} {payload[name]}" for name in _PARTS if payload.get(name)]
+    pack = payload.get("pack")
+    if isinstance(pack, dict) and isinstance(pack.get("files"), dict):
+        said.append(f"a pack with {plural(len(pack['files']), 'file')}")
     return " · ".join(part for part in (event.file_path, event.symbol, *said) if part)
 
 

@@ -235,7 +235,8 @@ _NAMED = 5
 def file_touches(entries: Iterable[Entry], session: str) -> tuple[FileTouch, ...]:
     """Return what a session touched from the entries of the stream of sessions that mention it.
 
-    Times alone order these: entries that are found by a text have no places. Malformed ones are left out.
+    Times alone order these: entries that are found by a text have no places. Malformed ones are left out. A
+    delta is an edit where none was recorded.
     """
     found: dict[str, list[tuple[str, str, int]]] = {}
     for entry in entries:
@@ -264,7 +265,8 @@ def file_touches(entries: Iterable[Entry], session: str) -> tuple[FileTouch, ...
         times = last.setdefault(path, {})
         times[what] = max(times.get(what, -1), at)
     return tuple(
-        FileTouch(path, times.get("read", -1), times.get("edit", -1)) for path, times in sorted(last.items())
+        FileTouch(path, times.get("read", -1), times.get("edit", times.get("delta", -1)))
+        for path, times in sorted(last.items())
     )
 
 

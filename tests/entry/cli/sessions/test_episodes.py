@@ -63,6 +63,9 @@ def test_what_changed_on_disk_counts_as_edited(project: Any, run: Any) -> None:
         run("episode", "event", "s1", "--type", "delta", "--file", path)
     run("episode", "event", "s1", "--type", "grepai_hit", "--file", "c.py")
     run("episode", "event", "s1", "--type", "decision", "--payload", '{"decision": "use tokens"}')
+    run("episode", "event", "s1", "--type", "decision", "--step", "review")
+    pack = '{"pack": {"files": {"a.py": "full"}}}'
+    run("episode", "event", "s1", "--type", "decision", "--payload", pack)
     run("episode", "end", "s1", "--outcome", "success")
     assert [
         (one["path"], one["kind"]) for one in run("episode", "show", "s1", "--json").json()["changes"]
@@ -71,8 +74,8 @@ def test_what_changed_on_disk_counts_as_edited(project: Any, run: Any) -> None:
         ("b.py", "modified"),
     ]
     shown = run("episode", "show", "s1").out
-    assert "decision   1 event" in shown
-    assert "use tokens" in shown
+    assert "decision   3 events" in shown
+    assert all(said in shown for said in ("use tokens", "step review", "a pack with 1 file"))
     assert "grepai_hit 1 event" in shown
     assert run("episode", "list", "--json").json()["sessions"][0]["edits"] == 2
     found = run(
