@@ -35,7 +35,8 @@ _OF_SESSIONS = """
 SELECT_TOUCHES: Final = f"""
 SELECT session, file_path,
     coalesce(max("timestamp") FILTER (event_type = 'read'), -1),
-    coalesce(max("timestamp") FILTER (event_type = 'edit'), max("timestamp") FILTER (event_type = 'delta'), -1),
+    coalesce(max("timestamp") FILTER (event_type = 'edit'),
+        max("timestamp") FILTER (event_type = 'delta'), -1),
     coalesce(max(id) FILTER (event_type = 'read' AND source = 'hook'), -1),
     coalesce(max(id) FILTER (event_type = 'edit' AND source = 'hook'),
         max(id) FILTER (event_type = 'delta' AND source = 'hook'), -1)

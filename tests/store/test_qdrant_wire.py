@@ -12,6 +12,7 @@ import pytest
 
 from store.qdrant import API_KEY, QdrantServer
 from store.qdrant_collection import ASK, PUT, QdrantCollection
+from tests.processes import LONG
 from tests.store.collections import key_numbers, numbered_keys, random_vectors
 from workbench.errors import StoreError
 from workbench.ports import PointFilter
@@ -40,8 +41,8 @@ def fake() -> Iterator[FakeQdrant]:
 
 @pytest.fixture
 def server(fake: FakeQdrant) -> Iterator[QdrantServer]:
-    """The adapter, connected to it."""
-    server = QdrantServer(fake.url, timeout=1)
+    """The adapter, connected to it; on a busy machine an answer may take long."""
+    server = QdrantServer(fake.url, timeout=LONG)
     yield server
     server.close()
 
@@ -67,7 +68,7 @@ def bodies(fake: FakeQdrant, ending: str, method: str = "POST") -> list[Any]:
 
 def test_graphs_are_as_the_settings_say(fake: FakeQdrant) -> None:
     """`vectors.m` is of collections that are made, `vectors.ef` of each search, which may need more."""
-    server = QdrantServer(fake.url, timeout=1, m=24, ef=64)
+    server = QdrantServer(fake.url, timeout=LONG, m=24, ef=64)
     points, vectors = fill(server, 3)
     ((_, _, made),) = [one for one in fake.requests if one[0] == "PUT" and one[1].count("/") == 2]
     assert made["hnsw_config"]["m"] == 24
@@ -294,8 +295,10 @@ def test_a_server_that_hangs_is_left_in_time(fake: FakeQdrant, server: QdrantSer
         hang_up(handler)
 
     fake.handle = hang
+    hurried = QdrantServer(fake.url, timeout=1)
     with pytest.raises(StoreError, match="cannot be reached: timed out"):
-        points.search(vectors[0], 3)
+        collection(hurried).search(vectors[0], 3)
+    hurried.close()
     fake.handle = None
     assert len(points.search(vectors[0], 3)[0]) == 3
 

@@ -19,6 +19,7 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 import workbench
 from tests.conftest import Work
+from tests.docs.pages import ROOT
 from tests.entry.conftest import TASK
 from tests.processes import LONG, running
 from tests.test_imports import modules
@@ -251,10 +252,13 @@ def test_stdout_has_only_the_protocol_and_a_hang_up_ends_the_server(tmp_path: Pa
 
 
 def test_the_tools_cost_little() -> None:
-    """What every agent reads before it asks anything has a limit."""
+    """What every agent reads before it asks anything has a limit, and the pages say what it is."""
     counter = token_counter("o200k_base")
-    assert len(TOOLS) <= 12
-    assert counter.count(json.dumps(listed_tools(), ensure_ascii=False, separators=(",", ":"))) <= 2_150
+    tokens = counter.count(json.dumps(listed_tools(), ensure_ascii=False, separators=(",", ":")))
+    assert (len(TOOLS), tokens <= 2_150) == (12, True)
+    for page in ("README.md", "docs/agents.md", "docs/http.md"):
+        text = (ROOT / page).read_text(encoding="utf-8").lower()
+        assert ("twelve" in text, f"{tokens:,} tokens" in text or page == "docs/http.md") == (True, True), page
     assert len(INSTRUCTIONS.encode()) <= 2_048
     for tool in listed_tools():
         assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
