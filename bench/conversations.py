@@ -107,7 +107,8 @@ def convert_realtalk(checkout: Path) -> Iterator[Conversation]:
 def convert_beam(checkout: Path, scales: Iterable[str] = ("100K", "500K")) -> Iterator[Conversation]:
     """Yield the chats of BEAM of some sizes; a session is what was said on a day."""
     for scale in scales:
-        for folder in sorted((checkout / "chats" / scale).iterdir(), key=lambda path: path.name.zfill(4)):
+        chats = [path.parent for path in (checkout / "chats" / scale).glob("*/chat.json")]
+        for folder in sorted(chats, key=lambda path: path.name.zfill(4)):
             name = f"beam-{scale}-{folder.name}"
             turns: dict[str, Turn] = {}
             for batch in json.loads((folder / "chat.json").read_text("utf-8")):

@@ -1,10 +1,10 @@
 """How many of the decisions that agents state are found: `python -m bench.decisions DATA [--show]`.
 
-`bench/data/decisions.jsonl` has 400 iterations of recorded sessions that were read by eye, as places in
+`bench/data/decisions.jsonl` has 911 iterations of recorded sessions that were read by eye, as places in
 their texts: of each decision the sentences that state it, and sentences that may be one (`open`), which
-count neither way. The forms were chosen on the sessions of `fit`; those of `test` were labelled after that
-and changed nothing. DATA holds clones (`owner+name`, branch `entire/checkpoints/v1`) and, as `sessions`, a
-directory of transcripts.
+count neither way. Five parts (`half`), each with sessions of its own: the forms were chosen on `fit`, `fit-2`
+and `test-2`; `test` and `test-3` were labelled after them. DATA holds clones (`owner+name`, branch
+`entire/checkpoints/v1`) and, as `sessions`, a directory of transcripts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LABELS: Final = Path(__file__).parent / "data" / "decisions.jsonl"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print recall and precision of each half, by repository."""
+    """Print recall and precision of each part, by repository."""
     parser = argparse.ArgumentParser(prog="python -m bench.decisions", description=__doc__)
     parser.add_argument("data", type=Path, metavar="DATA", help="clones with recorded sessions")
     parser.add_argument("--show", action="store_true", help="print what is missed and what is no decision")
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
             if texts is not None:
                 counts[label["half"], name] += judge(texts, label, show=options.show and name == "all")
     columns = ("iterations", "decisions", "recall", "precision", "reasons kept")
-    print(f"| half | from | {' | '.join(columns)} |\n|---|---|{'--:|' * len(columns)}")
+    print(f"| part | from | {' | '.join(columns)} |\n|---|---|{'--:|' * len(columns)}")
     for (half, name), count in sorted(counts.items()):
         rates = (("hits", "decisions"), ("right", "judged"), ("reasons", "reasoned"))
         shares = (f"{count[part] / count[whole]:.3f}" if count[whole] else "" for part, whole in rates)

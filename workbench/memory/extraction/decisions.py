@@ -92,7 +92,11 @@ def with_reason(sentence: str, following: str = "") -> DecisionEntry:
         if decided.count("(") > decided.count(")"):
             decided = decided[: decided.rindex("(")]
         decided = decided.rstrip(" ,;:\u2013\u2014-")
-        if len(decided) >= _SHORTEST and len(why) >= _LEAST_REASON:
+        # "`config.py` \u2014 it now uses X instead of Y" decides after the dash.
+        is_label = (
+            reason[1] in "\u2013\u2014" and len(decided.split()) < _LEAST_WORDS and is_decision(sentence)
+        )
+        if len(decided) >= _SHORTEST and len(why) >= _LEAST_REASON and not is_label:
             return DecisionEntry(decided, why)
     if _FORMS["further"].match(following) and not is_decision(following):
         return DecisionEntry(whole, following.rstrip(" .;:"))
