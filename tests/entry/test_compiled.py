@@ -86,6 +86,17 @@ def test_what_a_function_puts_together_is_not_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("own_compiler")
+def test_what_is_written_out_in_a_function_is_kept(tmp_path: Path) -> None:
+    """An expression that is a constant of the code around it is of the program, whenever it is compiled."""
+    path = compiled_path(tmp_path)
+    expressions = CompiledExpressions(path)
+    expressions.install()
+    assert [re.sub(r"[^a-z]+written", "", one) for one in ("1 written out",)] == [" out"]
+    expressions.keep()
+    assert [key[1] for key in CompiledExpressions(path)._kept] == [r"[^a-z]+written"]
+
+
+@pytest.mark.usefixtures("own_compiler")
 def test_a_wrong_expression_is_the_same_error(tmp_path: Path) -> None:
     """The compiler of Python says what is wrong."""
     CompiledExpressions(compiled_path(tmp_path)).install()

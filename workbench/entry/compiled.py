@@ -2,8 +2,9 @@
 
 Python keeps none beyond a process. Here what its compiler gives the engine is kept in the user's cache, for
 this build of Python alone: the same expression is the same program. Kept is what modules compile when they
-are imported, or lazily from a constant; nothing that is put together of what a user wrote. The engine checks
-each program it is given, and whatever else is wrong with the file means that expressions are compiled.
+are imported, lazily from a constant, or where it is written out; nothing that is put together of what a user
+wrote. The engine checks each program it is given, and whatever else is wrong with the file means that
+expressions are compiled.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ from typing import Any, Final
 _MAGIC: Final = b"expressions 1\n"
 _CRC: Final = 4  # bytes
 _MOST: Final = 2_000  # expressions that are kept
-_BETWEEN: Final = ("re", "enum", __name__)
-_COMPREHENSIONS: Final = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
+_BETWEEN: Final = ("re", "enum", "warnings", __name__)
 _LAZY: Final = frozenset({"workbench.text.expressions"})
 
 Key = tuple[bool, str | bytes, int]
@@ -61,7 +61,7 @@ class CompiledExpressions:
             with suppress(RuntimeError, TypeError, ValueError):  # the engine refuses it
                 numbered = memoryview(codes).cast("I").tolist()
                 return self._engine.compile(expression, flags, numbered, groups, numbers, names)
-        if not _is_constant():
+        if not _is_constant(expression):
             return self._compile(expression, flags)
         return self._compile_new(key, expression, flags)
 
@@ -142,14 +142,24 @@ def _read(path: Path) -> dict[Key, Program]:
     return kept
 
 
-def _is_constant() -> bool:
-    """Whether an expression is compiled by a module at its import, or by what compiles constants."""
+def _is_constant(expression: str | bytes) -> bool:
+    """Whether an expression is of a program: written out where it is compiled, or compiled at an import.
+
+    At an import is what a module does itself, and what its own functions do for it; so is what compiles
+    constants lazily.
+    """
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and (
-        frame.f_globals.get("__name__") in _BETWEEN or frame.f_code.co_name in _COMPREHENSIONS
-    ):
+    while frame is not None and frame.f_globals.get("__name__") in _BETWEEN:
         frame = frame.f_back
     if frame is None:
         return False
+    if any(type(one) is type(expression) and one == expression for one in frame.f_code.co_consts):
+        return True
     module = str(frame.f_globals.get("__name__"))
-    return frame.f_code.co_name == "<module>" or module in _LAZY
+    if module in _LAZY:
+        return True
+    while frame is not None and frame.f_globals.get("__name__") == module:
+        if frame.f_code.co_name == "<module>":
+            return True
+        frame = frame.f_back
+    return False
