@@ -118,3 +118,16 @@ def test_a_worker_prepares_what_its_starter_keeps(tmp_path: Path) -> None:
     assert kept is not None
     assert (kept.shown, kept.masked, kept.cut.names) == (made.shown, made.masked, made.cut.names)
     assert role_of("src/key.py") is facts.role
+
+
+def test_a_plan_reads_each_file_once(root: Path) -> None:
+    """Inside the block a file is what it was when it was read first, after it what it is."""
+    index: ProjectIndex = build_index([], [], [])
+    contents = Contents(root, COUNTER, cap=100_000)
+    with contents.once():
+        first = contents.read("src/a.py", index, {})
+        (root / "src" / "a.py").write_text("changed = True\n", encoding="utf-8")
+        assert contents.read("src/a.py", index, {}) is first
+    again = contents.read("src/a.py", index, {})
+    assert isinstance(again, Content)
+    assert again.data == b"changed = True\n"

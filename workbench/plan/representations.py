@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -288,9 +289,29 @@ class Contents:
         self._cuts = cuts or CutCache(None, counter.name)
         self._keep = keep
         self._known: OrderedDict[tuple[str, str], Content] = OrderedDict()
+        self._once: dict[str, Content | Skipped] | None = None
+
+    @contextmanager
+    def once(self) -> Iterator[None]:
+        """Read each file once while the block lasts: all that a plan says of one is of the same moment."""
+        self._once = {}
+        try:
+            yield
+        finally:
+            self._once = None
 
     def read(self, path: str, index: ProjectIndex, digests: dict[str, str]) -> Content | Skipped:
         """Return a file's content as of now, or why it cannot be shown. `digests` are the index's hashes."""
+        if self._once is None:
+            return self._read(path, index, digests)
+        content = self._once.get(path)
+        if content is None:
+            content = self._once[path] = self._read(path, index, digests)
+        elif isinstance(content, Content):
+            self.hits += 1
+        return content
+
+    def _read(self, path: str, index: ProjectIndex, digests: dict[str, str]) -> Content | Skipped:
         data = read_bytes(self.root, path, self.cap)
         if isinstance(data, Skipped):
             return data

@@ -57,7 +57,10 @@ def preview_for(
     planner = _planner_of(project, request)
     if not search and planner.search is not None:
         planner = replace(planner, search=None)
-    made = make_plan(project.workspace, planner, request, style=style, baseline=baseline, progress=progress)
+    with planner.contents.once():
+        made = make_plan(
+            project.workspace, planner, request, style=style, baseline=baseline, progress=progress
+        )
     measurement.note_sync(made.synced)
     measurement.stages.update(made.stages)
     measurement.level("contents", planner.contents.hits, planner.contents.misses)
