@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from workbench.config import Config
 from workbench.entry.project import open_project
 from workbench.plan.pipeline import Plan, plan
 from workbench.plan.relevance import FEW_TASKS
+from workbench.plan.rule_evidence import MOST_TOKENS, only_about
 from workbench.records.plan import PlanRequest
+from workbench.rules.matching.selection import RuleSelection, SelectedRule
 
 RULES = "# Rules\n\n- Never push to main.\n- Always write commit subjects in the imperative.\n"
 
@@ -56,10 +59,23 @@ def test_a_rule_is_evidence_for_a_task(work: Work) -> None:
 
 @pytest.mark.parametrize("task", ["thanks a lot", "zxqv asdf", "good morning everybody"])
 def test_without_a_word_of_a_rule_nothing_is_known(work: Work, task: str) -> None:
-    """Greetings and nonsense still get a line that says so."""
+    """Greetings and nonsense still get a line that says so, and how many absolute rules hold."""
     result = planned(work, task)
     assert not result.response.known
     assert not result.rules
+    assert "2 absolute rules hold all the same" in result.pack.text
+    assert result.pack.report.estimated_used < 80
+
+
+def test_what_no_file_is_about_gets_a_few_rules(work: Work) -> None:
+    """Of rules with its words the first that take little, whatever is pinned, and reasons for the others."""
+    (rule,) = planned(work, "plan push").rules
+    cost = MOST_TOKENS // 2
+    chosen = tuple(SelectedRule(replace(rule, id=str(at), token_cost=cost), "") for at in range(5))
+    left = only_about(RuleSelection(chosen, (), 5 * cost), {"1", "2", "3"}, {"4"})
+    assert [one.rule.id for one in left.selected] == ["1", "2", "4"]
+    assert [one.rule.id for one in left.dropped] == ["0", "3"]
+    assert all("no file is about" in one.reason for one in left.dropped)
 
 
 def test_a_scoped_rule_comes_with_a_file_of_the_pack(work: Work) -> None:

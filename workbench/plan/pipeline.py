@@ -31,8 +31,8 @@ from workbench.plan.planner import (
 from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.reasons import reasons_of
 from workbench.plan.render import DEFAULT_STYLE, STYLES
-from workbench.plan.response import NOTHING_KNOWN, confidence_words, plan_response
-from workbench.plan.rule_evidence import only_about, rules_about
+from workbench.plan.response import confidence_words, nothing_known, plan_response
+from workbench.plan.rule_evidence import count_everywhere, only_about, rules_about
 from workbench.plan.segments import stashed_passages
 from workbench.plan.surroundings import describe_surroundings
 from workbench.plan.workspace import Progress, Synced, Workspace
@@ -164,7 +164,7 @@ def plan(
     clock = time.perf_counter()
     rules, query, matched = choose_rules(workspace, planner, request, ranking)
     if about:
-        rules = only_about(rules, about.union(overrides.pinned))
+        rules = only_about(rules, about, overrides.pinned)
     learned = learned_passages(workspace, planner, request, ranking, query)
     stages["rules"] = _ms(clock)
     clock = time.perf_counter()
@@ -284,7 +284,9 @@ def _empty_plan(
     style: str,
 ) -> Plan:
     """Return the plan for a task that says nothing about the project: a line that says so."""
-    head = brief_head(ranking, planner.confident)
+    rules = workspace.rulebook.rules
+    absolute = count_everywhere(rules, planner.matcher.columns_of(rules))
+    head = brief_head(ranking, planner.confident, absolute=absolute)
     pack = compose([], [], request.token_budget, STYLES[style], planner.counter, head=head)
     synced = ranking.synced
     stages = {"sync": round(sum(synced.stages.values()), 3)}
@@ -331,10 +333,11 @@ def _likeliest(chances: Mapping[str, float], paths: Collection[str]) -> float:
     return max((chances.get(path, 0.0) for path in paths), default=0.0)
 
 
-def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False) -> Head:
+def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False, absolute: int = 0) -> Head:
     """Return what writes the first line of a pack: what it is for, how complete it is, its tokens.
 
-    How complete is not said where no file is needed with a chance of `confident`.
+    How complete is not said where no file is needed with a chance of `confident`. `absolute` rules hold for
+    any task, of which nothing is in a pack for one that nothing is known of.
     """
     vague = not ranking.known or ranking.intent.predicted is QueryType.UNKNOWN
     kind = "task" if vague else ranking.intent.predicted.value
@@ -348,7 +351,7 @@ def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False) ->
     def write(shown: Collection[str], tokens: int) -> str:
         size = f"{tokens:,} tokens"
         if not ranking.known:
-            return f"{subject} | {NOTHING_KNOWN}; {size}"
+            return f"{subject} | {nothing_known(absolute)}; {size}"
         if not shown:
             return f"{subject} | no place here is likely enough to show; {size}"
         if not baseline and _likeliest(chances, shown) < confident:

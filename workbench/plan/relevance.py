@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from workbench.places import data_file
 from workbench.plan.signals import mention_signals, prepare_query
+from workbench.plan.small_talk import is_chore, is_small_talk
 from workbench.plan.view import ROLES, RankingView
 from workbench.project.index import ProjectIndex
 from workbench.records.dataclass import dataclass
@@ -67,7 +68,9 @@ def is_about(view: RankingView, intent: Intent, odds: NDArray[np.float64]) -> bo
     evidence = task_evidence(view, intent, odds)
     if evidence.named:
         return True
-    if not (evidence.met and evidence.past):
+    if is_small_talk(intent.task.text):
+        return False
+    if not (evidence.met and evidence.past) or is_chore(intent.task.text):
         return evidence.met
     weights = load_weights()
     return weights["offset"] + sum(weights[name] * value for name, value in evidence.features.items()) > 0.0

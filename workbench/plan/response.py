@@ -30,7 +30,7 @@ from workbench.records.answers.plan import (
 from workbench.records.plan import Intent, RankedFile, Representation
 from workbench.records.project import CacheStatus, Freshness, Layer
 from workbench.records.rules import Authority
-from workbench.text.counts import percent
+from workbench.text.counts import percent, plural
 from workbench.text.sanitize import one_line, visible_line
 
 if TYPE_CHECKING:
@@ -50,9 +50,19 @@ INTENT = "intent"
 GREPAI = "grepai"
 """Candidates that the program of this name finds."""
 NOTHING_KNOWN = (
-    "nothing in this project matches these words; `workbench explore` (POST /v1/explore) shows its map"
+    "these words say nothing about this project; `workbench explore` (POST /v1/explore) shows its map"
 )
 """What a brief says of a task without a word that means anything in the project."""
+
+
+def nothing_known(absolute: int) -> str:
+    """Return that sentence with how many absolute rules hold whatever the task is."""
+    if not absolute:
+        return NOTHING_KNOWN
+    hold = f"{plural(absolute, 'absolute rule')} {'hold' if absolute > 1 else 'holds'} all the same"
+    return f"{NOTHING_KNOWN}; {hold} (`workbench rules list --authority absolute`)"
+
+
 _PARTICULAR = re.compile(r": | \(")  # from here on a reason is about one candidate
 
 

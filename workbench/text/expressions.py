@@ -60,6 +60,11 @@ def read_rows(package: str, name: str, table: str) -> list[list[str]]:
     return [[_fill(held, cell) for cell in row] for row in held[table]]
 
 
+def read_tables(package: str, name: str, table: str) -> list[dict[str, str]]:
+    """Return the tables of texts under a name in a data file of a package."""
+    return [dict(one) for one in _read_expressions(package, name)[table]]
+
+
 @cache
 def _read_expressions(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads(data_file(package, name).read_text(encoding="utf-8"))
