@@ -100,7 +100,7 @@ def find_companions(
     found: dict[str, CompanionFile] = {}
     for path, (common, times, anchor) in edits.items():
         share = common / (times + _PRIOR_EDITS)
-        why = f"{common} of the last {plural(times, 'focused edit')} of {anchor.rpartition('/')[2]}"
+        why = f"{common} of the last {plural(times, 'focused edit')} of {_short(anchor, anchors)}"
         found[path] = CompanionFile(path, max(share, following.get(path, 0.0)), why)
     for path, chance in following.items():
         if (
@@ -108,10 +108,17 @@ def find_companions(
             and path not in shown
             and chance >= (NAMED_FROM if path in tests else _LEAST_CHANCE)
         ):
-            why = f"tests {tests[path].rpartition('/')[2]}" if path in tests else "shares words with the task"
+            why = f"tests {_short(tests[path], anchors)}" if path in tests else "shares words with the task"
             found[path] = CompanionFile(path, chance, why)
     ordered = sorted(found.values(), key=lambda one: (-round(one.strength, 6), one.path))
     return _join_alike(ordered, edits)[:MOST_COMPANIONS]
+
+
+def _short(path: str, among: Sequence[str]) -> str:
+    """Return a file's name, with its folder where another of some files has the same."""
+    name = path.rpartition("/")[2]
+    same = [one for one in among if one.rpartition("/")[2] == name]
+    return "/".join(path.split("/")[-2:]) if len(same) > 1 else name
 
 
 def _tests_of(index: ProjectIndex, anchors: Sequence[str]) -> dict[str, str]:
