@@ -103,7 +103,7 @@ def start_prompt(project: OpenedProject, config: Config, call: HookCall, state: 
         call.prompt,
         session_id=f"{call.session}/{number}",
         parent_session=call.session,
-        prompt_index=number,
+        prompt_index=state.prompts,
     )
 
 
@@ -111,7 +111,7 @@ def _start_unseen(episodes: EpisodeService, session: str) -> str:
     """Start the first episode of a session whose prompts were recorded by no hook. Raises: StoreError."""
     kind = QueryType.GENERAL.value
     return episodes.start(
-        None, session_id=f"{session}/1", query_type=kind, parent_session=session, prompt_index=1
+        None, session_id=f"{session}/1", query_type=kind, parent_session=session, prompt_index=0
     )
 
 

@@ -101,6 +101,9 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
     assert shown["events"][2]["payload"]["decision"] == "deny"
     listed = run("episode", "list", "--json").json()["sessions"]
     assert [one["session_id"] for one in listed] == [f"{SESSION}/1"]
+    assert f"prompt 1 of {SESSION}" in run("episode", "show", f"{SESSION}/1").out
+    places = run("sql", "select prompt_index from episode_sources where source = 'hook'", "--format", "csv")
+    assert places.out.split() == ["prompt_index", "0"]
     counted = run("stats", "--usage", "--json").json()
     [used], [session] = counted["hooks"], counted["sessions"]
     assert session["missed"] == ["notes/new.py"]

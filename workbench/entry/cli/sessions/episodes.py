@@ -35,7 +35,7 @@ _STEP = click.option("--step", metavar="NAME", help="The step of the work that i
     "--source", default="", metavar="NAME", help="Who records: claude_code, codex, … (default: cli)."
 )
 @click.option("--parent", default="", metavar="ID", help="The longer session it is a part of.")
-@click.option("--prompt", type=int, metavar="N", help="Which prompt of the longer session it is.")
+@click.option("--prompt", type=int, metavar="N", help="Which prompt of the longer session it is, from 0.")
 @_SCENARIO
 @_STEP
 def start(

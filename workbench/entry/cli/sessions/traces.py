@@ -190,7 +190,9 @@ def _facts(trace: Trace, state: str) -> dict[str, Any]:
 def _lines(trace: Trace, state: str) -> Iterator[tuple[str, str]]:
     episode = trace.episode
     yield "task", episode.task_text or _UNSEEN
-    part = f", prompt {episode.prompt_index} of {episode.parent_session}" if episode.parent_session else ""
+    place = episode.prompt_index
+    part = f", prompt {'?' if place is None else place + 1} of {episode.parent_session}"
+    part = part if episode.parent_session else ""
     yield "session", f"{episode.session_id} (from {episode.source}{part})"
     ended = "" if episode.ended_at is None else f" to {shown_time(episode.ended_at)}"
     yield "when", f"{shown_time(episode.started_at)}{ended}, {state}"
