@@ -85,9 +85,8 @@ class Event:
 class Episode:
     """One task and what was done for it [img 6, table episodes].
 
-    `source` says who reported it (git, claude_code, codex, cli, …); the prompt `prompt_index`, from 0, of the
-    session `parent_session` began it, where it is a part of one. `outcome_evidence` says what the outcome
-    rests on.
+    `source` says who reported it (git, claude_code, codex, cli, …); the prompt `prompt_index` of the session
+    `parent_session` began it, where it is a part of one. `outcome_evidence` says what the outcome rests on.
     `closed_by` is `timeout` if nobody said that it ended, and then `ended_at` is its last event.
     `last_at` is when it was heard of last; `judged` what feedback said of its outcome, if any.
     """
