@@ -21,6 +21,7 @@ from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
 from workbench.lists.filters import Field, FieldKind
 from workbench.plan.response import confidence_words
+from workbench.project.languages import describe_role
 from workbench.records.project import CacheStatus
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
@@ -45,13 +46,14 @@ FIELDS: Final = (
     Field("why", FieldKind.TEXT),
     Field("kind"),
     Field("state", choices=("in", "out")),
+    Field("role"),
     Field("as"),
     Field("tokens", FieldKind.NUMBER),
     Field("score", FieldKind.NUMBER),
     Field("pinned", FieldKind.YES_NO),
     Field("excluded", FieldKind.YES_NO),
 )
-"""What a filter may name: `kind:rules`, `state:out`, `as:snippets`, `tokens:>500`, `pinned:yes`."""
+"""What a filter may name: `kind:rules`, `role:test`, `state:out`, `as:snippets`, `tokens:>500` and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,11 @@ class PackCandidate:
     def named(self) -> bool:
         """Whether it can be pinned and excluded."""
         return bool(self.name)
+
+    @property
+    def role(self) -> str:
+        """What a file is for, empty for anything else."""
+        return describe_role(self.name) if self.kind == FILES and self.name else ""
 
     @property
     def key(self) -> str:
@@ -135,6 +142,7 @@ def record_of(candidate: PackCandidate) -> Record:
         "name": (candidate.title, candidate.place, candidate.name),
         "why": candidate.why,
         "kind": candidate.kind,
+        "role": candidate.role,
         "state": candidate.state,
         "as": candidate.form,
         "tokens": candidate.tokens,

@@ -75,7 +75,7 @@ def sections_of(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, 
 
 
 def headline(candidate: PackCandidate, plan: ShownPlan) -> str:
-    """Return in a line whether a candidate is in, how, and how likely it is needed."""
+    """Return in a line whether a candidate is in, how, how likely it is needed and what it is for."""
     if candidate.folds:
         return ""
     parts = [candidate.form, plural(candidate.tokens or 0, "token")] if candidate.state == IN else ["out"]
@@ -86,7 +86,7 @@ def headline(candidate: PackCandidate, plan: ShownPlan) -> str:
         parts.append("counts as needed")
     elif chance is not None:
         parts.append(likelihood(chance))
-    return " · ".join(part for part in parts if part)
+    return " · ".join(part for part in (*parts, candidate.role) if part)
 
 
 def why_lines(candidate: PackCandidate, plan: ShownPlan, width: int) -> list[Content]:

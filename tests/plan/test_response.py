@@ -136,9 +136,17 @@ def test_the_schema_misses_nothing(name: str) -> None:
 
 
 def test_rank_validates() -> None:
-    """The rank answer is path, score and features, in order, as published."""
+    """The rank answer is path, role, score and features, in order, as published."""
     answer = as_json(rank_response([RANKED], low_confidence=True))
-    files = [{"path": "src/auth.rs", "score": 1.25, "features": {"bm25_body": 0.5}, "reasons": []}]
+    files = [
+        {
+            "path": "src/auth.rs",
+            "role": "source",
+            "score": 1.25,
+            "features": {"bm25_body": 0.5},
+            "reasons": [],
+        }
+    ]
     assert answer == {"files": files, "low_confidence": True, "confidence": None, "known": True}
     validator("rank-response.schema.json").validate(answer)
 

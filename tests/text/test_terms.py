@@ -7,7 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.text.terms import count_terms, is_unspaced, word_terms, words_of
+from workbench.rules import rulestate
+from workbench.text.terms import TERMS_VERSION, count_terms, is_unspaced, word_terms, words_of
 
 
 @given(st.text(max_size=60))
@@ -29,3 +30,8 @@ def test_scripts_without_spaces_give_bigrams() -> None:
 def test_a_word_gives_the_terms_of_its_runs(text: str) -> None:
     """A name that mixes scripts is found by what a text around it is split into."""
     assert list(word_terms(text)) == [term for run in words_of(text) for term in word_terms(run)]
+
+
+def test_a_kept_rulebook_changes_with_the_terms() -> None:
+    """Its format is a number of its own, as a hook reads it without what splits texts."""
+    assert (rulestate.FORMAT, TERMS_VERSION) == (18, 2)

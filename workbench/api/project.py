@@ -182,7 +182,7 @@ class Project:
         strict: bool | None = None,
         ml_mode: str = "",
     ) -> RankResponse:
-        """Return the files that matter for a task, the likeliest first, at most `top`. Raises: as `plan`."""
+        """Return the files that matter for a task, where work begins first. Raises: as `plan`."""
         from workbench.entry.services.plan import rank_for, ranked_files
         from workbench.entry.services.requests import plan_request
 

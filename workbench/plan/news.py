@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workbench.plan import cuts
 from workbench.plan.chunks import ChunkKind
 from workbench.plan.cuts import FileCut
-from workbench.plan.places import is_changelog
+from workbench.project.languages import is_changelog
 from workbench.records.answers.plan import NamedPlace
 
 SURE: Final = 0.5

@@ -21,6 +21,7 @@ from workbench.plan import cuts
 from workbench.plan.chunks import ChunkKind
 from workbench.plan.cuts import FileCut, term_id
 from workbench.plan.trees import ReadModel, Trees
+from workbench.project.languages import is_changelog
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent
 from workbench.records.project import Role
@@ -95,7 +96,6 @@ LIKELIEST: Final = 200  # chunks that trees look at
 _K1, _B = 1.2, 0.4
 _VERSION = re.compile(r"\b\d+(?:\.\d+)+\b")
 _QUOTED = re.compile(r"[`\"']([^`\"'\n]{3,60})[`\"']")
-_CHANGELOG = re.compile(r"^(?:change(?:log|s)?|history|news|releases?|release[-_]notes?)\b", re.IGNORECASE)
 _MAX_LITERALS = 20
 _MAX_LITERAL_HITS = 50
 _MAX_MENTIONED = 60
@@ -265,11 +265,6 @@ def _add_traits(
 def _log_odds(chance: float) -> float:
     chance = min(max(chance, 1e-4), 0.9999)
     return math.log(chance / (1.0 - chance))
-
-
-def is_changelog(path: str) -> bool:
-    """Whether a path is that of a changelog."""
-    return _CHANGELOG.match(path.rsplit("/", 1)[-1]) is not None
 
 
 def _add_words(query: _Query, files: Sequence[PlacedFile], rows: Float32, starts: Sequence[int]) -> Float32:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
 from workbench.plan.render import Passage, heading, span_text
+from workbench.project.languages import describe_role
 from workbench.records.answers.plan import (
     DroppedCandidate,
     PackedLine,
@@ -142,7 +143,11 @@ def rank_response(
     """Return the files in order with features and reasons, and whether none of them is likely enough."""
     files = tuple(
         RankedPath(
-            one.path, one.score, dict(one.features.items()), () if reasons is None else reasons.of(one)
+            one.path,
+            describe_role(one.path),
+            one.score,
+            dict(one.features.items()),
+            () if reasons is None else reasons.of(one),
         )
         for one in ranked
     )
@@ -263,6 +268,7 @@ def _selection(
     ranked = features.get(candidate.path)
     return SelectedFile(
         path=candidate.path,
+        role=describe_role(candidate.path),
         representation=offer.view.representation,
         tokens=offer.tokens,
         spans=offer.view.spans,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.project.index import ProjectIndex
+from workbench.project.languages import is_changelog
 from workbench.records.dataclass import dataclass
 from workbench.records.project import Role
 from workbench.sessions.history import History, path_numbers
@@ -25,7 +26,6 @@ ROLES = tuple(Role)
 HALF_LIVES = (1.0, 3.0, 12.0, 50.0, 250.0)  # in tasks, newest first
 
 _TEST_AFFIX = re.compile(r"^(?:test|spec)_?|_?(?:tests?|specs?|unittest)$")
-_CHANGELOG = re.compile(r"^(?:change(?:log|s)?|history|news|releases?|release[-_]notes?)\b", re.IGNORECASE)
 _RISK = frozenset(
     stem(word)
     for word in "auth login session token password permission payment billing crypto security core".split()
@@ -236,7 +236,7 @@ def _changelogs(names: Sequence[str]) -> Float32:
     found = np.zeros(len(names), dtype=np.float32)
     joined = _NO_NAME.join(["", *names, ""])
     for row in _rows_at(joined, (match.end() for match in _NEWS.finditer(joined))):
-        found[row] = _CHANGELOG.match(names[row]) is not None
+        found[row] = is_changelog(names[row])
     return found
 
 

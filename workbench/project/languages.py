@@ -68,6 +68,9 @@ _CODE_SUFFIX_TEST_CONFIG = re.compile(
     r"|^(?:pytest|tox)\.ini$|^\.(?:mocharc|rspec|nycrc|taprc)(?:\.\w+)?$",
     re.IGNORECASE,
 )
+_CHANGELOG = re.compile(r"^(?:change(?:log|s)?|history|news|releases?|release[-_]notes?)\b", re.IGNORECASE)
+CHANGELOG = "changelog"
+"""What `describe_role` calls changelogs, which have the role of documents or of none."""
 
 
 @lru_cache(maxsize=65_536)
@@ -157,6 +160,17 @@ def role_of(path: str) -> Role:
     if code:
         return Role.SOURCE
     return Role.DOCS if language == "text" else Role.OTHER
+
+
+def is_changelog(path: str) -> bool:
+    """Whether a path is that of a changelog."""
+    return _CHANGELOG.match(path.rsplit("/", 1)[-1]) is not None
+
+
+def describe_role(path: str) -> str:
+    """Return what a file is for as answers have it: a `Role`, or `changelog`."""
+    role = role_of(path)
+    return CHANGELOG if role is not Role.SOURCE and is_changelog(path) else role.value
 
 
 def _under(folder: str, roots: frozenset[str]) -> bool:

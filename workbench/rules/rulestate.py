@@ -13,10 +13,9 @@ from workbench.rules.curation.ledger import USAGE_STREAM, read_usage
 from workbench.rules.curation.rulestore import OWN, RuleStore
 from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.reading.discovery import RuleSource, discover, read_source
-from workbench.text.terms import TERMS_VERSION
 
-FORMAT: Final = f"18.{TERMS_VERSION}"
-"""That of a kept rulebook and of the terms in it."""
+FORMAT: Final = 18
+"""That of a kept rulebook and of the terms in it: it changes with `TERMS_VERSION`, which no hook imports."""
 
 
 class RuleState:

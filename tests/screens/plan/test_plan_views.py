@@ -114,7 +114,7 @@ def test_a_file_is_explained_by_bars_that_add_up(plan: ShownPlan) -> None:
     assert len(specified.bars) == 6
     assert "tokens" in specified.note
     assert headline(one, plan).startswith(f"{one.form} · {one.tokens:,} tokens · ")
-    assert headline(one, plan).endswith(" likely to be needed")
+    assert headline(one, plan).endswith(" likely to be needed · source")
 
 
 def test_a_rule_that_matches_is_explained_by_its_score(shop: Path) -> None:

@@ -125,6 +125,7 @@ def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> m
     from workbench.entry.services.requests import plan_request
     from workbench.plan.ranking import needed_chances
     from workbench.plan.reasons import reasons_of
+    from workbench.project.languages import describe_role
 
     host = served.host()
     start = _offset(given.cursor)
@@ -141,6 +142,7 @@ def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> m
         files=tuple(
             messages.FoundFile(
                 one.path,
+                describe_role(one.path),
                 round(chances[one.path], 3),
                 "; ".join(reasons.of(one)),
             )

@@ -166,9 +166,10 @@ class ExpandResult(ToolAnswer, frozen=True):
 
 
 class FoundFile(ToolAnswer, frozen=True):
-    """A file, the chance that the task needs it, and what it was ranked by most."""
+    """A file, what it is for, the chance that the task needs it, and what it was ranked by most."""
 
     path: str
+    role: str
     chance: float
     why: str
 

@@ -64,7 +64,7 @@ TOOLS: Final = {
         plans=True,
     ),
     "find_files": ToolDeclaration(
-        "List the files a task likely needs, best first, with chances and without contents.",
+        "List the files a task likely needs, best first, with roles and chances.",
         messages.FindArguments,
         messages.FilesResult,
         reads=True,

@@ -149,12 +149,16 @@ def rank_for(
 ) -> tuple[Ranking, tuple[str, ...]]:
     """Rank the project's files for a task and measure it; return notes of what it did without, too.
 
+    What is edited by hand comes before what follows from it (`plan/roles.py`).
     Raises: StaleProject under `strict`; StoreError.
     """
+    from workbench.plan.roles import order_by_role  # no plan needs it
+
     workspace, planner = project.workspace, project.planner
     if request.ml_mode is MlMode.OFF:
         planner = without_models(planner)
     made, look = rank_request(workspace, planner, request, progress=progress)
+    made = replace(made, files=order_by_role(made.files, made.model, made.intent))
     measurement.note_sync(made.synced)
     measurement.candidates = len(made.files)
     measurement.degraded = missing_parts(workspace, planner, made.past)

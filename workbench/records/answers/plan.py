@@ -116,10 +116,16 @@ class NamedPlace(Answer, frozen=True):
     end: Line
 
 
+FileRole = Annotated[
+    str, Meta(description="source, test, docs, changelog, config, build, ci, data or other, by its path.")
+]
+
+
 class SelectedFile(Answer, frozen=True):
     """A file of the text: how it is shown there, and what ranked it."""
 
     path: Text
+    role: FileRole
     representation: Representation
     tokens: Count
     spans: Annotated[
@@ -220,13 +226,18 @@ class RankedPath(Answer, frozen=True):
     """A file with what ranked it."""
 
     path: Text
+    role: FileRole
     score: float
     features: Numbers
     reasons: Annotated[Texts, Meta(description="What matched, in sentences, the strongest first.")] = ()
 
 
 class RankResponse(Answer, frozen=True):
-    """What `workbench rank --json` prints: files for a task, the likeliest first."""
+    """What `workbench rank --json` prints: files for a task, where work begins first.
+
+    Of the first ten, tests, documents and changelogs follow what is edited by hand, unless the task asks for
+    them or they are clearly likelier.
+    """
 
     files: tuple[RankedPath, ...]
     low_confidence: Annotated[

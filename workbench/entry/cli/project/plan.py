@@ -22,6 +22,7 @@ from workbench.plan.planner import is_unprepared
 from workbench.plan.ranking import needed_chances
 from workbench.plan.reasons import FileReasons, reasons_of
 from workbench.plan.response import NOTHING_KNOWN, confidence_text, why_text
+from workbench.project.languages import describe_role
 from workbench.records.plan import Detail, MlMode, PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
 
@@ -221,9 +222,11 @@ def rank(
     ml_mode: str | None,
     from_stdin: bool,
 ) -> None:
-    """List the files that matter for a task, the likeliest first.
+    """List the files that matter for a task, where work begins first.
 
-    Each with how likely the task needs it and what speaks most for it; --json has every feature.
+    Each with how likely the task needs it, what it is for and what speaks most for it; --json has every
+    feature. Of the first ten, tests, documents and changelogs come after what is edited by hand, unless the
+    task asks for them or they are more than twice as likely.
     """
     here = current()
     text = read_task(here, task, from_stdin)
@@ -295,12 +298,14 @@ def copy_text(text: str, config: ClipboardConfig, directory: Path) -> str:
 def ranking_lines(
     files: Sequence[RankedFile], chances: Mapping[str, float], reasons: FileReasons
 ) -> list[str]:
-    """Return an aligned table: place, how likely it is needed, path, and what speaks most for it."""
+    """Return an aligned table: place, how likely it is needed, role, path, and what speaks most for it."""
     paths = [visible_line(found.path) for found in files]
-    width = max(map(len, paths), default=0)
+    roles = [describe_role(found.path) for found in files]
+    width, wide = max(map(len, paths), default=0), max(map(len, roles), default=0)
     lines = []
-    for place, (path, found) in enumerate(zip(paths, files, strict=True), 1):
+    for place, (path, role, found) in enumerate(zip(paths, roles, files, strict=True), 1):
         chance = chances[found.path]
         shown = f"{chance:.0%}" if chance >= 0.01 else f"{chance:.1%}"
-        lines.append(f"{place:>3}  {shown:>4}  {path:<{width}}  {'; '.join(reasons.of(found))}".rstrip())
+        why = "; ".join(reasons.of(found))
+        lines.append(f"{place:>3}  {shown:>4}  {role:<{wide}}  {path:<{width}}  {why}".rstrip())
     return lines

@@ -1,0 +1,62 @@
+"""Where work begins: what is edited by hand before what follows from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.plan.intent import parse_intent
+from workbench.plan.ranking import RankingModel
+from workbench.plan.roles import CLEARLY, order_by_role
+from workbench.project.languages import describe_role
+from workbench.records.plan import RankedFile
+
+MODEL = RankingModel("m", {}, {}, (1.0, 0.0))
+PATHS = ("CHANGELOG.md", "tests/test_io.py", "docs/io.md", "src/io.py", "src/net.py")
+
+
+def ordered(task: str, *scores: float) -> list[str]:
+    """Return the order of the paths, which are as likely as scores say; one after the other without any."""
+    files = [
+        RankedFile(path, score, {})
+        for path, score in zip(PATHS, scores or (0.4, 0.3, 0.2, 0.1, 0.0), strict=True)
+    ]
+    return [one.path for one in order_by_role(files, MODEL, parse_intent(task))]
+
+
+def test_what_follows_comes_later() -> None:
+    """In the order of the ranking among each other."""
+    assert ordered("fix the reader") == [*PATHS[3:], *PATHS[:3]]
+
+
+@pytest.mark.parametrize(
+    ("task", "first"),
+    [
+        ("fix the flaky test of the reader", "tests/test_io.py"),
+        ("docs: how to read", "CHANGELOG.md"),
+        ("prepare the release", "CHANGELOG.md"),
+        ("fix the reader in changelog", "CHANGELOG.md"),
+    ],
+)
+def test_what_a_task_asks_for_stays(task: str, first: str) -> None:
+    """A kind of files by its words, a release for the changelog, a file by its name."""
+    assert ordered(task)[0] == first
+
+
+def test_a_clearly_likelier_file_stays() -> None:
+    """More than `CLEARLY` times; nothing moves behind the first ten, and every file is there once."""
+    assert CLEARLY < 2.7
+    assert ordered("fix the reader", 1.1, 1.0, 0.5, 0.1, 0.0)[0] == "CHANGELOG.md"
+    files = [RankedFile(f"tests/test_{number}.py", 0.0, {}) for number in range(10)]
+    files.append(RankedFile("src/io.py", 0.0, {}))
+    assert order_by_role(files, MODEL, parse_intent("fix the reader")) == (*files,)
+
+
+def test_a_changelog_has_a_role_of_its_own() -> None:
+    """By its name, wherever it is; a module of that name is source."""
+    roles = {path: describe_role(path) for path in ("CHANGES.rst", "docs/news.md", "src/history.py", "a.md")}
+    assert roles == {
+        "CHANGES.rst": "changelog",
+        "docs/news.md": "changelog",
+        "src/history.py": "source",
+        "a.md": "docs",
+    }
