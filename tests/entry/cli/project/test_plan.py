@@ -183,12 +183,12 @@ def test_rank_lists_files_with_their_reasons(project: Any, run: Any) -> None:
     """The table is for people, JSON has every feature and follows its schema; --top bounds both."""
     lines = [line.split() for line in run("rank", TASK).out.splitlines()]
     assert [line[0] for line in lines] == [str(place) for place in range(1, len(lines) + 1)]
-    assert "pkg/auth.py" in [line[2] for line in lines[:2]]
+    assert "pkg/auth.py" in [line[3] for line in lines[:2]]
     assert all(line[1].endswith("%") for line in lines)
     assert not re.search(r"[+-]\d", run("rank", TASK).out)
     answer = run("rank", TASK, "--json", "--top", "2").json()
     check(answer, "rank-response")
-    assert [one["path"] for one in answer["files"]] == [line[2] for line in lines[:2]]
+    assert [one["path"] for one in answer["files"]] == [line[3] for line in lines[:2]]
 
 
 def test_every_call_is_measured(
