@@ -63,7 +63,8 @@ class Plan:
 
     `ranked` are all files that were ranked, excluded ones too; `matches` the rules that match the task,
     `learnings` {id: text} of those in the pack, and `rules` and `segments` those in it. `stashed` are
-    all segments that were looked at, by id. `answers` of models were known, and were not.
+    all segments that were looked at, by id. `answers` of models were known, and were not. `order` is how
+    files were ranked, for another plan of the same task in the same moment.
     """
 
     response: PlanResponse
@@ -80,6 +81,7 @@ class Plan:
     rules: tuple[Rule, ...] = ()
     segments: tuple[ChosenSegment, ...] = ()
     stashed: Mapping[str, FoundSegment] = field(default_factory=dict)
+    order: tuple[Ranking, SecondLook | None] | None = None
 
 
 def without_models(planner: Planner) -> Planner:
@@ -134,8 +136,9 @@ def plan(
     style: str = DEFAULT_STYLE,
     baseline: bool = False,
     progress: Progress | None = None,
+    order: tuple[Ranking, SecondLook | None] | None = None,
 ) -> Plan:
-    """Plan context for a task.
+    """Plan context for a task; with an `order` nothing is synced and ranked again.
 
     Raises: StaleProject under `strict`; UsageError for something pinned or excluded that is not there; errors
     of the store and git.
@@ -146,7 +149,8 @@ def plan(
     clock = time.perf_counter()
     if request.ml_mode is MlMode.OFF:
         planner = without_models(planner)
-    ranking, again = rank_request(workspace, planner, request, baseline=baseline, progress=progress)
+    order = order or rank_request(workspace, planner, request, baseline=baseline, progress=progress)
+    ranking, again = order
     stages = {**again.stages} if again else {}
     left_out = dict.fromkeys(ranking.overrides.excluded, EXCLUDED)
     if request.received:
@@ -266,6 +270,7 @@ def plan(
         rules=used,
         segments=segments,
         stashed=stashed.found,
+        order=order,
     )
 
 

@@ -243,7 +243,7 @@ def _likely(project: OpenedProject, config: Config, request: PlanRequest, measur
     if not files or any(chances[path] >= config.hooks.threshold for path in shown):
         return made
     unlikely = replace(request, least_chance=2.0)
-    return preview_for(project, measurement, unlikely, style=style, search=False)
+    return preview_for(project, measurement, unlikely, style=style, search=False, before=made)
 
 
 def _text(made: Plan, *, subagent: bool) -> str:

@@ -49,8 +49,11 @@ def preview_for(
     baseline: bool = False,
     search: bool = True,
     progress: Progress | None = None,
+    before: Plan | None = None,
 ) -> Plan:
     """Make a plan that nobody is handed yet, and measure it; without `search` no program is run for it.
+
+    `before` is a plan for the same task, whose order of files this one has.
 
     Raises as `plan` does.
     """
@@ -59,7 +62,13 @@ def preview_for(
         planner = replace(planner, search=None)
     with planner.contents.once():
         made = make_plan(
-            project.workspace, planner, request, style=style, baseline=baseline, progress=progress
+            project.workspace,
+            planner,
+            request,
+            style=style,
+            baseline=baseline,
+            progress=progress,
+            order=None if before is None else before.order,
         )
     measurement.note_sync(made.synced)
     measurement.stages.update(made.stages)
