@@ -42,6 +42,13 @@ def test_what_a_task_asks_for_stays(task: str, first: str) -> None:
     assert ordered(task)[0] == first
 
 
+def test_documents_in_the_script_of_a_task_stay() -> None:
+    """The ranking found that documents have the words of a task in Japanese or Chinese."""
+    for features, first in (({"called_docs": 1.0}, "docs/ja.md"), ({}, "src/io.py")):
+        files = [RankedFile("docs/ja.md", 0.1, features), RankedFile("src/io.py", 0.0, {})]
+        assert order_by_role(files, MODEL, parse_intent("設定の説明を直す"))[0].path == first
+
+
 def test_a_clearly_likelier_file_stays() -> None:
     """More than `CLEARLY` times; nothing moves behind the first ten, and every file is there once."""
     assert CLEARLY < 2.7

@@ -20,6 +20,7 @@ from workbench.plan.view import file_stem
 from workbench.project.languages import CHANGELOG, describe_role
 from workbench.records.plan import Intent, RankedFile
 from workbench.records.project import Role
+from workbench.text.terms import is_unspaced
 
 CLEARLY: Final = 2.0
 _FOLLOWING: Final = frozenset({Role.TEST.value, Role.DOCS.value, CHANGELOG})
@@ -29,6 +30,8 @@ _NEWS_CALLED_BY: Final = frozenset({Role.DOCS.value, Role.BUILD.value})  # a rel
 def order_by_role(files: Sequence[RankedFile], model: RankingModel, intent: Intent) -> tuple[RankedFile, ...]:
     """Return files, best first, with those that follow from others later among the first ten."""
     asked, words = {role.value for role in asked_roles(intent)}, prepare_query(intent).words
+    if is_unspaced(intent.task.head) and any(one.features.get("called_docs") for one in files[:FIRST_FILES]):
+        asked.add(Role.DOCS.value)  # by the script of its words: see `role_signals`
     if asked & _NEWS_CALLED_BY:
         asked.add(CHANGELOG)
 
