@@ -135,9 +135,8 @@ def _find(served: ServedProject, given: messages.FindArguments, agent: str) -> m
         made, _ = rank_for(work.project, work.measurement, request, progress=host.progress)
         threshold = work.project.config.hooks.threshold
     files = made.files if made.known else ()
-    chances = needed_chances(made.model, files)
+    chances, reasons = needed_chances(made.model, files), reasons_of(made)
     end = start + given.limit
-    reasons = reasons_of(made)
     return messages.FilesResult(
         files=tuple(
             messages.FoundFile(
