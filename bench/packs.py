@@ -22,7 +22,7 @@ from bench.ranking import Say
 from bench.reworded import repositories_of
 from bench.timeline import repositories
 from workbench.plan import cuts
-from workbench.plan.compose import PRICE, compose
+from workbench.plan.compose import PRICE, compose, text_limit
 from workbench.plan.cuts import FileCut
 from workbench.plan.file_candidates import FileOffers, file_candidates
 from workbench.plan.places import COLUMN, ChunkModel
@@ -41,7 +41,7 @@ from workbench.rules.matching.match import MatchParams
 from workbench.text.tokens import TokenCounter, token_counter
 
 CEILINGS = (500, 1000, 2000, 4000)
-KINDS = ("messages", "reworded")
+KINDS = ("messages", "reworded", "reports")
 AROUND = 15  # lines that a reader who greps reads on both sides of a hit
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]{2,}")
 
@@ -179,7 +179,8 @@ def pack_system(model: ChunkModel, counter: TokenCounter, price: float | None = 
             offered[id(task)] = candidates_of(task, planner)
         candidates = offered[id(task)]
         fair = candidates.price if price is None else price
-        pack = compose([], candidates.files, ceiling, STYLES[DEFAULT_STYLE], counter, price=fair)
+        most = text_limit(fair, ceiling) if price is None else None
+        pack = compose([], candidates.files, ceiling, STYLES[DEFAULT_STYLE], counter, price=fair, most=most)
         return [
             ShownFile(
                 one.path,

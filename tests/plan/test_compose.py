@@ -15,6 +15,7 @@ from tests.plan.conftest import HOSTILE_LINES, PASSAGES, candidates
 from workbench.plan.brief_lines import Surroundings
 from workbench.plan.compose import (
     LEAST_PRICE,
+    LEAST_TEXT,
     MOST_NAMES,
     MOST_PRICE,
     NAMED_FROM,
@@ -23,6 +24,7 @@ from workbench.plan.compose import (
     ViewOffer,
     compose,
     fair_price,
+    text_limit,
 )
 from workbench.plan.intent import parse_intent
 from workbench.plan.places import PlacedFile, place_chances
@@ -321,3 +323,24 @@ def test_the_price_follows_what_can_be_expected() -> None:
     likely, vague = fair_price([0.4, 0.2, 0.1], [20] * 3), fair_price([0.2, 0.1, 0.05], [20] * 3)
     assert LEAST_PRICE < vague < likely < MOST_PRICE
     assert fair_price([], []) == fair_price([0.0], [9]) == LEAST_PRICE
+
+
+def test_weak_evidence_shows_little() -> None:
+    """Tasks whose places are hardly known may have a share of a large budget, and all of a small one."""
+    assert text_limit(MOST_PRICE, 4000) == 4000
+    assert LEAST_TEXT < text_limit(LEAST_PRICE, 4000) < text_limit(0.1, 4000) < 4000
+    assert text_limit(LEAST_PRICE, 500) == 500
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_what_is_shown_keeps_to_its_limit(pinned: bool) -> None:
+    """However much of the budget is left; where a person pinned something it does not hold."""
+    files = [replace(candidate(number, 40), pinned=pinned) for number in range(1, 5)]
+
+    def shown(most: int | None) -> int:
+        pack = compose([], files, 4000, MARKDOWN, token_counter(), most=most)
+        return sum(offer.view.representation is Representation.FULL for _file, offer in pack.files)
+
+    size = files[1].offers[1].tokens
+    assert shown(None) == 4
+    assert shown(2 * size + 50) == (4 if pinned else 2)

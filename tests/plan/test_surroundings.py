@@ -154,6 +154,17 @@ def test_uses_of_a_rare_name_of_the_task_come_first(work: Work) -> None:
     assert not any(line.startswith("session:") for line in lines)
 
 
+def test_of_a_name_that_the_task_writes_every_use_is_given(work: Work) -> None:
+    """Who renames it has to know each place; of other definitions the first ones are enough."""
+    for number in range(6):
+        work.write(f"pkg/user_{number}.py", "from pkg.session import refresh_session\n" * 6)
+    work.write("pkg/session.py", session_source(1))
+    work.commit("users of the session")
+    (line,) = section(planned(opened(work), "rename refresh_session of the session"), USES)[:1]
+    assert line.startswith("refresh_session: ")
+    assert all(f"pkg/user_{number}.py:1,2,3,4,5,6" in line for number in range(6))
+
+
 def test_what_the_function_shown_calls_in_its_file_is_named(work: Work) -> None:
     """A line names the functions that the one shown calls, with their lines, for whoever reads on."""
     body = "".join(f"    session.turn += {turn}\n" for turn in range(9))

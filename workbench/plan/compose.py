@@ -2,7 +2,8 @@
 
 Everything is worth the tokens of it that the task is expected to need, and costs a price times its tokens:
 what is worth less stays out however much of the budget is left. The price is that of the task (`fair_price`):
-where the evidence is clear little is enough, where it is not several places are worth a look.
+where the evidence is clear little is enough, where it is not several places are worth a look, but never all
+of the budget (`text_limit`): what is shown then is seldom right.
 
 The sum of the parts' tokens differs a little from the tokens of the whole, so the knapsack's limit is moved
 until the text itself fits. The text never exceeds the budget, headings included, and holds something as long
@@ -30,6 +31,7 @@ _SLACK = 0.02
 PRICE = 0.09  # a token of a rule, learning or segment is in the pack if the task needs it with this chance
 LEAST_PRICE, MOST_PRICE = 0.04, 0.25
 OF_BEST = 0.4  # the price, as a share of the best F1 that lines can be expected to have
+LEAST_TEXT = 600  # tokens that every task may have
 LENGTH = 0.7  # exponent: twice the lines hold less than twice of what the task needs
 USUAL_TOKENS = 150  # of a chunk, where chance and worth agree
 NAMED_FROM = 0.06  # a file that is needed with this chance is named
@@ -60,6 +62,14 @@ def fair_price(chances: Sequence[float], lines: Sequence[int]) -> float:
         held, shown = held + chance * size, shown + size
         best = max(best, 2.0 * held / (shown + needed))
     return round(min(max(OF_BEST * best, LEAST_PRICE), MOST_PRICE), 4)
+
+
+def text_limit(price: float, budget: int) -> int:
+    """Return how many tokens of a budget what is shown may have, all of it where the evidence is clearest.
+
+    Names and lines that say what is around come on top.
+    """
+    return min(budget, max(LEAST_TEXT, round(budget * price / MOST_PRICE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +141,9 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
     price: float = PRICE,
     passage_price: float = PRICE,
     around: Around | None = None,
+    most: int | None = None,
 ) -> Pack:
-    """Choose and write the pack for a budget of tokens of the whole text.
+    """Choose and write the pack for a budget of tokens of the whole text, `most` of them of what is shown.
 
     Sections come in the order of their first passages, mandatory passages first in each; files by
     score. Deterministic. Raises: ValueError if two passages or two candidates share an id or path.
@@ -145,7 +156,10 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
     best_possible = sum(max((offer.utility for offer in item.offers), default=0.0) for item in items)
     choose = partial(pack, items, mandatory_share=mandatory_share)
     limit = max(0, budget - counter.count(style.opening + style.closing))
+    is_limited = most is not None and not any(candidate.pinned for candidate in candidates)
+    largest = most if is_limited and most is not None else limit + budget
     fitting, too_much = 0, limit + budget  # limits whose texts are known to fit, and not to
+    limit = min(limit, largest)
     best: _Draft | None = None
     bound = 0.0
     for number in count():
@@ -164,9 +178,9 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
             continue
         if best is None or draft.packing.achieved > best.packing.achieved:
             best = draft
-        if spare <= budget * _SLACK or draft.packing.achieved >= best_possible - _EPSILON:
+        if spare <= budget * _SLACK or draft.packing.achieved >= best_possible - _EPSILON or limit == largest:
             break
-        fitting, limit = limit, min(limit + spare * 3 // 4, too_much - 1)
+        fitting, limit = limit, min(limit + spare * 3 // 4, too_much - 1, largest)
     if best is None or not best.packing.chosen:
         best = _single(items, budget, sources, style, counter)
     packing = replace(best.packing, bound=max(bound, best.packing.bound))

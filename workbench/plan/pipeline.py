@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from workbench.plan.compose import PRICE, Head, Pack, compose
+from workbench.plan.compose import PRICE, Head, Pack, compose, text_limit
 from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, project_candidates
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.passages import (
@@ -195,6 +195,7 @@ def plan(
         mandatory_share=rule_share(request.token_budget),
         head=brief_head(ranking, planner.confident, baseline=baseline),
         price=offered.price * _PRICES[request.detail],
+        most=None if request.detail is Detail.VERBOSE else text_limit(offered.price, request.token_budget),
         passage_price=PRICE * _PRICES[request.detail],
         around=None
         if baseline or not known

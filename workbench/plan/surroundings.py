@@ -27,6 +27,7 @@ from workbench.records.answers.plan import NamedPlace
 from workbench.records.project import Skipped
 from workbench.text.sanitize import visible_line
 
+_MOST_TASK: Final = 4_000  # characters of a task in which names are looked for
 _MOST_EDITED: Final = 20  # files with uncommitted changes that are read for conflicts and errors
 
 
@@ -75,7 +76,7 @@ def describe_surroundings(
             }
             lines = [
                 *_list_families(shown),
-                *list_usages(sources, ranking.intent.task.head, cuts, uses),
+                *list_usages(sources, ranking.intent.task.text[:_MOST_TASK], cuts, uses),
                 *list_callees(sources, cuts),
                 *find_sibling(workspace.index, ranking.intent, shown),
                 *list_state(

@@ -2,6 +2,7 @@
 
 A name is looked for only where few files hold it, so that the work is bounded; what the pack shows anyway is
 counted and not named. Names of one part, which are words of everyday text, are left out unless they are rare.
+Of a name that the task writes all uses are given: who renames or removes it has to know each.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _FEW_FILES: Final = 3  # a name of one part in more files is a word
 _MOST_BYTES: Final = 250_000  # of the files that hold the names looked for
 _PLACES: Final = 4
 _LINES: Final = 4  # of the uses in a file that are named
+_ALL: Final = 24  # files, and lines of each, of a name that the task writes
 _WRITTEN_NAMES: Final = 3  # of a task whose uses are looked for
 MOST_CALLEES: Final = 6
 _NAME: Final = re.compile(r"(?<![\w.-])[A-Za-z_]\w{2,60}(?!\w)")
@@ -66,10 +68,11 @@ def list_usages(
         if symbol is not None:
             definitions.append((name, Definition(path, index.roles[row], symbol)))
     names = {name for name, _ in definitions}
-    written = [(name, None) for name in written_names(sources, task) if name not in names]
+    written = written_names(sources, task)
     found: list[BriefLine] = []
     left = _MOST_BYTES
-    for name, definition in [*written, *definitions]:
+    others = [(name, None) for name in written if name not in names]
+    for name, definition in [*others, *sorted(definitions, key=lambda one: one[0] not in written)]:
         cost = _bytes_to_read(index, name)
         if cost > left:
             continue
@@ -78,7 +81,8 @@ def list_usages(
         if key not in known:
             defined = [] if definition is None else [definition]
             known[key] = find_uses(sources, name, defined, sources.read_unmasked)
-        if text := _usage(name if definition is None else definition.name, known[key], spans):
+        most = (_ALL, _ALL) if name in written else (_PLACES, _LINES)
+        if text := _usage(name if definition is None else definition.name, known[key], spans, *most):
             found.append(BriefLine(USES, name, text))
         if len(found) == MOST_DEFINITIONS:
             break
@@ -179,7 +183,9 @@ def _bytes_to_read(index: ProjectIndex, name: str) -> int:
     return int(index.size[index.holders("body", [word_terms(name)[-1]])].sum())
 
 
-def _usage(name: str, uses: Sequence[FileUses], spans: dict[str, tuple[Span, ...]]) -> str:
+def _usage(
+    name: str, uses: Sequence[FileUses], spans: dict[str, tuple[Span, ...]], most_files: int, most_lines: int
+) -> str:
     """Return the uses of a name as a line, empty where all are in the text already."""
     places: list[str] = []
     count = 0
@@ -190,9 +196,9 @@ def _usage(name: str, uses: Sequence[FileUses], spans: dict[str, tuple[Span, ...
         ranges = spans.get(file.path, ())
         lines = [one.line for one in file.uses if not any(a <= one.line <= b for a, b in ranges)]
         if lines:
-            more = f" and {len(lines) - _LINES} more" if len(lines) > _LINES else ""
-            places.append(f"{visible_line(file.path)}:{','.join(map(str, lines[:_LINES]))}{more}")
+            more = f" and {len(lines) - most_lines} more" if len(lines) > most_lines else ""
+            places.append(f"{visible_line(file.path)}:{','.join(map(str, lines[:most_lines]))}{more}")
     if not places:
         return ""
-    rest = f", and in {plural(len(places) - _PLACES, 'more file')}" if len(places) > _PLACES else ""
-    return f"{visible_line(name)}: {plural(count, 'use')}: {', '.join(places[:_PLACES])}{rest}"
+    rest = f", and in {plural(len(places) - most_files, 'more file')}" if len(places) > most_files else ""
+    return f"{visible_line(name)}: {plural(count, 'use')}: {', '.join(places[:most_files])}{rest}"

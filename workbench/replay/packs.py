@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from workbench.plan.compose import Pack, compose
+from workbench.plan.compose import Pack, compose, text_limit
 from workbench.plan.file_candidates import file_candidates
 from workbench.plan.matching import RuleMatcher
 from workbench.plan.passages import matched_text, rule_passages, rule_share
@@ -110,6 +110,7 @@ def make_pack(
         planner.counter,
         mandatory_share=rule_share(budget),
         price=offered.price,
+        most=text_limit(offered.price, budget),
     )
 
 
