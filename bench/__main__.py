@@ -91,6 +91,7 @@ def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
             "Commits that have a sentence in a user's words, their messages",
         ),
         ("reworded", repositories_of("test"), "The same commits in a user's words"),
+        ("reports", repositories_of("test", "reports"), "Commits that close an issue, the issue as the task"),
     )
     for kind, names, title in sets:
         folder, wanted = (options.repos, names) if options.repos else (_own().parent, (_own().name,))

@@ -35,6 +35,7 @@ KINDS: Mapping[str, Callable[[Timeline, int], list[ReplayTask]]] = {
     "prompts": prompt_tasks,
     "reworded": reworded_tasks,
     "messages": message_tasks,
+    "reports": partial(reworded_tasks, wording="reports"),
     **{f"age-{age}": partial(tasks_at, age=age) for age in AGES},
 }
 

@@ -2,8 +2,9 @@
 
 A commit's message names files and symbols that the person who asks for the change does not know. For each
 commit in `data/reworded.jsonl` there is a sentence without them, so that benches can take the same commits in
-either wording. `python -m bench.reworded --repos DIR` counts them and reports sentences that name a changed
-file; `--choose NAME` lists the commits to write sentences for.
+either wording. For those in `data/reports.jsonl`, which close an issue, there is the report of a user, as
+long and as full of other things as issues are. `python -m bench.reworded --repos DIR` counts sentences and
+reports those that name a changed file; `--choose NAME` lists the commits to write sentences for.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from workbench.records.project import Role
 from workbench.replay import tasks as replay
 from workbench.replay.tasks import ReplayTask
 
-DATA: Final = Path(__file__).parent / "data" / "reworded.jsonl"
+Wording = Literal["reworded", "reports"]
+"""A sentence, or an issue: a title, an empty line and a text. Each has a file of its name in `data`."""
+
+DATA: Final = Path(__file__).parent / "data"
 FILES: Final = 15
 LINES: Final = 400
 WIDE: Final = 3  # files, from which on a commit counts as wide; half of those chosen are
@@ -67,7 +71,7 @@ SKIPPED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reworded:
-    """A commit, and what a user or maintainer would have asked for before it."""
+    """A commit, and what a user would have asked for before it, in a sentence or as an issue."""
 
     repository: str
     commit: str
@@ -76,29 +80,34 @@ class Reworded:
     split: Literal["train", "test"]
 
 
-def read_reworded() -> list[Reworded]:
-    """Return all sentences, by repository and commit."""
-    return [decode_json(line, Reworded) for line in DATA.read_text(encoding="utf-8").splitlines()]
+def read_reworded(wording: Wording = "reworded") -> list[Reworded]:
+    """Return all texts of a wording, by repository and commit."""
+    text = (DATA / f"{wording}.jsonl").read_text(encoding="utf-8")
+    return [decode_json(line, Reworded) for line in text.splitlines()]
 
 
-def repositories_of(part: Literal["train", "test"]) -> tuple[str, ...]:
-    """Return the names of the repositories with sentences that models are trained on, or tested on."""
-    return tuple(sorted({line.repository for line in read_reworded() if line.split == part}))
+def repositories_of(part: Literal["train", "test"], wording: Wording = "reworded") -> tuple[str, ...]:
+    """Return the names of the repositories with texts that models are trained on, or tested on."""
+    return tuple(sorted({line.repository for line in read_reworded(wording) if line.split == part}))
 
 
-def reworded_tasks(timeline: Timeline, limit: int | None = None) -> list[ReplayTask]:
-    """Return the repository's commits that have a sentence, with it as the task, the newest first."""
-    sentences = {line.commit: line.task for line in read_reworded() if line.repository == timeline.name}
+def reworded_tasks(
+    timeline: Timeline, limit: int | None = None, wording: Wording = "reworded"
+) -> list[ReplayTask]:
+    """Return the commits of a repository that have a text of a wording, as tasks, the newest first."""
+    texts = {line.commit: line.task for line in read_reworded(wording) if line.repository == timeline.name}
     return [
-        replace(task, source="reworded", text=sentences[task.commit])
-        for task in message_tasks(timeline, limit)
+        replace(task, source=wording, text=texts[task.commit])
+        for task in message_tasks(timeline, limit, wording)
     ]
 
 
-def message_tasks(timeline: Timeline, limit: int | None = None) -> list[ReplayTask]:
+def message_tasks(
+    timeline: Timeline, limit: int | None = None, wording: Wording = "reworded"
+) -> list[ReplayTask]:
     """Return the commits of `reworded_tasks`, in that order, with their messages as tasks."""
-    wanted = {line.commit for line in read_reworded() if line.repository == timeline.name}
-    commits = [commit for commit in timeline.commits if commit.sha in wanted]
+    worded = {line.commit for line in read_reworded(wording) if line.repository == timeline.name}
+    commits = [commit for commit in timeline.commits if commit.sha in worded]
     return replay.commit_tasks(commits, timeline.reader.line, len(commits) if limit is None else limit)
 
 

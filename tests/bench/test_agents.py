@@ -37,7 +37,7 @@ def shop(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[T
     line = '{"repository": "work", "commit": "%s", "task": "Total %d is wrong.", "kind": "bugfix", '
     line += '"split": "test"}\n'
     data.write_text("".join(line % (sha, number) for number, sha in enumerate(shas)), encoding="utf-8")
-    monkeypatch.setattr(reworded, "DATA", data)
+    monkeypatch.setattr(reworded, "DATA", tmp_path)
     return Timeline(work.root), shas
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from bench import reworded, split
 from bench.reworded import (
+    Reworded,
     check_sentences,
     choose_commits,
     message_tasks,
@@ -21,21 +22,23 @@ from bench.timeline import Timeline
 from tests.conftest import Work
 
 LINES = read_reworded()
+REPORTS = read_reworded("reports")
 A_PATH = re.compile(r"\b(?:src|lib|tests?)/\w|\w/\w+\.(?:py|rs|go|js|ts|java|rb|php)\b")
 
 
-def test_every_commit_has_one_sentence() -> None:
+@pytest.mark.parametrize("lines", [LINES, REPORTS], ids=["reworded", "reports"])
+def test_every_commit_has_one_text(lines: list[Reworded]) -> None:
     """The file is sorted by repository and commit, and no commit is in it twice."""
-    keys = [(line.repository, line.commit) for line in LINES]
+    keys = [(line.repository, line.commit) for line in lines]
     assert keys == sorted(set(keys))
-    assert len({line.commit for line in LINES}) == len(LINES)
-    assert len({line.task for line in LINES}) == len(LINES)
+    assert len({line.commit for line in lines}) == len(lines)
+    assert len({line.task for line in lines}) == len(lines)
 
 
 def test_the_split_is_that_of_the_benches() -> None:
     """No repository that figures are reported on is one that models are fitted on, by any list."""
-    train = {line.repository for line in LINES if line.split == "train"}
-    test = {line.repository for line in LINES if line.split == "test"}
+    train = {line.repository for line in [*LINES, *REPORTS] if line.split == "train"}
+    test = {line.repository for line in [*LINES, *REPORTS] if line.split == "test"}
     assert not train & {*test, *split.TEST, *split.PROMPTS_TEST}
     assert not test & {*split.TRAIN, *split.TRAIN_LIFE, *split.PROMPTS_TRAIN}
 
@@ -48,6 +51,15 @@ def test_sentences_are_short_and_show_no_paths() -> None:
         if not 5 <= len(line.task.split()) <= 45 or A_PATH.search(line.task) is not None
     ]
     assert odd == []
+
+
+def test_reports_are_issues() -> None:
+    """Each has a title of one line, an empty line, and a text of some length."""
+    for line in REPORTS:
+        title, _, body = line.task.partition("\n\n")
+        assert title == title.strip()
+        assert "\n" not in title
+        assert 15 <= len(body.split()) <= 400, line.task
 
 
 def test_each_repository_has_several_kinds() -> None:
@@ -82,7 +94,7 @@ def shop(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[T
     data = tmp_path / "reworded.jsonl"
     line = '{"repository": "work", "commit": "%s", "task": "%s", "kind": "bugfix", "split": "train"}\n'
     data.write_text(line % (sha, "My total comes out as half of what I pay at checkout."), encoding="utf-8")
-    monkeypatch.setattr(reworded, "DATA", data)
+    monkeypatch.setattr(reworded, "DATA", tmp_path)
     return Timeline(work.root), sha
 
 
