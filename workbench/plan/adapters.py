@@ -19,8 +19,9 @@ from workbench.sessions.edits import GENERATION as EDITS
 from workbench.sessions.edits import EditStore
 from workbench.sessions.episodes_fold import HOUR, RECORDING_LOCK
 from workbench.sessions.history import Trust
+from workbench.sessions.importers.git import Commits
 from workbench.sessions.past import GENERATION as HISTORY
-from workbench.sessions.past import Commits, PastStore
+from workbench.sessions.past import PastStore
 
 if TYPE_CHECKING:
     from workbench.plan.cut_cache import CutCache

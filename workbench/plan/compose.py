@@ -2,8 +2,7 @@
 
 Everything is worth the tokens of it that the task is expected to need, and costs a price times its tokens:
 what is worth less stays out however much of the budget is left. The price is that of the task (`fair_price`):
-where the evidence is clear little is enough, where it is not several places are worth a look, but never all
-of the budget (`text_limit`): what is shown then is seldom right.
+where the evidence is clear little is enough, else several places are worth a look, but not all of the budget.
 
 The sum of the parts' tokens differs a little from the tokens of the whole, so the knapsack's limit is moved
 until the text itself fits. The text never exceeds the budget, headings included, and holds something as long
@@ -65,10 +64,7 @@ def fair_price(chances: Sequence[float], lines: Sequence[int]) -> float:
 
 
 def text_limit(price: float, budget: int) -> int:
-    """Return how many tokens of a budget what is shown may have, all of it where the evidence is clearest.
-
-    Names and lines that say what is around come on top.
-    """
+    """Return how many tokens of a budget places may have; names and lines about them come on top."""
     return min(budget, max(LEAST_TEXT, round(budget * price / MOST_PRICE)))
 
 
@@ -156,9 +152,8 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
     best_possible = sum(max((offer.utility for offer in item.offers), default=0.0) for item in items)
     choose = partial(pack, items, mandatory_share=mandatory_share)
     limit = max(0, budget - counter.count(style.opening + style.closing))
-    is_limited = most is not None and not any(candidate.pinned for candidate in candidates)
-    largest = most if is_limited and most is not None else limit + budget
     fitting, too_much = 0, limit + budget  # limits whose texts are known to fit, and not to
+    largest = too_much if most is None or any(one.pinned for one in candidates) else most
     limit = min(limit, largest)
     best: _Draft | None = None
     bound = 0.0

@@ -20,12 +20,12 @@ from workbench.plan.passages import (
     without_rule_files,
 )
 from workbench.plan.planner import (
-    FIRST_FILES,
     Planner,
     Ranking,
     chance_of_all,
     meaning_notes,
     missing_parts,
+    plan_confidence,
     rank,
 )
 from workbench.plan.ranking import needed_chances, own_chances
@@ -37,7 +37,7 @@ from workbench.plan.segments import stashed_passages
 from workbench.plan.surroundings import describe_surroundings
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
-from workbench.records.answers.plan import PlanConfidence, PlanResponse
+from workbench.records.answers.plan import PlanResponse
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Detail, Intent, MlMode, PlanRequest, QueryType, RankedFile, Representation
 from workbench.records.project import CacheStatus, Layer
@@ -249,7 +249,7 @@ def plan(
         ],
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
         low_confidence=low,
-        confidence=None if baseline or low else plan_confidence(ranking, pack),
+        confidence=None if baseline or low else plan_confidence(ranking, _shown_paths(pack)),
         known=ranking.known,
     )
     given = learned.learnings_in(pack.passages)
@@ -310,25 +310,6 @@ def _empty_plan(
         known=False,
     )
     return Plan(response, ranking, pack, ranking.intent, ranked, synced, stages, ranking.overrides)
-
-
-def plan_confidence(ranking: Ranking, pack: Pack | None = None) -> PlanConfidence | None:
-    """Return how often all right files are among the first ten, and in the pack.
-
-    None without calibration and where nothing matches. A pack that shows no file has no such share.
-    """
-    if not ranking.known:
-        return None
-    pinned = ranking.overrides.pinned
-    first = [one.path for one in ranking.files[:FIRST_FILES]]
-    within = chance_of_all(ranking.model, ranking.files, first, pinned)
-    if within is None:
-        return None
-    if pack is None:
-        return PlanConfidence(within)
-    shown = _shown_paths(pack)
-    packed = chance_of_all(ranking.model, ranking.files, shown, pinned) if shown else None
-    return PlanConfidence(within, packed)
 
 
 def _shown_paths(pack: Pack) -> list[str]:

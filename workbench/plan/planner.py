@@ -30,6 +30,7 @@ from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import KnownPast, TaskVector, known_past
 from workbench.plan.view import RankingView
 from workbench.plan.workspace import Progress, Synced, Workspace
+from workbench.records.answers.plan import PlanConfidence
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, QueryType, RankedFile
 from workbench.rules.matching.match import MatchParams, RuleMatch
@@ -266,3 +267,17 @@ def chance_of_all(
     nothing, likeliest = confidence_inputs(log_odds(model, [one.score for one in free]), within)
     slope, rise, offset = model.confidence
     return round(1.0 / (1.0 + math.exp(-(slope * nothing + rise * likeliest + offset))), 4)
+
+
+def plan_confidence(ranking: Ranking, shown: Collection[str] = ()) -> PlanConfidence | None:
+    """Return how often all right files are among the first ten, and among the files shown, if any are.
+
+    None without calibration and where nothing matches.
+    """
+    pinned = ranking.overrides.pinned
+    first = [one.path for one in ranking.files[:FIRST_FILES]]
+    within = chance_of_all(ranking.model, ranking.files, first, pinned) if ranking.known else None
+    if within is None:
+        return None
+    packed = chance_of_all(ranking.model, ranking.files, shown, pinned) if shown else None
+    return PlanConfidence(within, packed)

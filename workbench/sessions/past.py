@@ -6,7 +6,7 @@ commits that no reference holds any more are forgotten, by an entry like any oth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import field, replace
 from functools import partial
@@ -33,7 +33,15 @@ from workbench.sessions.episode_ledger import (
 )
 from workbench.sessions.episodes_fold import ENDED, FORGOTTEN, HOUR, STREAM, TIMEOUT, overdue, timed_out
 from workbench.sessions.history import History, Trust, empty_history, load_history, save_history
-from workbench.sessions.importers.git import KIND, SOURCE, commit_episodes, commit_session, session_commit
+from workbench.sessions.importers.git import (
+    KIND,
+    SOURCE,
+    Commits,
+    commit_episodes,
+    commit_session,
+    session_commit,
+    unreadable_sentence,
+)
 from workbench.text.counts import plural
 from workbench.text.terms import TERMS_VERSION
 
@@ -46,23 +54,6 @@ _BATCH = 500
 _STEP = 50
 _NEVER = -(1 << 62)  # an offset, where the ledger on disk is of no use
 _IDLE_BYTES = 1 << 18  # entries of others that are read again by each process before a past is stored again
-
-
-@dataclass(frozen=True, slots=True)
-class Commits:
-    """What version control answers about the past. All may raise GitError.
-
-    `newest(limit, since, unreadable)` yields the newest `limit` commits (None: all), oldest first, without
-    those that the commit `since` reaches, and adds the ids of those that it cannot read to `unreadable`; a
-    `since` that is gone counts as None. `count(since)` is how many there are.
-    `lost(ids)` are those of some commits that no reference holds any more. `edge()` is a text that changes
-    when commits appear behind those that are there, as when a shallow clone is deepened.
-    """
-
-    newest: Callable[[int | None, str | None, set[str]], Iterator[Commit]]
-    count: Callable[[str | None], int]
-    lost: Callable[[Collection[str]], frozenset[str]]
-    edge: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,11 +370,6 @@ class _Meta(msgspec.Struct):
     templates: dict[int, int] = {}
     unreadable: int = 0
     terms: int = 0
-
-
-def unreadable_sentence(count: int) -> str:
-    """Return what is said of commits that version control could not read."""
-    return f"left out of the history: {plural(count, 'commit')} that git cannot read; see `git fsck`"
 
 
 def _covers(mark: HistoryMark, wanted: HistoryMark) -> bool:

@@ -23,7 +23,7 @@ def version_control(repository: Repository) -> VersionControl:
     from store import git_log, git_repository
     from store.git_diff import touched_files
     from workbench.plan.adapters import VersionControl
-    from workbench.sessions.past import Commits
+    from workbench.sessions.importers.git import Commits
 
     def present(sha: str | None) -> str | None:
         """Return a commit that is still there, None for one that was pruned."""

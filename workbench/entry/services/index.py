@@ -27,8 +27,8 @@ from workbench.project.scan import ScanLimits, scan
 from workbench.records.answers.project import DoctorFinding, IndexReport, State
 from workbench.rules.matching.relevance import rule_texts
 from workbench.rules.rulestate import find_sources
+from workbench.sessions.importers.git import unreadable_sentence
 from workbench.sessions.importers.places import agent_directory_session, project_transcripts
-from workbench.sessions.past import unreadable_sentence
 from workbench.text.counts import plural
 from workbench.text.tokens import write_token_table
 

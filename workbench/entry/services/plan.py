@@ -15,9 +15,9 @@ from workbench.entry.services.handovers import agent_session, plan_handover, rec
 from workbench.entry.services.metrics import Measured
 from workbench.errors import StoreError, UsageError
 from workbench.plan.passages import match_task
-from workbench.plan.pipeline import Plan, plan_confidence, rank_request, without_models
+from workbench.plan.pipeline import Plan, rank_request, without_models
 from workbench.plan.pipeline import plan as make_plan
-from workbench.plan.planner import Planner, Ranking, meaning_notes, missing_parts
+from workbench.plan.planner import Planner, Ranking, meaning_notes, missing_parts, plan_confidence
 from workbench.plan.planner import rank as rank_files
 from workbench.plan.ranking import own_chances
 from workbench.plan.reasons import reasons_of

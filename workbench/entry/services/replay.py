@@ -45,7 +45,7 @@ from workbench.replay.statistics import system_scores
 from workbench.replay.systems import OwnRankings, System, SystemRanking, parse_systems
 from workbench.replay.task_rows import Explanation, find_task, looked_at, weigh_files
 from workbench.replay.tasks import ReplayTask, TaskSource
-from workbench.sessions.past import unreadable_sentence
+from workbench.sessions.importers.git import unreadable_sentence
 
 _SPARE_TASKS = 2000  # tasks that may have come since a run
 

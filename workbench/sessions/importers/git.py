@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Commit, Outcome
 from workbench.records.plan import Intent
+from workbench.text.counts import plural
 from workbench.text.redact import redact
 from workbench.text.terms import clean_task
 
@@ -23,6 +25,28 @@ _BATCH = 50
 _PARALLEL_FROM = 300  # fewer are understood before a process is started
 
 Understand = Callable[[str], Intent]
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """What version control answers about the past. All may raise GitError.
+
+    `newest(limit, since, unreadable)` yields the newest `limit` commits (None: all), oldest first, without
+    those that the commit `since` reaches, and adds the ids of those that it cannot read to `unreadable`; a
+    `since` that is gone counts as None. `count(since)` is how many there are.
+    `lost(ids)` are those of some commits that no reference holds any more. `edge()` is a text that changes
+    when commits appear behind those that are there, as when a shallow clone is deepened.
+    """
+
+    newest: Callable[[int | None, str | None, set[str]], Iterator[Commit]]
+    count: Callable[[str | None], int]
+    lost: Callable[[Collection[str]], frozenset[str]]
+    edge: Callable[[], str]
+
+
+def unreadable_sentence(count: int) -> str:
+    """Return what is said of commits that version control could not read."""
+    return f"left out of the history: {plural(count, 'commit')} that git cannot read; see `git fsck`"
 
 
 def commit_session(sha: str) -> str:

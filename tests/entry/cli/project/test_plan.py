@@ -243,7 +243,7 @@ def test_outside_a_repository_it_plans_without_history(
     monkeypatch.chdir(tmp_path)
     done = run("plan", TASK)
     assert done.code == exits.OK
-    assert "nothing in this project matches" in done.out
+    assert "these words say nothing about this project" in done.out
     assert done.out.count("\n") == 1
     assert "not a git repository" in done.err
     (tmp_path / "auth.py").write_text("def refresh_token(): pass\n", encoding="utf-8")

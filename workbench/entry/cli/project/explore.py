@@ -16,7 +16,7 @@ from workbench.entry.project import delta as delta_since
 from workbench.errors import ProjectError
 from workbench.records.answers.project import Delta
 from workbench.records.plan import Detail, QueryType
-from workbench.sessions.past import unreadable_sentence
+from workbench.sessions.importers.git import unreadable_sentence
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
 
