@@ -17,6 +17,7 @@ Bound = Annotated[float, msgspec.Meta(ge=0, le=6)]
 Few = Annotated[int, msgspec.Meta(ge=1, le=30)]
 Characters = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=600)]
+Wait = Annotated[float, msgspec.Meta(ge=0.0, le=600)]
 Hours = Annotated[float, msgspec.Meta(ge=0.01, le=10_000)]
 Days = Annotated[float, msgspec.Meta(ge=1, le=10_000)]
 ChunkTokens = Annotated[int, msgspec.Meta(ge=32, le=8192)]
@@ -232,7 +233,7 @@ class HooksConfig:
     prompt_chars: Characters = 8_000
     task_chars: Characters = 8_000
     threshold: Share = 0.3
-    deadline: Seconds = 1.0
+    deadline: Wait = 1.0
     stash: bool = True
 
 

@@ -1,13 +1,14 @@
 """When a hook is over: a child does its work, and the kernel ends the child, whatever that does in C.
 
 A thread could not: a call into C that keeps the interpreter's lock keeps the thread from running. The parent
-writes an answer only once all of it has arrived, notes why there is none, and never fails. The child has its
-own timer, so that it ends also where its parent was killed.
+writes an answer only once all of it has arrived, leaves when the time is over, notes why there is none, and
+never fails. The child goes on for some seconds, whatever the deadline: it records the session. It has its own
+timer, so that it ends also where its parent was killed.
 
 Work that may take longer says before what could be answered instead. From half of the time on a second child
-makes that answer, which is written where the first is late; the first goes on for some seconds, finds nobody
-to answer, and keeps what it made for later. On a busy machine that answer comes first, and the work waits for
-it: both at once would be too late.
+makes that answer, which is written where the first is late; the first finds nobody to answer, and keeps what
+it made for later. On a busy machine that answer comes first, and the work waits for it: both at once would be
+too late.
 """
 
 from __future__ import annotations
@@ -43,17 +44,19 @@ class HookDeadline:
         self._answers = answers
         self._turn = turn
         self._seconds = 0.0
-        self._order: bytes | None = None
+        self._order = b""
+        self._later = LATER
 
     def allow(self, seconds: float) -> None:
-        """Give the hook so many seconds from its start, and some more where another answer was left."""
+        """Let the agent wait so many seconds from the hook's start, and the work go on for some more."""
         self._seconds = seconds
-        if self._order is not None:
-            seconds += LATER
-            with suppress(OSError):
-                _send(self._answers, _INSTEAD, f"{self._seconds} ".encode() + self._order)
-        left = max(self._began + seconds - time.monotonic(), _SHORTEST)
-        signal.setitimer(signal.ITIMER_REAL, left)
+        with suppress(OSError):
+            _send(self._answers, _INSTEAD, f"{seconds} ".encode() + self._order)
+        _end_at(self._began + seconds + self._later)
+
+    def end_late(self) -> None:
+        """Have the work end with its time: it records nothing, and a late answer of it is of no use."""
+        self._later = 0.0
 
     def leave(self, order: bytes) -> None:
         """Say what a stopgap makes an answer of where this work is late, which may then go on.
@@ -72,9 +75,13 @@ class HookDeadline:
             _send(self._answers, _ANSWER, output)
         except OSError:
             return False
-        self._order = None
+        self._order, self._later = b"", LATER
         self.allow(self._seconds)
         return True
+
+    def close(self) -> None:
+        """Let go of the parent, in a child that it does not wait for."""
+        os.close(self._answers)
 
 
 class _ThreadDeadline(HookDeadline):
@@ -146,15 +153,16 @@ def run_within(
             os._exit(0)
     os.close(writing)
     os.close(turn)
-    waiting = _Waiting(reading, turning, began, stopgap)
+    waiting = _Waiting(reading, turning, began, seconds, stopgap)
     output, is_late = waiting.output()
     waiting.give_turn()
-    os.close(reading)
     with suppress(OSError):  # whoever asked is gone
         _write(1, output)
     if is_late:
-        report(f"{_late(began)}: {'answered by names' if output else 'no answer'}, the rest follows")
+        report(f"{_late(began)}{': answered by names, the pack follows' if output else ''}")
         return
+    if not waiting.is_over():
+        return  # it is still recording
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
@@ -174,10 +182,10 @@ def _silence() -> None:
 class _Waiting:
     """The parent's wait for an answer: of the work, or of what stands in for it when the time is over."""
 
-    def __init__(self, reading: int, turning: int, began: float, stopgap: Stopgap) -> None:
+    def __init__(self, reading: int, turning: int, began: float, seconds: float, stopgap: Stopgap) -> None:
         self._began, self._stopgap, self._turning = began, stopgap, turning
         self._reading, self._instead = reading, -1
-        self._seconds, self._order = 0.0, b""
+        self._seconds, self._order = seconds, b""
         self._busy: bool | None = None  # when the order came
         self._found: dict[int, bytearray] = {reading: bytearray()}
         self._output = b""
@@ -200,14 +208,19 @@ class _Waiting:
                 continue
             if time.monotonic() >= self._began + self._seconds:
                 return self._output, True
-            if self._instead < 0:
+            if self._order and self._instead < 0:
                 self._start_stopgap()
 
-    def _pause(self) -> float | None:
-        """Return the seconds until something is to be done: none before the work has left an order."""
-        if not self._seconds:
-            return None
-        share = 1.0 if self._instead >= 0 else 0.0 if self._busy else _HALF
+    def is_over(self) -> bool:
+        """Wait until the work has ended or the time is over; return whether it has ended."""
+        while (left := self._began + self._seconds - time.monotonic()) > 0:
+            if select.select([self._reading], [], [], left)[0] and not os.read(self._reading, _BLOCK):
+                return True
+        return False
+
+    def _pause(self) -> float:
+        """Return the seconds until something is to be done."""
+        share = 1.0 if self._instead >= 0 or not self._order else 0.0 if self._busy else _HALF
         return max(self._began + self._seconds * share - time.monotonic(), 0.0)
 
     def _take_message(self) -> bytes | None:
@@ -218,10 +231,10 @@ class _Waiting:
             del found[: 1 + _LENGTH + len(message)]
             seconds, _, self._order = message.partition(b" ")
             self._seconds = float(seconds)
-            if self._busy is None:
+            if self._order and self._busy is None:
                 self._busy = _is_busy()
-            if not self._busy:
-                self.give_turn()
+                if not self._busy:
+                    self.give_turn()
             return self._take_message()
         return message if kind == _ANSWER else None
 
@@ -242,10 +255,15 @@ class _Waiting:
             _silence()
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
-            HookDeadline(self._began, writing).allow(self._seconds)
+            _end_at(self._began + self._seconds)
             _send(writing, _ANSWER, self._stopgap(self._order))
         finally:
             os._exit(0)
+
+
+def _end_at(moment: float) -> None:
+    """Have the kernel end this process at a moment of `time.monotonic`."""
+    signal.setitimer(signal.ITIMER_REAL, max(moment - time.monotonic(), _SHORTEST))
 
 
 def _is_busy() -> bool:

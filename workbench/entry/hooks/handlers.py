@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 OWN_SECONDS: Final = {HookEvent.SESSION_END: 20.0, HookEvent.COMPACTION: 5.0}
 """The deadlines where nobody waits: a session's end, whose transcript is archived, and a compaction, which
 takes longer itself."""
+_LOSES: Final = ("compact", "clear")
+"""How a session starts that has lost its context."""
 
 
 def _later() -> None:
@@ -37,6 +39,13 @@ class HookReply:
     output: bytes = b""
     then: Callable[[], None] = field(default=_later)
     beside: Callable[[], None] | None = None
+
+
+def records(call: HookCall) -> bool:
+    """Whether an event records something of its session, answered or not; that is done however late it is."""
+    if call.event is HookEvent.SESSION_START:
+        return bool(call.session) and call.source in _LOSES
+    return bool(call.session) and call.event is not HookEvent.BEFORE_TOOL
 
 
 def respond(
@@ -122,7 +131,7 @@ def _on_context(project: OpenedProject, config: Config, call: HookCall) -> HookR
     given: HookContext | None = None
     state = session_state(project, call.session)
     begun, unrecorded = ("", None) if starts else _begin_episode(project, config, call, state)
-    if starts and call.session and call.source in ("compact", "clear"):
+    if starts and records(call):
         record_loss(project, call.session, call.source)
     if takes_context(call) and project.is_indexed:
         with measure(project, f"hook {call.name}", "hook") as measurement:

@@ -66,11 +66,13 @@ def _answer(name: str, agent: str, deadline: HookDeadline, report: Callable[[str
         report(f"a payload of more than {MAX_PAYLOAD:,} bytes")
         return
     call = read_call(data, name, agent)
+    from workbench.entry.hooks.client import ask_server
+    from workbench.entry.hooks.handlers import OWN_SECONDS, records, respond
+
+    if not records(call):
+        deadline.end_late()
     if order := order_for(call):
         deadline.leave(order)
-    from workbench.entry.hooks.client import ask_server
-    from workbench.entry.hooks.handlers import OWN_SECONDS, respond
-
     deadline.allow(OWN_SECONDS.get(call.event, SECONDS))
     output = ask_server(data, call)
     if output is not None:
@@ -78,15 +80,23 @@ def _answer(name: str, agent: str, deadline: HookDeadline, report: Callable[[str
             keep_late(call, output)
         return
     reply = respond(data, name, agent, allow=deadline.allow)
-    if not deadline.answer(reply.output):
-        keep_late(call, reply.output)
+    reaches = deadline.answer(reply.output) or keep_late(call, reply.output)
     try:
-        reply.then()
+        if reaches or not reply.output:  # what nobody gets is not recorded as given
+            reply.then()
     finally:
         if reply.beside is not None:
-            from workbench.entry.os.background import fork_beside
+            _do_beside(reply.beside, deadline)
 
-            fork_beside(reply.beside, _BESIDE)
+
+def _do_beside(work: Callable[[], None], deadline: HookDeadline) -> None:
+    from workbench.entry.os.background import fork_beside
+
+    def beside() -> None:
+        deadline.close()
+        work()
+
+    fork_beside(beside, _BESIDE)
 
 
 def is_off(environment: Mapping[str, str]) -> bool:

@@ -188,13 +188,23 @@ def _records(index: Path) -> Iterator[tuple[str, bytes]]:
             yield text, data[records + starts[number] : records + starts[number + 1]]
 
 
-def keep_late(call: HookCall, output: bytes, environment: Mapping[str, str] = os.environ) -> None:
-    """Keep the context of an answer that nobody waited for, until the session's next hook."""
+def keep_late(call: HookCall, output: bytes, environment: Mapping[str, str] = os.environ) -> bool:
+    """Keep the context of an answer that nobody waited for, until the session's next hook.
+
+    Returns whether that hook may give it.
+    """
+    from workbench.entry.hooks.answers import takes_late
+
     state = _state_of(call, environment)
-    if state is not None and call.session and output:
+    if state is None or not takes_late(call):
+        return False
+    if output:
         text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext", "")
         if text:
-            _write_file(_place(state, call.session, "late"), text.encode("utf-8", "replace"))
+            _write_file(
+                _place(state, call.session, "late"), text.removeprefix(LATE_HEAD).encode("utf-8", "replace")
+            )
+    return True
 
 
 def take_late(state: Path, session: str) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 
 from tests.entry.cli.conftest import Run
 from tests.processes import LONG
-from workbench.entry.hooks.handlers import respond
+from workbench.entry.hooks.handlers import records, respond
 from workbench.entry.hooks.log import hook_log, read_failures
+from workbench.entry.hooks.payloads import read_call
 from workbench.entry.services import plan
 from workbench.errors import StoreError
 
@@ -138,6 +140,46 @@ def test_every_agents_session_is_recorded_without_its_plan(
     respond(payload(project.root), stop, agent).then()
     shown = run("episode", "show", "h77/1", "--json").json()
     assert (shown["task_text"], len(shown["changes"]), shown["state"] != "open") == (PROMPT, 1, True)
+
+
+@pytest.mark.parametrize("agent", EVENTS)
+def test_no_deadline_is_too_short_for_a_session(agent: str, project: Any, run: Run) -> None:
+    """The agent waits for nothing: prompt, edit and end are recorded by what goes on after its hooks."""
+    assert run("index").code == 0
+    file = {"file_path": f"{project.root}/pkg/auth.py"}
+    name = "replace" if agent == "gemini" else "Edit"
+    fields: tuple[dict[str, Any], ...] = (
+        {"prompt": PROMPT},
+        {"tool_name": name, "tool_input": file, **file},
+        {},
+    )
+    journal = project.root / ".workbench/journal/sessions.jsonl"
+    environment = {**os.environ, "WORKBENCH_HOOKS_DEADLINE": "0"}
+    for event, given, kind in zip(EVENTS[agent], fields, ("started", "event", "ended"), strict=True):
+        subprocess.run(
+            [sys.executable, "-c", HOOK, "hook", event, "--agent", agent],
+            input=payload(project.root, **given),
+            capture_output=True,
+            check=True,
+            timeout=LONG,
+            env=environment,
+        )
+        limit = time.monotonic() + LONG
+        while f'"episode.{kind}"' not in journal.read_text("utf-8"):
+            assert time.monotonic() < limit
+            os.sched_yield()
+    shown = run("episode", "show", "h77/1", "--json").json()
+    assert (shown["task_text"], len(shown["changes"]), shown["state"] != "open") == (PROMPT, 1, True)
+
+
+def test_what_only_answers_ends_with_its_time() -> None:
+    """Before a tool and at a start nothing is recorded; a start after a compaction has lost its context."""
+    answers = [("PreToolUse", {}), ("SessionStart", {"source": "startup"})]
+    later = [("SessionStart", {"source": "compact"}), ("PostToolUse", {}), ("Stop", {})]
+    for events, expected in ((answers, False), (later, True)):
+        for event, given in events:
+            assert records(read_call(payload(Path("/"), **given), event, "claude")) is expected
+    assert not records(read_call(b'{"cwd": "/"}', "Stop", "claude"))
 
 
 def test_an_edit_or_a_stop_begins_a_session_that_nobody_began(project: Any, run: Run) -> None:

@@ -81,6 +81,7 @@ def test_a_late_plan_is_answered_by_names_and_kept(project: Any, run: Run) -> No
     given = respond(again, "UserPromptSubmit", "claude").output.decode()
     assert json.loads(given)["hookSpecificOutput"]["additionalContext"].startswith(LATE_HEAD)
     assert "Brief" in given
+    assert given.count(LATE_HEAD.strip()) == 1
     assert LATE_HEAD[:20] not in respond(again, "UserPromptSubmit", "claude").output.decode()
 
 
@@ -96,6 +97,19 @@ def test_a_kept_pack_comes_after_a_tool(project: Any, run: Run) -> None:
     assert given["hookSpecificOutput"]["hookEventName"] == "PostToolUse"
     assert given["hookSpecificOutput"]["additionalContext"] == f"{LATE_HEAD}the pack\n\n"
     assert respond(payload(project.root, **edit), "PostToolUse", "claude").output == b""
+
+
+def test_what_is_late_again_is_kept_again(project: Any, run: Run) -> None:
+    """A tool's hook that is too late to give the pack leaves it to the next; Cursor takes none."""
+    assert run("index").code == 0
+    call = read_call(payload(project.root, prompt=PROMPT), "UserPromptSubmit", "claude")
+    assert keep_late(call, json.dumps(ANSWER).encode())
+    edit = payload(project.root, tool_name="Edit", tool_input={"file_path": f"{project.root}/pkg/auth.py"})
+    call = read_call(edit, "PostToolUse", "claude")
+    assert keep_late(call, respond(edit, "PostToolUse", "claude").output)
+    given = json.loads(respond(edit, "PostToolUse", "claude").output)
+    assert given["hookSpecificOutput"]["additionalContext"].count("What the workbench chose") == 1
+    assert not keep_late(read_call(payload(project.root, prompt=PROMPT), "beforeSubmitPrompt", "cursor"), b"")
 
 
 @pytest.mark.parametrize("agent", EVENTS)
