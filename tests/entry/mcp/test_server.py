@@ -380,6 +380,28 @@ def test_matches_come_in_pages(served: ServedProject, shop: Work, monkeypatch: p
     assert len({*seen}) == len(seen) == len(cursors) == 3
 
 
+def test_rules_hold_under_the_facts_that_a_call_names(
+    served: ServedProject, shop: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule with a condition matches a task, and forbids a call, where its fact or context is given."""
+    monkeypatch.setenv("WORKBENCH_RULES_THRESHOLD", "0")
+    check = {"command": "npm publish", "decision": "deny"}
+    with workbench.open_project(shop.root) as project:
+        project.rules.add(
+            "Unsigned packages are never published.",
+            authority="absolute",
+            conditions={"phase": "release"},
+            check=check,
+        )
+        project.rules.add("Packages are signed by the maintainer.", scope=("hotfix",))
+    publish = {"tool": "Bash", "input": {"command": "npm publish"}}
+    under = {"facts": {"phase": "release"}, "contexts": ["hotfix"]}
+    for given, texts, decision in (({}, set(), "allow"), (under, {"Unsigned", "Packages"}, "deny")):
+        page: Any = call_tool(served, "rules_for", {"task": "publish signed packages", **given}, "")
+        assert {one.rule.split()[0] for one in page.rules} & {"Unsigned", "Packages"} == texts
+        assert call_tool(served, "rules_for", {**publish, **given}, "").decision == decision  # type: ignore[attr-defined]
+
+
 def test_prompts_say_what_a_person_chose(served: ServedProject) -> None:
     """The pack of a task or what was learned, with the task; others are refused."""
     assert "refresh_token" in prompt_text(served, "plan", {"task": TASK}, "")

@@ -169,7 +169,9 @@ def _match_rules(served: ServedProject, given: messages.RulesArguments, agent: s
     end = start + _FEW
     with host.operation("rules") as work:
         require_index(work.project)
-        request = plan_request(work.project, given.task, session=served.session, **_known_agent(agent))
+        request = plan_request(
+            work.project, given.task, session=served.session, **_known_agent(agent), **_known_work(given)
+        )
         report = match_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
         found = match_response(report)
     rules = tuple(
@@ -186,7 +188,7 @@ def _check_call(served: ServedProject, given: messages.RulesArguments, agent: st
 
     with served.host().turn() as project:
         rules, notes = current_rules(project.root, project.config)
-        context = work_context(project, str(project.root), **_known_agent(agent))
+        context = work_context(project, str(project.root), **_known_agent(agent), **_known_work(given))
         found = check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), context))
     return messages.RulesResult(
         tuple(
@@ -371,7 +373,7 @@ def _known_agent(agent: str) -> Any:  # noqa: ANN401 - the fields of `WorkContex
     return {"agent": agent} if agent else {}
 
 
-def _known_work(given: messages.PlanArguments) -> Any:  # noqa: ANN401 - the fields of `WorkContext`
+def _known_work(given: messages.PlanArguments | messages.RulesArguments) -> Any:  # noqa: ANN401 - the fields of `WorkContext`
     found = {name: getattr(given, name) for name in ("contexts", "facts", "scenario", "step")}
     return {name: value for name, value in found.items() if value}
 

@@ -27,11 +27,11 @@ class ToolArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class PlanArguments(ToolArguments, frozen=True):
     """Arguments of plan_context."""
 
-    task: Annotated[str, Meta(min_length=1, description="What is to be done, as the user put it.")]
+    task: Annotated[str, Meta(min_length=1, description="As the user put it.")]
     token_budget: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
     pinned: Annotated[tuple[str, ...], Meta(description="Paths or ids that must be in.")] = ()
     excluded: tuple[str, ...] = ()
-    session_id: Annotated[str, Meta(description="Record the pack as an episode of this id.")] = ""
+    session_id: Annotated[str, Meta(description="Record an episode of this id.")] = ""
     contexts: tuple[str, ...] = ()
     facts: Annotated[Mapping[str, str], Meta(description="What rules ask for.")] = {}
     scenario: str = ""
@@ -57,9 +57,13 @@ class FindArguments(ToolArguments, frozen=True):
 class RulesArguments(ToolArguments, frozen=True):
     """Arguments of rules_for."""
 
-    task: Annotated[str, Meta(description="Match rules with this.")] = ""
-    tool: Annotated[str, Meta(description="Or check a call of this tool, e.g. Bash.")] = ""
-    input: Annotated[Mapping[str, Any], Meta(description="The call's input.")] = {}
+    task: str = ""
+    tool: Annotated[str, Meta(description="E.g. Bash.")] = ""
+    input: Mapping[str, Any] = {}
+    contexts: tuple[str, ...] = ()
+    facts: Mapping[str, str] = {}
+    scenario: str = ""
+    step: str = ""
     cursor: str = ""
 
 
@@ -68,7 +72,7 @@ class RememberArguments(ToolArguments, frozen=True):
 
     text: Annotated[str, Meta(min_length=1, max_length=500)]
     reason: Annotated[str, Meta(min_length=1, description="What showed it.")]
-    feature: Annotated[str, Meta(description="What it is about, e.g. auth.")] = "general"
+    feature: Annotated[str, Meta(description="E.g. auth.")] = "general"
     files: tuple[str, ...] = ()
 
 

@@ -89,7 +89,7 @@ TOOLS: Final = {
         reads=True,
     ),
     "stash_context": ToolDeclaration(
-        "Put parts of your context aside, word for word, to be found later by meaning. Returns ids.",
+        "Put parts of your context aside, word for word, to be found by meaning.",
         messages.StashArguments,
         messages.StashResult,
     ),
@@ -100,7 +100,7 @@ TOOLS: Final = {
         reads=True,
     ),
     "merge_stashed_context": ToolDeclaration(
-        "Return stashed segments whole, in the order of their times.",
+        "Return stashed segments whole, oldest first.",
         messages.MergeArguments,
         messages.MergeResult,
         reads=True,
