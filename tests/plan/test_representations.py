@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.plan.compose import ViewOffer, worth
+from workbench.plan.news import begins_new, only_new
 from workbench.plan.render import ALSO, STYLES, Style, name_line
 from workbench.plan.representations import (
     Content,
@@ -111,6 +112,19 @@ def test_of_a_changelog_the_newest_section_is_offered(sure: bool) -> None:
     assert [place.name for place in found[0].view.places] == ["2.0"]
     shown = [end for one in found[1:-1] for _start, end in one.view.spans]
     assert (max(shown) > 6) is sure
+
+
+def test_the_newest_section_begins_with_its_heading() -> None:
+    """A heading may be above the sections that it is divided into: both are as likely as the likelier one."""
+    fixed = "### Fixed\n\n" + "- It was wrong.\n" * 8
+    text = f"# Changes\n\n{'All of them.' * 9}\n\n## 2.0\n\n{fixed}\n## 1.0\n\n{fixed}"
+    file = content_of("CHANGES.md", text.encode(), (), COUNTER)
+    begin = begins_new(file.cut)
+    chances = only_new(file.cut, np.where(np.arange(file.cut.count) == 0, 0.4, 0.1).astype(np.float32))
+    assert begin.any()
+    assert not begin.all()
+    assert set(chances[begin].tolist()) == {np.float32(0.4)}
+    assert not chances[~begin].any()
 
 
 def test_code_of_that_name_is_no_changelog() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.plan.file_candidates import lead_with_kind
 from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import RankingModel
 from workbench.plan.roles import CLEARLY, order_by_role
@@ -67,3 +68,24 @@ def test_a_changelog_has_a_role_of_its_own() -> None:
         "src/history.py": "source",
         "a.md": "docs",
     }
+
+
+@pytest.mark.parametrize(
+    ("task", "first"),
+    [
+        ("update the changelog", "CHANGELOG.md"),
+        ("Add missing release notes for 3.2", "CHANGELOG.md"),
+        ("add tests for the reader", "tests/test_io.py"),
+        ("update README", "README.md"),
+        ("bump the version and update the changelog", "src/io.py"),
+        ("the reader fails where somebody edits its changelog", "src/io.py"),
+        ("add a test runner", "src/io.py"),
+    ],
+)
+def test_the_kind_of_files_that_a_task_is_about_leads(task: str, first: str) -> None:
+    """By its first words, and where it is about one kind only; nothing else moves."""
+    paths = ("src/io.py", "src/changelog.py", "tests/test_io.py", "CHANGELOG.md", "README.md")
+    files = tuple(RankedFile(path, -float(place), {}) for place, path in enumerate(paths))
+    led = lead_with_kind(files, parse_intent(task))
+    assert [one.path for one in led] == [first, *(path for path in paths if path != first)]
+    assert [one.score for one in led] == sorted((one.score for one in led), reverse=True)

@@ -13,6 +13,7 @@ from workbench.plan.chunks import ChunkKind
 from workbench.plan.compose import NAMED_FROM, FileCandidate, ViewOffer, fair_price
 from workbench.plan.cuts import END, KIND, KINDS, NAME, START, FileCut, term_id
 from workbench.plan.families import find_head
+from workbench.plan.news import begins_new, is_news, only_new
 from workbench.plan.places import Float32, PlacedFile, place_chances
 from workbench.plan.planner import Planner, Ranking
 from workbench.plan.render import FileView, Style
@@ -41,6 +42,26 @@ FOLLOWED_FROM = NAMED_FROM  # beside a file that is so likely, tests and guides 
 FOLLOWING = frozenset({Role.TEST, Role.DOCS, Role.DATA})
 NAMED_FIRST = FOLLOWING | {Role.BUILD, Role.CI}
 """What is named instead of shown beside work on source: these, manifests and workflows."""
+
+
+def _is_written_news(path: str) -> bool:
+    return is_news(path) and role_of(path) in (Role.DOCS, Role.OTHER)
+
+
+def _is_readme(path: str) -> bool:
+    return path.rpartition("/")[2].lower().startswith("readme")
+
+
+_KINDS: Mapping[re.Pattern[str], Callable[[str], bool]] = {
+    re.compile(r"\b(?:change[- ]?logs?|release[- ]notes|what'?s[- ]new)\b", re.I): _is_written_news,
+    re.compile(r"\breadme\b", re.I): _is_readme,
+    re.compile(
+        r"\b(?:add|write|extend|improve|update|fix)\b(?: \w+){0,2} tests?\b(?= (?:for|of|that)\b|\W*$)", re.I
+    ): lambda path: role_of(path) is Role.TEST,
+}
+"""How a task names the kind of files that it is about in its first words, and which these are."""
+_AHEAD = 0.01  # of the score that a file which leads has more than the next
+_FIRST_WORDS = 4  # before the name of a kind
 _CHANGES_FILE = re.compile(r"\bCHANGES\b|\bchanges\.\w")
 _VERBS = frozenset({stem("changes")})
 _UNWANTED = {Detail.COMPACT: Representation.FULL, Detail.VERBOSE: Representation.OUTLINE}
@@ -162,11 +183,15 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
     places = place_chances(planner.chunks, intent, placed, project_files)
     following = following_files(intent, placed, pinned)
     first = next((one.path for one in placed if one.path not in following), "")
+    is_kind = named_kind(intent)
+    is_asked = is_kind is not None and is_kind(first)
     narrow = named_definitions(intent, [one for one in placed if one.path not in following])
     candidates = []
     for (found, content), one, of_chunks in zip(shown, placed, places, strict=True):
         alike = tuple(families.get(found.path, ()))
         to_show = _of_functions(one.cut, narrow, of_chunks) if narrow and one.path == first else of_chunks
+        if found.path == first and is_asked and is_news(first):
+            to_show = np.where(begins_new(one.cut), np.maximum(to_show, np.float32(one.chance)), to_show)
         offers = file_offers(content, to_show, style, planner.counter, alike=alike)
         if found.path in pinned:
             offers = (*offers, _outline(content, style, planner))
@@ -180,7 +205,7 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
                 pinned=found.path in pinned,
                 chance=one.chance,
                 fill=partial(fill_view, content, of_chunks),
-                leads=found.path == first and one.chance >= LEADS_FROM,
+                leads=found.path == first and (one.chance >= LEADS_FROM or is_asked),
                 follows=found.path in following and one.role in FOLLOWING,
                 alike=alike,
             )
@@ -213,7 +238,30 @@ def fill_view(content: Content, chances: Float32, view: FileView) -> FileView:
     filled = content.fill(view)
     if view.representation is not Representation.SNIPPETS:
         return filled
-    return replace(filled, places=named_places(content.cut, chances, view.spans))
+    new = only_new(content.cut, chances) if is_news(content.path) else chances
+    return replace(filled, places=named_places(content.cut, new, view.spans))
+
+
+def lead_with_kind(files: tuple[RankedFile, ...], intent: Intent) -> tuple[RankedFile, ...]:
+    """Return files, best first, led by the likeliest of the kind that a task is about.
+
+    "Update the changelog" begins in the changelog, whatever else such tasks changed.
+    """
+    is_kind = named_kind(intent)
+    at = 0 if is_kind is None else next((place for place, one in enumerate(files) if is_kind(one.path)), 0)
+    if not at:
+        return files
+    return (replace(files[at], score=files[0].score + _AHEAD), *files[:at], *files[at + 1 :])
+
+
+def named_kind(intent: Intent) -> Callable[[str], bool] | None:
+    """Return what says whether a path is of the one kind of files that a task is about by its first words."""
+    head = intent.task.head
+    for form, is_kind in _KINDS.items() if len(asked_roles(intent)) == 1 else ():
+        match = form.search(head)
+        if match is not None and len(head[: match.start()].split()) <= _FIRST_WORDS:
+            return is_kind
+    return None
 
 
 def following_files(
@@ -225,14 +273,11 @@ def following_files(
     one, or points at no file that is worked on by itself.
     """
     asked = asked_roles(intent)
-    if not any(one.role not in NAMED_FIRST and one.chance >= FOLLOWED_FROM for one in files):
+    follows = NAMED_FIRST - asked
+    if not any(one.role not in follows and one.chance >= FOLLOWED_FROM for one in files):
         return frozenset()
     named = named_files(intent, pinned)
-    return frozenset(
-        one.path
-        for one in files
-        if one.role in NAMED_FIRST and one.role not in asked and one.path not in named
-    )
+    return frozenset(one.path for one in files if one.role in follows and one.path not in named)
 
 
 def named_definitions(intent: Intent, files: Sequence[PlacedFile]) -> tuple[int, ...]:

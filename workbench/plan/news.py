@@ -34,7 +34,7 @@ def first_section(cut: FileCut) -> tuple[NamedPlace, ...]:
         chunk = cut.chunk(index)
         if not name and chunk.kind is ChunkKind.SECTION and chunk.name and not _is_title(chunk.name):
             name, start, end = chunk.name, chunk.start, chunk.end
-        elif name and chunk.name == name:
+        elif name and chunk.name == name and chunk.part:
             end = chunk.end
         elif name:
             break
@@ -42,9 +42,20 @@ def first_section(cut: FileCut) -> tuple[NamedPlace, ...]:
 
 
 def only_new(cut: FileCut, chances: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the chances of a changelog's chunks, float32 [c], 0 for older sections that are not sure."""
+    """Return the chances of a changelog's chunks, float32 [c], 0 for older sections that are not sure.
+
+    What begins the newest section is as likely as the title above it, which may hold its heading.
+    """
     last = max((place.end for place in first_section(cut)), default=cut.lines)
+    begin = begins_new(cut)
+    chances = np.where(begin, chances[begin].max(initial=np.float32(0.0)), chances)
     return np.where((cut.table[:, cuts.START] <= last) | (chances >= SURE), chances, np.float32(0.0))
+
+
+def begins_new(cut: FileCut) -> NDArray[np.bool_]:
+    """Return which chunks of a changelog are its title and the begin of its newest section, bool [c]."""
+    first = max((place.start for place in first_section(cut)), default=1)
+    return np.asarray(cut.table[:, cuts.START] <= first)
 
 
 def _is_title(name: str) -> bool:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from workbench.ports import Float32
 
 RULE_SHARE = 0.1
-LEAST_RULE_TOKENS = 200  # of a small budget: a few absolute rules
 _ONE_BY_ONE = "its rules are packed one by one"
 _ORDER = "orders the assistant about, and is out of force: `workbench rules lint`"
 MATCHED_BODY = 500  # characters of a task's body whose words are compared with rules
@@ -53,9 +52,7 @@ def choose_rules(
     """Return the rules that may enter a plan, what was asked, and how all matched. Raises: StoreError."""
     query, report = match_task(workspace, planner, request, ranking)
     rules = workspace.rulebook.rules
-    limits = PlanRuleLimits(
-        tokens=int(request.token_budget * rule_share(request.token_budget)), matched=planner.matching.limit
-    )
+    limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
     columns = planner.matcher.columns_of(rules) or match_columns_of(rules)
     overrides = ranking.overrides
     # A session that says what it has says what its agent loads, too.
@@ -96,11 +93,6 @@ def _loaded_by_agent(rules: Sequence[Rule], agent: str, names: FileNames) -> lis
         DroppedRule(known[key], f"is in {file}, which {agent} loads by itself", with_file=True, loaded=file)
         for key, file in files.items()
     ]
-
-
-def rule_share(budget: int) -> float:
-    """Return the share of a budget that rules may take."""
-    return min(0.5, max(RULE_SHARE, LEAST_RULE_TOKENS / max(1, budget)))
 
 
 def match_task(

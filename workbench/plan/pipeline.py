@@ -8,15 +8,15 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from workbench.plan.compose import PRICE, Head, Pack, compose, text_limit
-from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, project_candidates
+from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, lead_with_kind, project_candidates
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.passages import (
+    RULE_SHARE,
     choose_rules,
     learned_passages,
     loaded_lines,
     matched_text,
     rule_passages,
-    rule_share,
     without_rule_files,
 )
 from workbench.plan.planner import (
@@ -120,6 +120,7 @@ def rank_request(
         pinned = set(ranking.overrides.pinned).difference(found.path for found in ordered)
         left = (one for one in ranking.files if one.path in pinned)
         return replace(ranking, files=(*ordered, *left)), None
+    ranking = replace(ranking, files=lead_with_kind(ranking.files, ranking.intent))
     if not ranking.known or (request.ml_mode is not MlMode.FULL and planner.search is None):
         return ranking, None
     from workbench.plan.second_stage import look_again  # only where something else may be asked
@@ -192,7 +193,7 @@ def plan(
         request.token_budget,
         STYLES[style],
         planner.counter,
-        mandatory_share=rule_share(request.token_budget),
+        mandatory_share=RULE_SHARE,
         head=brief_head(ranking, planner.confident, baseline=baseline),
         price=offered.price * _PRICES[request.detail],
         most=None if request.detail is Detail.VERBOSE else text_limit(offered.price, request.token_budget),

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from workbench.plan.compose import Pack, compose, text_limit
 from workbench.plan.file_candidates import file_candidates
 from workbench.plan.matching import RuleMatcher
-from workbench.plan.passages import matched_text, rule_passages, rule_share
+from workbench.plan.passages import RULE_SHARE, matched_text, rule_passages
 from workbench.plan.planner import Planner
 from workbench.plan.ranking import needed_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage
@@ -108,7 +108,7 @@ def make_pack(
         budget,
         style,
         planner.counter,
-        mandatory_share=rule_share(budget),
+        mandatory_share=RULE_SHARE,
         price=offered.price,
         most=text_limit(offered.price, budget),
     )
@@ -211,6 +211,6 @@ class RulePassages:
         context = make_context(paths=paths[:AT_HAND], query_type=intent.predicted.value)
         query = RuleQuery(intent.task.raw, self.project, context, float(moment))
         report = match_message(index, query, None, self.params, text=matched_text(intent.task))
-        limits = PlanRuleLimits(tokens=int(budget * rule_share(budget)), matched=self.params.limit)
+        limits = PlanRuleLimits(tokens=int(budget * RULE_SHARE), matched=self.params.limit)
         columns = self.matcher.columns_of(rules)
         return rule_passages(select_rules(rules, report, query, limits, columns))
