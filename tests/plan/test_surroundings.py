@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -239,10 +240,29 @@ def test_what_is_added_has_a_sibling(work: Work) -> None:
     work.write("tests/test_limits.py", "def test_limits():\n    assert max_idle_seconds\n")
     work.commit("limits")
     project = opened(work)
-    line = "max_idle_seconds is in pkg/session.py, docs/options.md, tests/test_limits.py"
-    assert line in section(planned(project, "add an option for the session limits: max idle minutes"), MODELS)
+    added = section(planned(project, "add an option for the session limits: max idle minutes"), MODELS)
+    assert any(one.startswith("max_idle_seconds is in pkg/session.py:") for one in added)
+    assert re.search(r":\d+, docs/options.md:3, tests/test_limits.py:2$", "\n".join(added), re.MULTILINE)
     repaired = section(planned(project, "session limits: max idle seconds is wrong"), MODELS)
     assert not any("is in" in one for one in repaired)
+
+
+def test_a_flag_has_a_flag_for_a_sibling(work: Work) -> None:
+    """One that source declares, and that takes a number if the new one does; not the word option alone."""
+    flags = "".join(
+        f'    parser.add("--{name}", type={kind}, help="Sets the {name} option")\n\n\n\n\n\n\n\n'
+        for name, kind in (("style", "str"), ("limit", "int"), ("limit-rate", "str"), ("follow", "bool"))
+    )
+    source = f"SESSION_OPTIONS = 3\n\n\ndef options(parser):\n    # --limit is there, too\n{flags}"
+    work.write("pkg/options.py", source)
+    for name in ("style", "limit", "limit-rate", "follow"):
+        work.write(f"docs/{name}.md", f"# The {name} option\n\n`--{name}` and SESSION_OPTIONS.\n")
+        work.write(f"tests/test_{name}.py", f"def test_it():\n    assert run('--{name}', SESSION_OPTIONS)\n")
+    work.commit("options")
+    added = section(planned(opened(work), "add an option --retry N to the options of the parser"), MODELS)
+    assert "--limit is in pkg/options.py:14, docs/limit.md:3, tests/test_limit.py:2" in added
+    added = section(planned(opened(work), "add an option --retry to the options of the parser"), MODELS)
+    assert any(one.startswith("--style is in pkg/options.py:6, ") for one in added)
 
 
 def test_lines_are_fields_of_the_answer(project: OpenedProject) -> None:

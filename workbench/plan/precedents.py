@@ -1,9 +1,9 @@
 """The model to follow: past tasks most like this one with their files, and where the nearest sibling appears.
 
 A past task counts by the words that it shares with this one, each by how rare it is; words that history does
-not know count against the likeness of all. Where the task adds something, its nearest sibling is a name in
-the lines shown that shares a word with the task and appears in several kinds of files, as an option does in
-source, schema, documentation and tests.
+not know count against the likeness of all. Where the task adds something, its nearest sibling is another flag
+for a flag, else a name in the lines shown that shares a word with the task other than that of its kind; it
+appears in several kinds of files, as an option does in source, schema, documentation and tests.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from typing import Final
 
 import numpy as np
 
+from workbench.expand.sources import Sources
 from workbench.plan.brief_lines import ShownFile
 from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.intent import query_terms
 from workbench.plan.render import MODELS, BriefLine
 from workbench.plan.signals import task_weights
+from workbench.project.admission import is_generated
 from workbench.project.index import ProjectIndex
-from workbench.records.plan import Intent
-from workbench.records.project import Role
+from workbench.records.plan import Intent, QueryType
+from workbench.records.project import Role, Skipped
 from workbench.sessions.history import History
 from workbench.text.postings import inverse_document_frequency
 from workbench.text.sanitize import shorten, visible_line
-from workbench.text.terms import parts, stem, word_terms
+from workbench.text.terms import count_terms, parts, stem, word_terms
 
 MOST_TASKS: Final = 3
 LEAST_LIKENESS: Final = 0.42
@@ -40,6 +42,19 @@ _ADDS: Final = frozenset(
     map(stem, "add adds added adding new support supports implement introduce allow".split())
 )
 _SIBLING_FILES: Final = (3, 14)
+_KINDS: Final = frozenset(
+    map(stem, "option flag argument parameter setting config command hook keybinding key field value".split())
+)
+"""What is added is of such a kind: a name that shares nothing else with the task is no sibling."""
+_FLAG: Final = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]{1,40}(?![\w-])")
+_QUOTED_FLAG: Final = re.compile(r"[\"'`](--[a-z][a-z0-9-]{1,40})(?=[\"'` =,])")
+_TAKES_NUMBER: Final = re.compile(r"[ =]<?(?:N|NUM|NUMBER|COUNT|SECONDS|SIZE|\d+)\b")
+_NUMBER: Final = re.compile(r"\b(?:int|float|number|u32|u64|usize)\b|Int|Float|Number")
+_LEAST_FLAGS: Final = 4  # in a file that declares flags
+_MOST_FLAGS: Final = 80
+_AROUND: Final = 8  # lines of a flag's declaration
+_GO_ON: Final = frozenset(bytes([code]) for code in b"-_abcdefghijklmnopqrstuvwxyz0123456789")
+_OF_A_KIND: Final = 2  # files of each kind before all others
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{5,60}")
 _MOST_NAMES: Final = 400
 
@@ -97,16 +112,75 @@ def _living(index: ProjectIndex, paths: Iterable[str]) -> list[str]:
     return sorted(alive, key=lambda path: (index.roles[index.positions[path]] is not Role.SOURCE, path))
 
 
-def find_sibling(index: ProjectIndex, intent: Intent, shown: Sequence[ShownFile]) -> list[BriefLine]:
-    """Return where the nearest sibling of what a task adds appears, nothing for a task that adds nothing."""
+def find_sibling(sources: Sources, intent: Intent, shown: Sequence[ShownFile]) -> list[BriefLine]:
+    """Return where the nearest sibling of what a task adds appears, nothing for a task that adds nothing.
+
+    That of a flag which a task writes is another flag of the files shown; else a name of the lines shown.
+    """
     words = {stem(word.lower()) for word in re.findall(r"[A-Za-z]+", intent.task.head)}
-    if not words & _ADDS:
+    if not words & _ADDS or intent.predicted is QueryType.BUGFIX:
         return []
-    wanted = {
-        term: weight for term, weight in query_terms(intent.task.head).items() if not term.startswith("=")
+    index = sources.index
+    terms = query_terms(intent.task.head)
+    rarity = {
+        term: inverse_document_frequency(index.frequency("body", term), index.count)
+        for term in terms.keys() - _ADDS - _KINDS
+        if not term.startswith("=")
     }
-    rarity = {term: inverse_document_frequency(index.frequency("body", term), index.count) for term in wanted}
-    best: tuple[tuple[float, int, str], str, list[int]] | None = None
+    best = _nearest_flag(sources, intent.task.head, rarity, shown) or _nearest_name(sources, rarity, shown)
+    if best is None:
+        return []
+    name, places = best
+    return [BriefLine(MODELS, name, f"{visible_line(name)} is in {_list_paths(places, 2 * _FILES)}")]
+
+
+def _nearest_flag(
+    sources: Sources, task: str, rarity: Mapping[str, float], shown: Sequence[ShownFile]
+) -> tuple[str, dict[str, int]] | None:
+    """Return the flag most like the one that a task writes, and the lines of files that have it.
+
+    It is one that source shown declares, likest in the words around it, then in whether it takes a number,
+    then by how many kinds of files it is in.
+    """
+    written = _FLAG.search(task)
+    if written is None:
+        return None
+    number = _TAKES_NUMBER.match(task, written.end()) is not None
+    best: tuple[tuple[float, bool, int, int], str, dict[str, int]] | None = None
+    for candidate, _offer in shown[:2]:
+        row = sources.index.positions.get(candidate.path, -1)
+        data = sources.data(candidate.path)
+        if isinstance(data, Skipped) or row < 0 or sources.index.roles[row] is not Role.SOURCE:
+            continue
+        lines = data.decode("utf-8", "replace").split("\n")
+        declared: dict[str, int] = {}
+        for at, line in enumerate(lines):
+            for name in _QUOTED_FLAG.findall(line):
+                declared.setdefault(name, at)
+        if len(declared) < _LEAST_FLAGS:
+            continue
+        for name, at in list(declared.items())[:_MOST_FLAGS]:
+            block = "\n".join(lines[at : at + _AROUND])
+            block_terms = count_terms(block).keys()
+            value = sum(rarity[term] for term in block_terms & rarity.keys())
+            places = _places_of(sources, name)
+            kinds = {sources.index.roles[sources.index.positions[path]] for path in places}
+            if (
+                name != written[0]
+                and _SIBLING_FILES[0] <= len(places) <= _SIBLING_FILES[1]
+                and len(kinds) > 1
+            ):
+                key = (-round(value, 4), bool(_NUMBER.search(block)) is not number, -len(kinds), at)
+                if best is None or key < best[0]:
+                    best = key, name, {candidate.path: at + 1} | _without(places, candidate.path)
+    return None if best is None else best[1:]
+
+
+def _nearest_name(
+    sources: Sources, rarity: Mapping[str, float], shown: Sequence[ShownFile]
+) -> tuple[str, dict[str, int]] | None:
+    """Return the name shown that shares most with a task, and the lines of files that have it."""
+    index = sources.index
     names = dict.fromkeys(
         name
         for candidate, offer in shown[:2]
@@ -114,27 +188,60 @@ def find_sibling(index: ProjectIndex, intent: Intent, shown: Sequence[ShownFile]
         for name in _NAME.findall(line)
         if len(parts(name)) > 1
     )
+    best: tuple[tuple[float, int, str], str] | None = None
     for name in list(names)[:_MOST_NAMES]:
-        shared = {stem(part) for part in parts(name)} & wanted.keys() - _ADDS
-        value = sum(rarity[term] for term in shared)
+        shared = {stem(part) for part in parts(name)} & rarity.keys()
         if not shared:
             continue
         holders = index.holders("body", [word_terms(name)[-1]])
         kinds = {index.roles[row] for row in holders}
         if not _SIBLING_FILES[0] <= len(holders) <= _SIBLING_FILES[1] or len(kinds) < 2:
             continue
-        key = (-round(value, 4), -len(kinds), name)
+        key = (-round(sum(rarity[term] for term in shared), 4), -len(kinds), name)
         if best is None or key < best[0]:
-            best = key, name, holders
-    if best is None:
-        return []
-    _key, name, holders = best
-    files = _living(index, (index.paths[row] for row in holders))
-    return [BriefLine(MODELS, name, f"{visible_line(name)} is in {_list_paths(files, 2 * _FILES)}")]
+            best = key, name
+    return None if best is None else (best[1], _places_of(sources, best[1]))
 
 
-def _list_paths(files: Sequence[str], most: int) -> str:
-    """Return some files as text; of one folder and ending, as translations are, the first stands for all."""
+def _places_of(sources: Sources, name: str) -> dict[str, int]:
+    """Return the first line of each file that has a name in any case: source first, then one of each kind."""
+    index = sources.index
+    needle = name.lower().encode()
+    lines: dict[str, int] = {}
+    for row in index.holders("body", word_terms(name.lstrip("-").replace("-", "_"))[-1:]):
+        path = index.paths[row]
+        data = sources.data(path) if index.alive[row] else Skipped(path, "")
+        if isinstance(data, Skipped) or is_generated(data):
+            continue
+        at = _find_whole(data.lower(), needle)
+        if at >= 0:
+            lines[path] = data.count(b"\n", 0, at) + 1
+    number: dict[Role, int] = {}
+    order = []
+    for path in _living(index, lines):
+        role = index.roles[index.positions[path]]
+        number[role] = number.get(role, 0) + 1
+        order.append((number[role] > _OF_A_KIND, path))
+    return {path: lines[path] for _later, path in sorted(order, key=lambda one: one[0])}
+
+
+def _find_whole(data: bytes, name: bytes) -> int:
+    """Return where a name begins that no hyphen or word goes on, -1 for nowhere."""
+    at = data.find(name)
+    while at >= 0 and data[at + len(name) : at + len(name) + 1] in _GO_ON:
+        at = data.find(name, at + len(name))
+    return at
+
+
+def _without(places: Mapping[str, int], path: str) -> dict[str, int]:
+    return {one: line for one, line in places.items() if one != path}
+
+
+def _list_paths(files: Sequence[str] | Mapping[str, int], most: int) -> str:
+    """Return some files as text, with their lines where there are any.
+
+    Of one folder and ending, as translations are, the first stands for all.
+    """
     groups: dict[tuple[str, str], list[str]] = {}
     for path in files:
         folder, _, name = path.rpartition("/")
@@ -142,7 +249,8 @@ def _list_paths(files: Sequence[str], most: int) -> str:
     named: list[str] = []
     for group in groups.values():
         alike = len(group) >= _ALIKE
-        named += [f"{group[0]} and {len(group) - 1} like it"] if alike else group
+        texts = [f"{path}:{files[path]}" if isinstance(files, Mapping) else path for path in group]
+        named += [f"{texts[0]} and {len(group) - 1} like it"] if alike else texts
     rest = f", {len(named) - most} more" if len(named) > most else ""
     return ", ".join(map(visible_line, named[:most])) + rest
 

@@ -78,7 +78,7 @@ def describe_surroundings(
                 *_list_families(shown),
                 *list_usages(sources, ranking.intent.task.text[:_MOST_TASK], cuts, uses),
                 *list_callees(sources, cuts),
-                *find_sibling(workspace.index, ranking.intent, shown),
+                *find_sibling(sources, ranking.intent, shown),
                 *list_state(
                     workspace.history, workspace.task_heads, held, _read_edited(workspace, sources), operation
                 ),
