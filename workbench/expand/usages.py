@@ -11,7 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from workbench.expand.lookup import Definition, listed_definitions, positions_with, word_pattern
+from workbench.expand.lookup import (
+    Definition,
+    assigned_line,
+    declared_line,
+    listed_definitions,
+    positions_with,
+    word_pattern,
+)
 from workbench.expand.sources import SourceFile, Sources
 from workbench.project.sections import find_bases
 from workbench.records.dataclass import dataclass
@@ -24,6 +31,13 @@ _DOTTED: Final = frozenset({"python", "go", "rust", "javascript", "typescript", 
 """Languages in which a member of the own class is written behind a dot, too."""
 _IMPORT: Final = re.compile(r"\s*(?:from|import|use)\s")
 _MOST_NAMES: Final = 400
+_WORD: Final = re.compile(r"\w+")
+_FUNCTIONS: Final = frozenset({"function", "method"})
+_TYPES: Final = re.compile(r"\[[^][]{0,200}\]|<[^<>]{0,200}>")
+_NAME_ALONE: Final = frozenset({"python", "javascript", "typescript", "tsx", "ruby"})
+"""Languages in which a parameter may have no type."""
+_MODIFIERS: Final = 2  # words of such a parameter: `mut name`
+_LONGEST_HEAD: Final = 12  # lines
 _PACKAGES: Final = frozenset({"go", "java", "kotlin", "csharp", "c", "cpp"})  # a folder sees all its files
 _CODE: Final = (Role.SOURCE, Role.BUILD)
 Read = Callable[[str], SourceFile | Skipped]
@@ -63,6 +77,7 @@ def find_uses(
     is_member = bool(defined) and all(one.symbol.parent for one in defined)
     needle, word = name.encode("utf-8", "surrogatepass"), word_pattern(name)
     member = re.compile(rf"(?:\.|->|::|&)\s*{re.escape(name)}(?![\w$])") if is_member else word
+    binds = bool(defined) and not is_member and not any(_is_fixture(sources, one) for one in defined)
     bare = all(index.languages[row] not in _DOTTED for row in homes)
     found = []
     for row in positions_with(sources, name):
@@ -72,7 +87,7 @@ def find_uses(
         file = read(index.paths[row])
         if isinstance(file, Skipped):
             continue
-        uses = _uses_in(file, name, word if bare and row in homes else member, defined)
+        uses = _uses_in(file, name, word if bare and row in homes else member, defined, binds=binds)
         if uses.uses or uses.mentions:
             path = file.path
             key = path not in folders and row not in near and path.rpartition("/")[0] not in folders
@@ -85,22 +100,96 @@ def _rank(role: Role) -> int:
 
 
 def _uses_in(
-    file: SourceFile, name: str, pattern: re.Pattern[str], defined: Sequence[Definition]
+    file: SourceFile, name: str, pattern: re.Pattern[str], defined: Sequence[Definition], *, binds: bool
 ) -> FileUses:
     declared = _declaring_lines(file, name, defined)
     uses, mentions = [], []
     prose = docstring_lines(file)
     is_member = bool(defined) and all(one.symbol.parent for one in defined)
+    others = bound_lines(file, name, defined) if binds else frozenset()
     for number, line in enumerate(file.lines, 1):
         if name not in line or number in declared or not pattern.search(line):
             continue
-        if is_member and _IMPORT.match(line):  # a module of that name
+        if number in others or (is_member and _IMPORT.match(line)):  # another thing; a module of that name
             continue
         if number in prose or _COMMENT.match(line):
             mentions.append(number)
         else:
             uses.append(UsedLine(number, " ".join(line.split()), enclosing(file.symbols, number)))
     return FileUses(file.path, file.role, tuple(uses), tuple(mentions))
+
+
+def bound_lines(file: SourceFile, name: str, defined: Sequence[Definition]) -> frozenset[int]:
+    """Return the lines in which a name is a parameter or a variable of the definition around them.
+
+    The definition itself is bound in its file; a line that binds the name anywhere deeper makes another thing
+    of it.
+    """
+    own = {one.symbol.line for one in defined if one.path == file.path}
+    declared, assigned = declared_line(name), assigned_line(name)
+    bound: set[int] = set()
+    for symbol in file.symbols:
+        if symbol.kind not in _FUNCTIONS:
+            continue
+        head = _head_of(file, symbol)
+        body = file.lines[symbol.line : symbol.end_line]
+        if name in _parameters(head, file.language) or any(
+            declared.match(line) or _assigns(assigned.match(line), line) or _declares_short(line, name)
+            for line in body
+            if name in line
+        ):
+            first = symbol.line + (symbol.line in own)
+            bound.update(range(first, symbol.end_line + 1))
+    return frozenset(bound)
+
+
+def _is_fixture(sources: Sources, definition: Definition) -> bool:
+    """Whether a function is asked for by parameters of its name, as pytest's fixtures are."""
+    data = sources.data(definition.path)
+    if definition.role is not Role.TEST or isinstance(data, Skipped):
+        return False
+    line = definition.symbol.line
+    return b"fixture" in b"\n".join(data.split(b"\n")[max(0, line - 3) : line])
+
+
+def _head_of(file: SourceFile, symbol: Symbol) -> str:
+    """Return the head of a function: its lines until the one that opens its body."""
+    lines = []
+    for line in file.lines[symbol.line - 1 : min(symbol.end_line, symbol.line + _LONGEST_HEAD)]:
+        lines.append(line.strip())
+        if line.rstrip().endswith((":", "{", "=>", ";")):
+            break
+    return " ".join(lines)
+
+
+def _parameters(head: str, language: str) -> frozenset[str]:
+    """Return the names of the parameters in the head of a function."""
+    names: set[str] = set()
+    for _depth in range(3):  # of types in types
+        head = _TYPES.sub("", head)
+    for part in re.split(r"[(),]", head.partition("(")[2]):
+        before, colon, _type = part.partition("=")[0].partition(":")
+        words = _WORD.findall(before)
+        if not words or part.lstrip()[:1] in ":-=":
+            continue
+        if language in _NAME_ALONE or colon:
+            names.update(words[-1:] if len(words) <= _MODIFIERS else ())
+        elif len(words) > 1:  # a type alone is the type of a result, or of what has no name
+            names.add(words[0] if language == "go" else words[-1])
+    return frozenset(names)
+
+
+def _assigns(match: re.Match[str] | None, line: str) -> bool:
+    """Whether a line gives a name a value by itself: not an argument or a key, which are written alike."""
+    if match is None or not match[0].endswith("=") or line.rstrip().endswith((",", "(")):
+        return False
+    return match[0][:-1].rstrip(":").endswith((" ", "\t"))
+
+
+def _declares_short(line: str, name: str) -> bool:
+    """Whether a line of Go declares a name without a keyword: `name, err := read()`."""
+    left, short, _right = line.partition(":=")
+    return bool(short) and name in _WORD.findall(left)
 
 
 def docstring_lines(file: SourceFile) -> frozenset[int]:
