@@ -23,7 +23,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import exp
 
-from workbench.places import data_file
+from workbench.parsed import read_parsed
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Entities, Intent, QueryType, Risk, TaskText
 from workbench.text.templates import OwnWords, own_words
@@ -225,7 +225,7 @@ def fingerprint(terms: dict[str, float], project_id: str, kind: QueryType) -> st
 
 @lru_cache(maxsize=1)
 def _areas_by_stem() -> dict[str, str]:
-    areas = json.loads(data_file(__package__, "areas.json").read_text(encoding="utf-8"))
+    areas = read_parsed(__package__, "areas.json", json.loads)
     return {stem(word): area for area, words in areas.items() for word in words.split()}
 
 
@@ -262,8 +262,7 @@ class KindModel:
 @lru_cache(maxsize=1)
 def load_kinds() -> KindModel:
     """Return the model that comes with the program."""
-    text = data_file("workbench.models", "intent-v2.json").read_text(encoding="utf-8")
-    data = json.loads(text)
+    data = read_parsed("workbench.models", "intent-v2.json", json.loads)
     return KindModel(
         tuple(QueryType(kind) for kind in data["kinds"]),
         {name: tuple(values) for name, values in data["weights"].items()},

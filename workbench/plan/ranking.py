@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import ModelError
-from workbench.places import data_file
+from workbench.models.documents import read_document
 from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.places import LINEAR, ChunkModel
 from workbench.plan.semantics import QueryAdapter
@@ -276,19 +276,23 @@ Model = TypeVar("Model")
 @lru_cache(maxsize=4)
 def load_model(model_id: str = DEFAULT_MODEL) -> RankingModel:
     """Load a ranking model. Raises: ModelError if it is unknown or malformed."""
-    return parse_model(_read("ranking model", model_id), source=model_id)
+    return _ranking_model(partial(_read, "ranking model", model_id), model_id)
 
 
 @lru_cache(maxsize=4)
 def load_chunk_model(model_id: str = CHUNK_MODEL) -> ChunkModel:
     """Load what finds places in files. Raises: ModelError as `load_model`."""
-    return parse_chunk_model(_read("chunk model", model_id), source=model_id)
+    return _places_model(partial(_read, "chunk model", model_id), model_id)
 
 
 def parse_model(text: str, *, source: str) -> RankingModel:
     """Parse a ranking model. Raises: ModelError naming what is wrong."""
+    return _ranking_model(partial(decode_json, text, dict[str, Any]), source)
+
+
+def _ranking_model(read: Callable[[], dict[str, Any]], source: str) -> RankingModel:
     name = f"the ranking model {source!r}"
-    model = _parse(text, name, _linear_model)
+    model = _build(read, name, _linear_model)
     numbers = (*model.weights.values(), *model.seeds.values(), *model.relevance, *(model.confidence or ()))
     _check_finite(name, numbers)
     return model
@@ -296,8 +300,12 @@ def parse_model(text: str, *, source: str) -> RankingModel:
 
 def parse_chunk_model(text: str, *, source: str) -> ChunkModel:
     """Parse a chunk model. Raises: ModelError naming what is wrong."""
+    return _places_model(partial(decode_json, text, dict[str, Any]), source)
+
+
+def _places_model(read: Callable[[], dict[str, Any]], source: str) -> ChunkModel:
     name = f"the chunk model {source!r}"
-    model = _parse(text, name, _chunk_model)
+    model = _build(read, name, _chunk_model)
     if unknown := sorted(model.weights.keys() - {*LINEAR}):
         raise ModelError(f"{name} weighs unknown features: {', '.join(unknown)}", hint=_HINT)
     files = model.files
@@ -305,16 +313,16 @@ def parse_chunk_model(text: str, *, source: str) -> ChunkModel:
     return model
 
 
-def _read(kind: str, model_id: str) -> str:
+def _read(kind: str, model_id: str) -> dict[str, Any]:
     try:
-        return data_file("workbench.models", f"{model_id}.json").read_text(encoding="utf-8")
+        return read_document(model_id)
     except OSError as error:
         raise ModelError(f"there is no {kind} {model_id!r}", hint="see `workbench model list`") from error
 
 
-def _parse(text: str, name: str, build: Callable[[dict[str, Any]], Model]) -> Model:
+def _build(read: Callable[[], dict[str, Any]], name: str, build: Callable[[dict[str, Any]], Model]) -> Model:
     try:
-        return build(decode_json(text, dict[str, Any]))
+        return build(read())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{name} is malformed: {error}", hint=_HINT) from error
 

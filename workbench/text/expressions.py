@@ -8,12 +8,11 @@ spaces.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from workbench.places import data_file
+from workbench.parsed import read_parsed
 
 _PART = re.compile(r"\{\{(\w+)\}\}")
 _METHODS = ("match", "fullmatch", "search", "findall", "finditer", "split", "sub")
@@ -67,7 +66,14 @@ def read_tables(package: str, name: str, table: str) -> list[dict[str, str]]:
 
 @cache
 def _read_expressions(package: str, name: str) -> dict[str, Any]:
-    return tomllib.loads(data_file(package, name).read_text(encoding="utf-8"))
+    held: dict[str, Any] = read_parsed(package, name, _parse)
+    return held
+
+
+def _parse(content: bytes) -> dict[str, Any]:
+    import tomllib  # what is parsed already does without
+
+    return tomllib.loads(content.decode("utf-8"))
 
 
 def _fill(held: Mapping[str, Any], value: str | list[str]) -> str:
