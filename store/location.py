@@ -23,7 +23,6 @@ from store.files import PRIVATE_DIR, STATE, odd_below, private_dir, read_state, 
 from store.journal_copies import append_lines, damaged_streams
 from store.journal_files import ROTATED, list_streams, lock_path, readable_end, reading_stream, stream_path
 from store.journal_lines import decode_line
-from store.runs import list_runs
 from workbench.errors import StoreError
 from workbench.places import fallback_root, user_home
 from workbench.ports import Entry
@@ -252,6 +251,8 @@ def _entries(root: Path, stream: str) -> list[tuple[bytes, Entry]]:
 
 def _ends(root: Path) -> dict[str, int]:
     """Return how many bytes each stream that is carried has for readers, and each kept replay."""
+    from store.runs import list_runs
+
     found = {f"{_RUN}{run.id}": run.size for run in list_runs(root)}
     for stream in list_streams(root):
         if stream.split("-")[0] in ROTATED:
@@ -264,6 +265,8 @@ def _ends(root: Path) -> dict[str, int]:
 
 def _carry_runs(source: Path, target: Path, runs: set[str]) -> None:
     """Copy kept replays that the other state lacks, as old as they are."""
+    from store.runs import list_runs
+
     there = {run.id for run in list_runs(target)}
     for run in list_runs(source):
         if run.id in runs - there:

@@ -27,7 +27,6 @@ from workbench.errors import ConfigError
 from workbench.places import platform_directory
 from workbench.records.conversion import convert
 from workbench.records.dataclass import dataclass
-from workbench.suggest import did_you_mean
 
 Layer = Literal["default", "user", "project", "environment", "flag"]
 
@@ -304,4 +303,6 @@ def _describe_type(expected: Any) -> str:  # noqa: ANN401 - as the setting is ty
 
 
 def _known_settings(key: str) -> str:
+    from workbench.suggest import did_you_mean
+
     return did_you_mean(key, schema(), "`workbench config show` lists every setting.")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.config import Config, RulesConfig, SessionsConfig
 from workbench.config_layers import Given, SettingOrigin, check, parse
 from workbench.errors import ConfigError
-from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.plan.adapters import WorkspaceLimits
@@ -75,6 +74,8 @@ def variant_rules(rules: RulesConfig) -> RulesConfig:
     for one in rules.variant:
         name, _, value = (part.strip() for part in one.partition("="))
         if name not in _TESTED:
+            from workbench.suggest import did_you_mean
+
             raise ConfigError(
                 f"rules.variant = {one!r}: {name or 'nothing'} is no number of the matching",
                 hint=did_you_mean(name, _TESTED, f"One of {', '.join(sorted(_TESTED))}."),

@@ -14,7 +14,6 @@ from workbench.expand.handles import qualified_parts
 from workbench.expand.sources import Sources
 from workbench.project.languages import NO_CODE
 from workbench.project.scan import MAX_TERMS_BYTES
-from workbench.project.sections import find_bases
 from workbench.records.dataclass import dataclass
 from workbench.records.project import Role, Skipped, Symbol
 from workbench.text.terms import word_terms, words_of
@@ -147,6 +146,8 @@ def _find_inherited(
     sources: Sources, parts: Sequence[str], paths: Sequence[str], depth: int
 ) -> list[Definition]:
     """Return members of the bases of a class that has none of this name itself."""
+    from workbench.project.sections import find_bases
+
     types = [one for one in _definitions_of(sources, parts[-2], paths) if _is_qualified(one, parts[:-2])]
     bases = dict.fromkeys(base for one in types for base in find_bases(one.symbol) if base != parts[-2])
     found: list[Definition] = []

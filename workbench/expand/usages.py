@@ -20,7 +20,6 @@ from workbench.expand.lookup import (
     word_pattern,
 )
 from workbench.expand.sources import SourceFile, Sources
-from workbench.project.sections import find_bases
 from workbench.records.dataclass import dataclass
 from workbench.records.project import Role, Skipped, Symbol
 from workbench.text.terms import word_terms
@@ -293,6 +292,8 @@ def _term(name: str) -> str:
 
 def find_subclasses(sources: Sources, name: str) -> list[Definition]:
     """Return the types that name a type among those they extend or implement, in the order of their files."""
+    from workbench.project.sections import find_bases
+
     index = sources.index
     found = [
         Definition(index.paths[row], index.roles[row], one)

@@ -14,7 +14,6 @@ from workbench.errors import UsageError
 from workbench.plan.render import Passage
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import RankedFile
-from workbench.suggest import suggest
 from workbench.text.sanitize import visible_line
 
 PINNED = "pinned by you"
@@ -108,7 +107,11 @@ def nearest_path(path: str, paths: Collection[str], others: Sequence[str] = ()) 
     """Return the path, or one of other names, that may have been meant; '' if there is none."""
     near = _near(path, paths)
     same = [one for one in near if one.rpartition("/")[2] == path.rpartition("/")[2]]
-    return same[0] if len(same) == 1 else suggest(path, (*near, *others))
+    if len(same) == 1:
+        return same[0]
+    from workbench.suggest import suggest
+
+    return suggest(path, (*near, *others))
 
 
 def _near(path: str, paths: Collection[str], most: int = 2_000) -> list[str]:

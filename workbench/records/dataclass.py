@@ -129,19 +129,19 @@ def _first_init(kind: Any, *, frozen: bool) -> Callable[..., None]:  # noqa: ANN
 
 def _bind(kind: Any, given: tuple[object, ...], named: dict[str, object]) -> dict[str, object] | None:  # noqa: ANN401
     """Return the values of an instance's fields, None for arguments that do not fit."""
-    order = [field.name for field in fields(kind) if field.init and not field.kw_only]
+    order: tuple[str, ...] = kind.__match_args__
     placed = dict(zip(order, given, strict=False))
     if len(given) > len(order) or not placed.keys().isdisjoint(named):
         return None
     placed |= named
     values: dict[str, object] = {}
-    for field in fields(kind):
-        if field.init and field.name in placed:
-            values[field.name] = placed.pop(field.name)
+    for name, field in kind.__dataclass_fields__.items():
+        if field.init and name in placed:
+            values[name] = placed.pop(name)
         elif field.default is not MISSING:
-            values[field.name] = field.default
+            values[name] = field.default
         elif field.default_factory is not MISSING:
-            values[field.name] = field.default_factory()
+            values[name] = field.default_factory()
         elif field.init:
             return None
     return None if placed else values

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from workbench.errors import UsageError
-from workbench.suggest import did_you_mean
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -67,6 +66,8 @@ def _beginning(known: Collection[str], identifier: str) -> str:
     if found:
         some = ", ".join(sorted(found)[:3])
         raise UsageError(f"{len(found)} rules begin with {shown!r}", hint=f"Give more of the id: {some}, …")
+    from workbench.suggest import did_you_mean
+
     ids = sorted(one[:PREFIX] for one in known)
     hint = did_you_mean(forms[-1] if not identifier.startswith("rule-") else identifier, ids)
     raise UsageError(f"there is no rule {shown}", hint=hint or "`workbench rules list` shows all of them.")

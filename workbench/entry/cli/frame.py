@@ -23,7 +23,6 @@ import click
 from workbench.entry.cli.output import Output, wants_color
 from workbench.entry.services.opening import find_project
 from workbench.records.dataclass import dataclass
-from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.config_layers import Settings
@@ -290,6 +289,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command, suggesting the nearest name for an unknown one."""
         if args and args[0] not in self.lazy and not args[0].startswith("-"):
+            from workbench.suggest import did_you_mean
+
             hint = did_you_mean(args[0], self.list_commands(ctx))
             ctx.fail(f"No such command {args[0]!r}. {hint}".rstrip())
         return super().resolve_command(ctx, args)

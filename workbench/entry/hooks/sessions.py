@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.entry.hooks.payloads import HookEvent
-from workbench.entry.services.episodes import episode_service
 from workbench.errors import StoreError, UnknownRecord, UsageError
 from workbench.records.dataclass import dataclass
 from workbench.records.episodes import Outcome
 from workbench.records.plan import QueryType
-from workbench.sessions.episodes_checks import task_text
 from workbench.sessions.episodes_fold import ENDED, EVENT, HOOK, STARTED, STREAM
 
 if TYPE_CHECKING:
@@ -74,6 +72,8 @@ def _is_part(episode: object, session: str) -> bool:
 
 def recorder(project: OpenedProject, config: Config) -> EpisodeService:
     """Return where the episodes of a project's sessions are recorded. Raises: StoreError."""
+    from workbench.entry.services.episodes import episode_service  # only where a session is recorded
+
     return episode_service(project.root, config, HOOK, project.environment)
 
 
@@ -93,6 +93,8 @@ def start_prompt(project: OpenedProject, config: Config, call: HookCall, state: 
     """
     if not (call.session and own_task(call.prompt)):
         return ""
+    from workbench.sessions.episodes_checks import task_text
+
     episodes = recorder(project, config)
     if state.episode and not state.ended:
         if state.idle and state.task == task_text(call.prompt):

@@ -13,7 +13,6 @@ from typing import Any, Final
 from workbench.records.rules import HISTORY as HISTORY
 from workbench.records.rules import Rule, rule_id
 from workbench.records.rules import past_ids as past_ids
-from workbench.text.prose import short_name
 
 CONTENT: Final = frozenset({"rule", "condition_text", "action_text"})
 """The fields whose change makes a new version; all others change in place."""
@@ -62,6 +61,8 @@ def carried_over(before: Rule, imported: Rule) -> Rule:
         for name in now
         if last is None or (name in last and last[name] != now[name])  # None: a rule made by hand
     }
+    from workbench.text.prose import short_name  # plans import this module for its names
+
     if before.name != short_name(before.action_text):
         kept["name"] = before.name  # somebody gave it one
     metadata = dict(imported.metadata)
