@@ -65,8 +65,7 @@ def _plan(served: ServedProject, given: messages.PlanArguments, agent: str) -> m
             session=given.session_id or served.session,
             pinned=given.pinned,
             excluded=given.excluded,
-            **_known_agent(agent),
-            **_known_work(given),
+            **_known_work(agent, given),
         )
         style = pack_style(work.project, "")
         made = plan_for(
@@ -169,9 +168,7 @@ def _match_rules(served: ServedProject, given: messages.RulesArguments, agent: s
     end = start + _FEW
     with host.operation("rules") as work:
         require_index(work.project)
-        request = plan_request(
-            work.project, given.task, session=served.session, **_known_agent(agent), **_known_work(given)
-        )
+        request = plan_request(work.project, given.task, session=served.session, **_known_work(agent, given))
         report = match_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
         found = match_response(report)
     rules = tuple(
@@ -188,7 +185,7 @@ def _check_call(served: ServedProject, given: messages.RulesArguments, agent: st
 
     with served.host().turn() as project:
         rules, notes = current_rules(project.root, project.config)
-        context = work_context(project, str(project.root), **_known_agent(agent), **_known_work(given))
+        context = work_context(project, str(project.root), **_known_work(agent, given))
         found = check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), context))
     return messages.RulesResult(
         tuple(
@@ -369,12 +366,9 @@ def _or_none(value: Any) -> Any:  # noqa: ANN401 - whatever was given
     return None if isinstance(value, UnsetType) else value
 
 
-def _known_agent(agent: str) -> Any:  # noqa: ANN401 - the fields of `WorkContext`
-    return {"agent": agent} if agent else {}
-
-
-def _known_work(given: messages.PlanArguments | messages.RulesArguments) -> Any:  # noqa: ANN401 - the fields of `WorkContext`
-    found = {name: getattr(given, name) for name in ("contexts", "facts", "scenario", "step")}
+def _known_work(agent: str, given: Any = None) -> Any:  # noqa: ANN401 - the fields of `WorkContext`
+    found: dict[str, Any] = {"agent": agent}
+    found |= {name: getattr(given, name, None) for name in ("contexts", "facts", "scenario", "step")}
     return {name: value for name, value in found.items() if value}
 
 
