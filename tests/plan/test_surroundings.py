@@ -247,6 +247,19 @@ def test_what_is_added_has_a_sibling(work: Work) -> None:
     assert not any("is in" in one for one in repaired)
 
 
+def test_a_new_name_has_the_likest_name_of_the_file(work: Work) -> None:
+    """Of all its lines, by two parts of the name; a name that is there already is no new one."""
+    fields = "".join(f"    show_other_{number} = {number}\n" for number in range(60))
+    source = f"class SessionConfig:\n    show_local_heads = 1\n{fields}    show_other_tags = 0\n"
+    work.write("pkg/config.py", source)
+    for name in ("heads", "tags"):
+        work.write(f"docs/{name}.md", f"# {name}\n\n`show_local_heads`, `show_other_tags`.\n")
+    work.commit("config")
+    task = "add a config option show_remote_heads to SessionConfig in pkg/config.py"
+    added = section(planned(opened(work), task), MODELS)
+    assert "show_local_heads is in pkg/config.py:2, docs/heads.md:3, docs/tags.md:3" in added
+
+
 def test_a_flag_has_a_flag_for_a_sibling(work: Work) -> None:
     """One that source declares, and that takes a number if the new one does; not the word option alone."""
     flags = "".join(

@@ -127,7 +127,15 @@ def find_sibling(sources: Sources, intent: Intent, shown: Sequence[ShownFile]) -
         for term in terms.keys() - _ADDS - _KINDS
         if not term.startswith("=")
     }
-    best = _nearest_flag(sources, intent.task.head, rarity, shown) or _nearest_name(sources, rarity, shown)
+    best = (
+        _nearest_flag(sources, intent.task.head, rarity, shown)
+        or _nearest_like(sources, intent.task.head, rarity, shown)
+        or _nearest_name(
+            sources,
+            rarity,
+            [line for candidate, offer in shown[:2] for line in _lines(candidate, offer)],
+        )
+    )
     if best is None:
         return []
     name, places = best
@@ -176,23 +184,33 @@ def _nearest_flag(
     return None if best is None else best[1:]
 
 
-def _nearest_name(
-    sources: Sources, rarity: Mapping[str, float], shown: Sequence[ShownFile]
+def _nearest_like(
+    sources: Sources, task: str, rarity: Mapping[str, float], shown: Sequence[ShownFile]
 ) -> tuple[str, dict[str, int]] | None:
-    """Return the name shown that shares most with a task, and the lines of files that have it."""
+    """Return the name of the first file most like a new one that a task writes, by two parts or more."""
+    row = sources.index.positions.get(shown[0][0].path, -1) if shown else -1
+    data = sources.data(shown[0][0].path) if row >= 0 else b""
+    new = [
+        word
+        for word in _NAME.findall(task)
+        if len(parts(word)) > 1 and not sources.index.frequency("name", word_terms(word)[-1])
+    ]
+    written = {stem(part) for word in new for part in parts(word)}
+    if isinstance(data, Skipped) or not written or sources.index.roles[row] is not Role.SOURCE:
+        return None
+    lines = data.decode("utf-8", "replace").split("\n")
+    return _nearest_name(sources, {one: rarity[one] for one in written & rarity.keys()}, lines, least=2)
+
+
+def _nearest_name(
+    sources: Sources, rarity: Mapping[str, float], lines: Iterable[str], *, least: int = 1
+) -> tuple[str, dict[str, int]] | None:
+    """Return the name of some lines that shares most with a task, and the lines of files that have it."""
     index = sources.index
-    names = dict.fromkeys(
-        name
-        for candidate, offer in shown[:2]
-        for line in _lines(candidate, offer)
-        for name in _NAME.findall(line)
-        if len(parts(name)) > 1
-    )
+    names = dict.fromkeys(name for line in lines for name in _NAME.findall(line) if len(parts(name)) > 1)
+    shares = ((name, {stem(part) for part in parts(name)} & rarity.keys()) for name in names)
     best: tuple[tuple[float, int, str], str] | None = None
-    for name in list(names)[:_MOST_NAMES]:
-        shared = {stem(part) for part in parts(name)} & rarity.keys()
-        if not shared:
-            continue
+    for name, shared in [(name, shared) for name, shared in shares if len(shared) >= least][:_MOST_NAMES]:
         holders = index.holders("body", [word_terms(name)[-1]])
         kinds = {index.roles[row] for row in holders}
         if not _SIBLING_FILES[0] <= len(holders) <= _SIBLING_FILES[1] or len(kinds) < 2:
