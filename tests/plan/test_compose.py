@@ -332,6 +332,18 @@ def test_weak_evidence_shows_little() -> None:
     assert text_limit(LEAST_PRICE, 500) == 500
 
 
+def test_what_binds_has_its_share_of_the_whole_budget() -> None:
+    """Absolute rules come on top of what places may have: weak evidence of these leaves none of them out."""
+    files = [candidate(number, 40) for number in range(1, 5)]
+    rules = [
+        replace(RULE, id=f"r{number}", text=f"Never push to main, number {number}.") for number in range(9)
+    ]
+    limits = {"most": 2 * files[0].offers[1].tokens + 50, "mandatory_share": 0.1}
+    pack = compose(rules, files, 4000, MARKDOWN, token_counter(), **limits)  # type: ignore[arg-type]
+    shown = [file for file, offer in pack.files if offer.view.representation is Representation.FULL]
+    assert (len(pack.passages), len(shown)) == (9, 2)
+
+
 @pytest.mark.parametrize("pinned", [False, True])
 def test_what_is_shown_keeps_to_its_limit(pinned: bool) -> None:
     """However much of the budget is left; where a person pinned something it does not hold."""

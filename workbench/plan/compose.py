@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import count
 
 from workbench.plan.brief_lines import Around, ShownFile, Surroundings, choose_lines
@@ -150,10 +149,18 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
     sources = _sources(passages, candidates, head, around)
     items = _items(sources, style, counter, price, passage_price)
     best_possible = sum(max((offer.utility for offer in item.offers), default=0.0) for item in items)
-    choose = partial(pack, items, mandatory_share=mandatory_share)
-    limit = max(0, budget - counter.count(style.opening + style.closing))
+    limit = whole = max(0, budget - counter.count(style.opening + style.closing))
+
+    def choose(limit: int) -> Packing:  # what binds has its share of the whole budget
+        return pack(
+            items, limit, mandatory_share=min(1.0, mandatory_share * max(whole, limit) / max(limit, 1))
+        )
+
     fitting, too_much = 0, limit + budget  # limits whose texts are known to fit, and not to
-    largest = too_much if most is None or any(one.pinned for one in candidates) else most
+    largest = too_much
+    if most is not None and not any(one.pinned for one in candidates):
+        binding = sum(min(offer.tokens for offer in one.offers) for one in items if one.mandatory)
+        largest = most + min(binding, int(whole * mandatory_share))
     limit = min(limit, largest)
     best: _Draft | None = None
     bound = 0.0
