@@ -28,6 +28,7 @@ from workbench.text.terms import parts, word_terms
 MOST_DEFINITIONS: Final = 3
 _LOOKED_UP: Final = 6  # definitions of a pack whose uses are looked for
 _MOST_FILES: Final = 16  # a name in more files is looked for by nobody
+_MOST_OF_WRITTEN: Final = 60  # the same for a name that the task writes
 _FEW_FILES: Final = 3  # a name of one part in more files is a word
 _MOST_BYTES: Final = 250_000  # of the files that hold the names looked for
 _PLACES: Final = 4
@@ -91,7 +92,9 @@ def list_usages(
 
 def written_names(sources: Sources, task: str) -> list[str]:
     """Return the rare names that a task writes, in its order: of several parts, or of a definition."""
-    names = [name for name in dict.fromkeys(_NAME.findall(task)) if _is_rare(sources.index, name)]
+    names = [
+        name for name in dict.fromkeys(_NAME.findall(task)) if _is_rare(sources.index, name, _MOST_OF_WRITTEN)
+    ]
     return [
         name
         for name in names[:_WRITTEN_NAMES]
@@ -171,11 +174,11 @@ def _shown_definitions(
                 yield candidate.path, one.parent, one.name, one.start
 
 
-def _is_rare(index: ProjectIndex, name: str) -> bool:
+def _is_rare(index: ProjectIndex, name: str, most_files: int = _MOST_FILES) -> bool:
     terms = word_terms(name)
     if len(name) < _LEAST_LENGTH or not terms or not name.isidentifier():
         return False
-    most = _MOST_FILES if len(parts(name)) > 1 else _FEW_FILES
+    most = most_files if len(parts(name)) > 1 else _FEW_FILES
     return 1 <= index.frequency("body", terms[-1]) <= most
 
 
