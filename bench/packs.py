@@ -22,9 +22,10 @@ from bench.ranking import Say
 from bench.reworded import repositories_of
 from bench.timeline import repositories
 from workbench.plan import cuts
-from workbench.plan.compose import PRICE, compose, text_limit
+from workbench.plan.compose import compose
 from workbench.plan.cuts import FileCut
 from workbench.plan.file_candidates import FileOffers, file_candidates
+from workbench.plan.packing import PRICE, text_limit
 from workbench.plan.places import COLUMN, ChunkModel
 from workbench.plan.planner import Planner
 from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model, load_model

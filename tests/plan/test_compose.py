@@ -13,20 +13,9 @@ from hypothesis import strategies as st
 import workbench
 from tests.plan.conftest import HOSTILE_LINES, PASSAGES, candidates
 from workbench.plan.brief_lines import Surroundings
-from workbench.plan.compose import (
-    LEAST_PRICE,
-    LEAST_TEXT,
-    MOST_NAMES,
-    MOST_PRICE,
-    NAMED_FROM,
-    NAMES_SHARE,
-    FileCandidate,
-    ViewOffer,
-    compose,
-    fair_price,
-    text_limit,
-)
+from workbench.plan.compose import MOST_NAMES, NAMED_FROM, NAMES_SHARE, FileCandidate, ViewOffer, compose
 from workbench.plan.intent import parse_intent
+from workbench.plan.packing import LEAST_PRICE, LEAST_TEXT, MOST_PRICE, fair_price, text_limit
 from workbench.plan.places import PlacedFile, place_chances
 from workbench.plan.ranking import load_chunk_model
 from workbench.plan.render import (

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.plan.compose import ViewOffer, worth
+from workbench.plan.compose import ViewOffer
 from workbench.plan.news import begins_new, only_new
+from workbench.plan.packing import worth
 from workbench.plan.render import ALSO, STYLES, Style, name_line
 from workbench.plan.representations import (
     Content,

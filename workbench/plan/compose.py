@@ -17,7 +17,7 @@ from itertools import count
 
 from workbench.plan.brief_lines import Around, ShownFile, Surroundings, choose_lines
 from workbench.plan.knapsack import Item, Offer
-from workbench.plan.packing import MANDATORY_SHARE, PackedOffer, Packing, item_order, pack
+from workbench.plan.packing import MANDATORY_SHARE, PRICE, PackedOffer, Packing, item_order, pack, worth
 from workbench.plan.render import BriefLine, FileView, Passage, Style, render_pack
 from workbench.records.answers.plan import BudgetReport
 from workbench.records.dataclass import dataclass
@@ -26,45 +26,12 @@ from workbench.text.tokens import TokenCounter
 
 _ROUNDS = 6
 _SLACK = 0.02
-PRICE = 0.09  # a token of a rule, learning or segment is in the pack if the task needs it with this chance
-LEAST_PRICE, MOST_PRICE = 0.04, 0.25
-OF_BEST = 0.4  # the price, as a share of the best F1 that lines can be expected to have
-LEAST_TEXT = 600  # tokens that every task may have
-LENGTH = 0.7  # exponent: twice the lines hold less than twice of what the task needs
-USUAL_TOKENS = 150  # of a chunk, where chance and worth agree
 NAMED_FROM = 0.06  # a file that is needed with this chance is named
 MOST_NAMES = 8  # more than that nobody reads
 NAMES_SHARE = 0.15
 LEAST_HEADED = 150  # tokens; a smaller pack has no first line
 _EPSILON = 1e-9
 _LEAST = 1e-3
-
-
-def worth(chance: float, tokens: int) -> float:
-    """Return how many of some tokens a task needs that needs the place they show with a chance."""
-    return chance * float(tokens**LENGTH) * float(USUAL_TOKENS ** (1.0 - LENGTH))
-
-
-def fair_price(chances: Sequence[float], lines: Sequence[int]) -> float:
-    """Return the price of a task whose places have these chances of being needed and numbers of lines.
-
-    What maximises the expected F1 of lines is to show places whose chance is above half of that F1 [Lipton,
-    Elkan, Naryanaswamy 2014]. As `worth` discounts length, the share is `OF_BEST`.
-    """
-    expected = sorted(zip(chances, lines, strict=True), reverse=True)
-    needed = sum(chance * size for chance, size in expected)
-    if needed <= 0:
-        return LEAST_PRICE
-    held = shown = best = 0.0
-    for chance, size in expected:
-        held, shown = held + chance * size, shown + size
-        best = max(best, 2.0 * held / (shown + needed))
-    return round(min(max(OF_BEST * best, LEAST_PRICE), MOST_PRICE), 4)
-
-
-def text_limit(price: float, budget: int) -> int:
-    """Return how many tokens of a budget places may have; names and lines about them come on top."""
-    return min(budget, max(LEAST_TEXT, round(budget * price / MOST_PRICE)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from functools import partial
 import numpy as np
 
 from workbench.plan.chunks import ChunkKind
-from workbench.plan.compose import NAMED_FROM, FileCandidate, ViewOffer, fair_price
+from workbench.plan.compose import NAMED_FROM, FileCandidate, ViewOffer
 from workbench.plan.cuts import END, KIND, KINDS, NAME, START, FileCut, term_id
 from workbench.plan.families import find_head
 from workbench.plan.news import begins_new, is_news, only_new
+from workbench.plan.packing import fair_price
 from workbench.plan.places import Float32, PlacedFile, place_chances
 from workbench.plan.planner import Planner, Ranking
 from workbench.plan.render import FileView, Style

@@ -6,6 +6,8 @@ multiple-choice `knapsack`.
 
 More budget never lowers the bound. It may lower the achieved utility a little, as with any greedy packing;
 achieved + the largest single offer is never below the bound.
+
+What is shown is worth the tokens that the task is expected to need, and costs a price times its tokens.
 """
 
 from __future__ import annotations
@@ -18,6 +20,39 @@ from workbench.records.plan import Dropped
 
 MANDATORY_SHARE = 0.5
 HEAD_SHARE = 0.5  # of the budget, for the first look at the items that lead
+PRICE = 0.09  # a token of a rule, learning or segment is in the pack if the task needs it with this chance
+LEAST_PRICE, MOST_PRICE = 0.04, 0.25
+OF_BEST = 0.4  # the price, as a share of the best F1 that lines can be expected to have
+LEAST_TEXT = 600  # tokens that every task may have
+LENGTH = 0.7  # exponent: twice the lines hold less than twice of what the task needs
+USUAL_TOKENS = 150  # of a chunk, where chance and worth agree
+
+
+def worth(chance: float, tokens: int) -> float:
+    """Return how many of some tokens a task needs that needs the place they show with a chance."""
+    return chance * float(tokens**LENGTH) * float(USUAL_TOKENS ** (1.0 - LENGTH))
+
+
+def fair_price(chances: Sequence[float], lines: Sequence[int]) -> float:
+    """Return the price of a task whose places have these chances of being needed and numbers of lines.
+
+    What maximises the expected F1 of lines is to show places whose chance is above half of that F1 [Lipton,
+    Elkan, Naryanaswamy 2014]. As `worth` discounts length, the share is `OF_BEST`.
+    """
+    expected = sorted(zip(chances, lines, strict=True), reverse=True)
+    needed = sum(chance * size for chance, size in expected)
+    if needed <= 0:
+        return LEAST_PRICE
+    held = shown = best = 0.0
+    for chance, size in expected:
+        held, shown = held + chance * size, shown + size
+        best = max(best, 2.0 * held / (shown + needed))
+    return round(min(max(OF_BEST * best, LEAST_PRICE), MOST_PRICE), 4)
+
+
+def text_limit(price: float, budget: int) -> int:
+    """Return how many tokens of a budget places may have; names and lines about them come on top."""
+    return min(budget, max(LEAST_TEXT, round(budget * price / MOST_PRICE)))
 
 
 @dataclass(frozen=True, slots=True)

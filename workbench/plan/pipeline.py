@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from workbench.plan.compose import PRICE, Head, Pack, compose, text_limit
+from workbench.plan.compose import Head, Pack, compose
 from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, lead_with_kind, project_candidates
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
+from workbench.plan.packing import PRICE, text_limit
 from workbench.plan.passages import (
     RULE_SHARE,
     choose_rules,

@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 
 from workbench.plan import cuts
 from workbench.plan.chunks import ChunkKind, is_comment, lead_end
-from workbench.plan.compose import ViewOffer, worth
+from workbench.plan.compose import ViewOffer
 from workbench.plan.cut_cache import CutCache, KeptCut, make_cut
 from workbench.plan.cuts import FileCut
 from workbench.plan.news import first_section, is_news, only_new
+from workbench.plan.packing import worth
 from workbench.plan.render import ALSO, FileView, Span, Style, name_line
 from workbench.project.admission import content_refusal
 from workbench.project.index import ProjectIndex

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from workbench.plan.compose import Pack, compose, text_limit
+from workbench.plan.compose import Pack, compose
 from workbench.plan.file_candidates import file_candidates
 from workbench.plan.matching import RuleMatcher
+from workbench.plan.packing import text_limit
 from workbench.plan.passages import RULE_SHARE, matched_text, rule_passages
 from workbench.plan.planner import Planner
 from workbench.plan.ranking import needed_chances
