@@ -3,7 +3,8 @@
     python -m bench.tour --repos DIR [--check]
 
 A block of the page that follows a line `<!-- owner+name commit -->` begins with `$ workbench …`; the command
-runs in a clone of that repository at that commit, indexed by itself, with no settings of the user.
+runs in a clone of that repository at that commit, indexed by itself, with no settings of the user. Ids of
+rules follow from where the clone lies and are cut.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ _BLOCK: Final = re.compile(
     r"```\n\$ (?P<command>workbench [^\n]*)\n(?P<text>.*?)```$",
     re.MULTILINE | re.DOTALL,
 )
+_RULE: Final = re.compile(r"\brule-[0-9a-f]{20}\b")
 
 
 def print_pack(clone: Path, command: str, environment: Mapping[str, str]) -> str:
     """Return what a command prints in a clone: the pack, then the reasons."""
     words = [sys.executable, "-c", _PROGRAM, *shlex.split(command)[1:]]
     done = subprocess.run(words, cwd=clone, env=dict(environment), capture_output=True, text=True, check=True)
-    return done.stdout + done.stderr
+    return _RULE.sub("rule-\u2026", done.stdout + done.stderr)
 
 
 def make_clone(source: Path, commit: str, target: Path, environment: Mapping[str, str]) -> Path:
