@@ -29,7 +29,6 @@ from workbench.text import token_table
 
 if TYPE_CHECKING:
     from tests.teams import Team
-    from workbench.ports import Clock, Journal
 
 settings.register_profile(
     "house",
@@ -456,16 +455,3 @@ def team(postgres: DatabaseServer) -> Iterator[Team]:
     team = Team(postgres)
     yield team
     team.owner.close()
-
-
-@pytest.fixture(params=["files", "server"])
-def make_journal(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[Clock], Journal]:
-    """Make empty journals, each of a machine of its own: in files, and on a team's server."""
-    if request.param == "server":
-        team: Team = request.getfixturevalue("team")
-        return team.journal
-    from store.journal import FileJournal
-
-    return lambda clock: FileJournal(tmp_path_factory.mktemp("journal"), clock)

@@ -9,12 +9,9 @@ from typing import Any
 import psycopg
 
 from store.postgres.connection import Connections
-from store.postgres.journal import PostgresJournal
 from store.postgres.members import add_member, create_project
 from store.postgres.migrations import migrate
 from tests.postgres_server import DatabaseServer
-from workbench.ports import Clock
-from workbench.records.ids import new_id
 
 _NAMES = itertools.count()
 
@@ -57,18 +54,6 @@ class Team:
     def url(self, member: str) -> str:
         """Return a member's URL."""
         return self.server.url(self.database, self.role(member), "secret")
-
-    def journal(self, clock: Clock) -> PostgresJournal:
-        """Return the journal of a new machine of the owner's."""
-        machine = new_id()
-        with self.owner.use() as connection:
-            connection.execute(
-                "INSERT INTO workbench.projects VALUES ('of-tests', '') ON CONFLICT DO NOTHING"
-            )
-            connection.execute(
-                "INSERT INTO workbench.machines VALUES ('of-tests', %s, current_user, '')", [machine]
-            )
-        return PostgresJournal(self.owner, "of-tests", machine, clock)
 
     def execute(self, statement: str, url: str = "", parameters: Any = None) -> list[Any]:
         """Run a statement as the owner, or as whose URL it is, and return its rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,7 +45,6 @@ class Case:
     service: Callable[[Journal, Journal, ManualClock], Service]
     make: Callable[[str, str | None], Any]
     words: str
-    journals: Callable[[ManualClock], Any] = MemoryJournal
     settles: bool = True
     """Whether two of them can be a conflict."""
     id: str = "id"
@@ -137,16 +136,10 @@ EVERY = {
 SETTLING = pytest.mark.parametrize("case", CASES, indirect=True)
 
 
-@pytest.fixture(params=["memory", "server"])
-def journals(request: pytest.FixtureRequest) -> Callable[[ManualClock], Any]:
-    """Make journals in memory and on a team's server."""
-    return request.getfixturevalue("team").journal if request.param == "server" else MemoryJournal
-
-
 @pytest.fixture(params=EVERY)
-def case(request: pytest.FixtureRequest, journals: Callable[[ManualClock], Any]) -> Case:
-    """Each record type in turn, over each kind of journals."""
-    return replace(EVERY[request.param], journals=journals)
+def case(request: pytest.FixtureRequest) -> Case:
+    """Each record type in turn."""
+    return EVERY[request.param]
 
 
 @dataclass(slots=True)
@@ -168,7 +161,7 @@ class Bench:
 def bench_of(case: Case) -> Bench:
     """Return an empty project."""
     clock = ManualClock()
-    journal, home = case.journals(clock), case.journals(clock)
+    journal, home = MemoryJournal(clock), MemoryJournal(clock)
     return Bench(case.service(journal, home, clock), journal, home, clock)
 
 
@@ -219,7 +212,6 @@ def play(case: Case, bench: Bench, steps: Steps) -> Iterator[str]:
         yield verb
 
 
-@pytest.mark.parametrize("journals", ["memory"], indirect=True)
 @given(STEPS)
 @settings(max_examples=times(13, 40))
 def test_undo_and_redo_restore_exactly(case: Case, steps: Steps) -> None:
@@ -227,19 +219,6 @@ def test_undo_and_redo_restore_exactly(case: Case, steps: Steps) -> None:
 
     Each entry is folded once, and what comes of it is what a new process reads.
     """
-    check_steps(case, steps)
-
-
-@pytest.mark.parametrize("journals", ["server"], indirect=True)
-@given(STEPS)
-@settings(max_examples=4)
-def test_undo_and_redo_restore_exactly_on_a_server(case: Case, steps: Steps) -> None:
-    """The same of journals on a server, which take longer."""
-    check_steps(case, steps)
-
-
-def check_steps(case: Case, steps: Steps) -> None:
-    """Play steps."""
     bench = bench_of(case)
     reader = bench.service.store.reader
     past: list[object] = []

@@ -19,7 +19,7 @@ from store.journal_lines import MAX_LINE
 from tests.adapters import ManualClock
 from tests.deep import times
 from workbench.errors import JournalError
-from workbench.ports import Entry, Journal, Verbatim
+from workbench.ports import Entry, Verbatim
 
 # Every code point, lone surrogates too: that is how file names that are not UTF-8 arrive.
 Start = Callable[..., subprocess.Popen[str]]
@@ -48,25 +48,18 @@ def journal_in(directory: Path) -> FileJournal:
     return FileJournal(directory, ManualClock())
 
 
-@pytest.fixture
-def either(make_journal: Callable[[ManualClock], Journal], clock: ManualClock) -> Journal:
-    """An empty journal, in files and on a team's server: what holds for any (port `Journal`)."""
-    return make_journal(clock)
-
-
 @LIGHT
 @given(batches=st.lists(BODIES, min_size=1, max_size=3), by=TEXTS)
 def test_any_body_is_read_back_as_it_was(
-    batches: list[list[dict[str, Any]]], by: str, make_journal: Callable[[ManualClock], Journal]
+    batches: list[list[dict[str, Any]]], by: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Whatever JSON can hold comes back unchanged, in order, with the entries `append` returned."""
-    journal = make_journal(ManualClock())
+    journal = journal_in(tmp_path_factory.mktemp("journal"))
 
     returned = [entry for batch in batches for entry in journal.append("rules", "rule.put", batch, by=by)]
 
     assert returned == [entry for _, entry in journal.read("rules")]
-    if isinstance(journal, FileJournal):
-        assert verify(journal.root) == []
+    assert verify(journal.root) == []
 
 
 @LIGHT
@@ -130,30 +123,30 @@ def test_verify_says_where_and_why(journal: FileJournal, tmp_path: Path) -> None
     assert "unfinished" in found[2].reason
 
 
-def test_reading_goes_on_from_an_offset(either: Journal) -> None:
+def test_reading_goes_on_from_an_offset(journal: FileJournal) -> None:
     """Offsets that `read` gives are where the next read starts."""
-    either.append("rules", "rule.put", [{"n": 1}, {"n": 2}], by="cli")
-    (first, _), (second, _) = either.read("rules")
-    either.append("rules", "rule.put", [{"n": 3}], by="cli")
+    journal.append("rules", "rule.put", [{"n": 1}, {"n": 2}], by="cli")
+    (first, _), (second, _) = journal.read("rules")
+    journal.append("rules", "rule.put", [{"n": 3}], by="cli")
 
-    assert [entry.body for _, entry in either.read("rules", first)] == [{"n": 2}, {"n": 3}]
-    assert [entry.body for _, entry in either.read("rules", second)] == [{"n": 3}]
-    assert list(either.read("rules", either.size("rules"))) == []
+    assert [entry.body for _, entry in journal.read("rules", first)] == [{"n": 2}, {"n": 3}]
+    assert [entry.body for _, entry in journal.read("rules", second)] == [{"n": 3}]
+    assert list(journal.read("rules", journal.size("rules"))) == []
 
 
-def test_an_offset_inside_a_line_is_refused(either: Journal) -> None:
+def test_an_offset_inside_a_line_is_refused(journal: FileJournal) -> None:
     """A reader whose journal was replaced is told so and gets no half entries."""
-    either.append("rules", "rule.put", [{"n": 1}, {"n": 2}], by="cli")
+    journal.append("rules", "rule.put", [{"n": 1}, {"n": 2}], by="cli")
 
     with pytest.raises(JournalError, match="beginning of a line"):
-        list(either.read("rules", 7))
+        list(journal.read("rules", 7))
 
 
-def test_a_missing_stream_is_empty(either: Journal) -> None:
+def test_a_missing_stream_is_empty(journal: FileJournal) -> None:
     """Reading what was never written is no error and creates nothing."""
-    assert list(either.read("rules")) == []
-    assert either.size("rules") == 0
-    assert either.streams() == []
+    assert list(journal.read("rules")) == []
+    assert journal.size("rules") == 0
+    assert journal.streams() == []
 
 
 def test_streams_are_listed_by_name(journal: FileJournal, tmp_path: Path) -> None:
@@ -168,12 +161,12 @@ def test_streams_are_listed_by_name(journal: FileJournal, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "../x", "a/../b", "/etc/x", "a/b/c", "a//b", "a/", "a\\b", "a\0", "-a", "a\n"]
 )
-def test_names_that_lead_elsewhere_are_refused(either: Journal, name: str) -> None:
+def test_names_that_lead_elsewhere_are_refused(journal: FileJournal, name: str) -> None:
     """No stream name reaches a file outside the journal directory."""
     with pytest.raises(JournalError):
-        either.append(name, "x.put", [{}], by="cli")
+        journal.append(name, "x.put", [{}], by="cli")
     with pytest.raises(JournalError):
-        list(either.read(name))
+        list(journal.read(name))
 
 
 def test_a_symbolic_link_is_not_followed(journal: FileJournal, tmp_path: Path) -> None:
@@ -188,17 +181,17 @@ def test_a_symbolic_link_is_not_followed(journal: FileJournal, tmp_path: Path) -
     assert target.read_bytes() == b""
 
 
-def test_a_value_json_cannot_hold_is_refused(either: Journal) -> None:
+def test_a_value_json_cannot_hold_is_refused(journal: FileJournal) -> None:
     """An entry that cannot be written leaves the stream as it was."""
     with pytest.raises(JournalError, match="cannot be written as JSON"):
-        either.append("rules", "rule.put", [{"n": 1}, {"n": object()}], by="cli")
-    assert either.streams() == []
+        journal.append("rules", "rule.put", [{"n": 1}, {"n": object()}], by="cli")
+    assert journal.streams() == []
 
 
-def test_an_entry_over_the_limit_is_refused(either: Journal) -> None:
+def test_an_entry_over_the_limit_is_refused(journal: FileJournal) -> None:
     """A line longer than 16 MB is not written."""
     with pytest.raises(JournalError, match="too long"):
-        either.append("rules", "rule.put", [{"text": "x" * MAX_LINE}], by="cli")
+        journal.append("rules", "rule.put", [{"text": "x" * MAX_LINE}], by="cli")
 
 
 def test_a_line_over_the_limit_is_skipped(journal: FileJournal, tmp_path: Path) -> None:
