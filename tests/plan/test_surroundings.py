@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Work, make_repository
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_project
-from workbench.plan.brief_lines import LINES_SHARE, MOST_LINE_TOKENS
+from workbench.plan.brief_lines import LINES_SHARE, MOST_LINE_TOKENS, OF_ASKED
 from workbench.plan.companions import LEAST_COMMON
 from workbench.plan.file_candidates import asked_roles
 from workbench.plan.intent import parse_intent
@@ -166,6 +166,39 @@ def test_of_a_name_that_the_task_writes_every_use_is_given(work: Work) -> None:
     assert all(f"pkg/user_{number}.py:1,2,3,4,5,6" in line for number in range(6))
 
 
+@pytest.mark.parametrize("task", ["rename Runner to Executor", "replace the `Runner` by a loop"])
+def test_a_name_of_one_part_has_its_uses_where_the_task_changes_it(work: Work, task: str) -> None:
+    """Its definition and every use; in another task, or where nothing is called so, it is a word."""
+    work.write("pkg/runner.py", "class Runner:\n    pass\n")
+    rest = "".join(f"VALUE_{line} = {line}  # a value that says nothing\n" for line in range(80))
+    for number in range(12):
+        work.write(f"pkg/user_{number}.py", "from pkg.runner import Runner\n" * 6 + rest)
+    work.commit("users of the runner")
+    project = opened(work)
+    result = planned(project, task)
+    shown = {one.path for one, offer in result.pack.files if offer.view.spans}
+    (line,) = [one for one in section(result, USES) if one.startswith("Runner")]
+    assert ("(defined in pkg/runner.py:1)" in line) == ("pkg/runner.py" not in shown)
+    assert "72 uses: " in line
+    named = {path for path in map("pkg/user_{}.py".format, range(12)) if f"{path}:1,2,3,4,5,6" in line}
+    assert named == {f"pkg/user_{number}.py" for number in range(12)} - shown
+    for other in ("the Runner forgets values", "rename Session to Executor", "rename the runner to executor"):
+        lines = section(planned(project, other), USES)
+        assert not any(one.startswith(("Runner", "Session")) for one in lines)
+
+
+def test_uses_that_have_no_room_are_cut(work: Work) -> None:
+    """A line of all uses that is longer than a pack has room for names the first ones, not none."""
+    for number in range(40):
+        work.write(
+            f"pkg/a_module_with_a_long_name_{number}.py", "from pkg.session import refresh_session\n" * 30
+        )
+    work.commit("users of the session")
+    for budget in (2000, 4000):
+        (line,) = section(planned(opened(work), "rename refresh_session of the session", budget), USES)[:1]
+        assert re.search(r"refresh_session.*: 1,2\d\d uses: .* and in \d+ more files", line)
+
+
 def test_what_the_function_shown_calls_in_its_file_is_named(work: Work) -> None:
     """A line names the functions that the one shown calls, with their lines, for whoever reads on."""
     body = "".join(f"    session.turn += {turn}\n" for turn in range(9))
@@ -298,7 +331,7 @@ def test_lines_take_a_share_of_the_budget(project: OpenedProject) -> None:
         context = planned(project, budget=budget, style=style).response.context
         assert count(context.text) <= budget
         lines = [one.text for one in context.lines]
-        assert sum(map(count, lines)) <= min(MOST_LINE_TOKENS, budget * LINES_SHARE)
+        assert sum(map(count, lines)) <= (1 + OF_ASKED) * min(MOST_LINE_TOKENS, budget * LINES_SHARE)
 
 
 def test_a_hostile_name_stays_on_its_line(work: Work) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 LINES_SHARE = 0.08
 MOST_LINE_TOKENS = 300  # however large the budget
+OF_ASKED = 2.0  # times as much may be taken by lines which have a shorter form, on top
 
 ShownFile: TypeAlias = "tuple[FileCandidate, ViewOffer]"
 
@@ -35,6 +37,7 @@ Around = Callable[[Sequence[ShownFile]], Surroundings]
 def choose_lines(beside: Surroundings, budget: int, style: Style, counter: TokenCounter) -> Surroundings:
     """Return the best of each section, then the second, while they fit their share of a budget."""
     left = min(MOST_LINE_TOKENS, int(budget * LINES_SHARE))
+    left_of_asked = left * OF_ASKED
     order = [*LISTS]
     pieces: list[tuple[int, int, str, ShownFile | BriefLine, str]] = [
         (rank, order.index(TOGETHER), TOGETHER, one, name_line(one[1].view))
@@ -46,10 +49,18 @@ def choose_lines(beside: Surroundings, budget: int, style: Style, counter: Token
             for rank, one in enumerate(group)
         )
     opened: set[str] = set()
-    chosen = []
+    chosen: list[ShownFile | BriefLine] = []
     for _rank, _order, section, piece, text in sorted(pieces, key=lambda one: one[:2]):
-        tokens = counter.count(style.listed(section, [text]))
-        tokens -= counter.count(style.listed(section, [])) if section in opened else 0
+        opening = counter.count(style.listed(section, [])) if section in opened else 0
+        tokens = counter.count(style.listed(section, [text])) - opening
+        if isinstance(piece, BriefLine) and piece.shorter:
+            if tokens <= left_of_asked:
+                left_of_asked -= tokens
+                opened.add(section)
+                chosen.append(piece)
+                continue
+            piece = replace(piece, text=piece.shorter, shorter="")
+            tokens = counter.count(style.listed(section, [visible_line(piece.text)])) - opening
         if tokens <= left:
             left -= tokens
             opened.add(section)

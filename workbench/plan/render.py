@@ -95,12 +95,13 @@ class BriefLine:
     """A line of a pack that is no file and no passage, such as where a definition is used.
 
     `section` is one of LISTS, `subject` what it is about: a definition, a past task or a file. `text` may
-    hold anything and is kept on one line.
+    hold anything and is kept on one line; what is `shorter` is there where it has no room.
     """
 
     section: str
     subject: str
     text: str
+    shorter: str = ""
 
 
 @dataclass(frozen=True, slots=True)

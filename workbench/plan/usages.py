@@ -1,7 +1,8 @@
 """Where the rare names of a task and the definitions shown are used, a line for each, and what these call.
 
 A name is looked for only where few files hold it, so that the work is bounded; what the pack shows anyway is
-counted and not named. Names of one part, which are words of everyday text, are left out unless they are rare.
+counted and not named. Names of one part, which are words of everyday text, are left out unless they are rare,
+or the task renames, removes or replaces what is defined and writes it as a name: in capitals or in quotes.
 Of a name that the task writes all uses are given: who renames or removes it has to know each.
 """
 
@@ -23,7 +24,7 @@ from workbench.project.index import ProjectIndex
 from workbench.records.project import Skipped, Symbol
 from workbench.text.counts import plural
 from workbench.text.sanitize import visible_line
-from workbench.text.terms import parts, word_terms
+from workbench.text.terms import parts, stem, word_terms, words_of
 
 MOST_DEFINITIONS: Final = 3
 _LOOKED_UP: Final = 6  # definitions of a pack whose uses are looked for
@@ -31,10 +32,16 @@ _MOST_FILES: Final = 16  # a name in more files is looked for by nobody
 _MOST_OF_WRITTEN: Final = 60  # the same for a name that the task writes
 _FEW_FILES: Final = 3  # a name of one part in more files is a word
 _MOST_BYTES: Final = 250_000  # of the files that hold the names looked for
+_MOST_OF_CHANGED: Final = 1_000_000  # the same where the task renames or removes what it names
 _PLACES: Final = 4
 _LINES: Final = 4  # of the uses in a file that are named
 _ALL: Final = 24  # files, and lines of each, of a name that the task writes
+_LONGEST: Final = 600  # characters of a line of all uses
+_LONGEST_OF_CHANGED: Final = 1_600  # the same where the task renames or removes what it names
 _WRITTEN_NAMES: Final = 3  # of a task whose uses are looked for
+_CHANGES_NAMES: Final = frozenset(map(stem, ("rename", "remove", "replace", "delete", "drop", "deprecate")))
+_FIRST_WORDS: Final = 6  # of a task, among which such a verb says what it is about
+_AS_NAME: Final = re.compile(r"[`\"']([A-Za-z_]\w{2,60})(?:\(\))?[`\"']|(?<![\w.-])([A-Z]\w{2,60})(?!\w)")
 MOST_CALLEES: Final = 6
 _NAME: Final = re.compile(r"(?<![\w.-])[A-Za-z_]\w{2,60}(?!\w)")
 _CALL: Final = re.compile(r"(?<!\w)([^\W\d]\w*)\(")
@@ -68,11 +75,13 @@ def list_usages(
         )
         if symbol is not None:
             definitions.append((name, Definition(path, index.roles[row], symbol)))
-    names = {name for name, _ in definitions}
     written = written_names(sources, task)
-    found: list[BriefLine] = []
-    left = _MOST_BYTES
-    others = [(name, None) for name in written if name not in names]
+    shown_too = {name for name, _ in definitions}
+    others = [(name, None) for name in written if name not in shown_too]
+    lines: list[BriefLine] = []
+    left, longest = (_MOST_BYTES, _LONGEST)
+    if changes_names(task):
+        left, longest = _MOST_OF_CHANGED, _LONGEST_OF_CHANGED
     for name, definition in [*others, *sorted(definitions, key=lambda one: one[0] not in written)]:
         cost = _bytes_to_read(index, name)
         if cost > left:
@@ -80,27 +89,48 @@ def list_usages(
         left -= cost
         key = (name, 0) if definition is None else (definition.path, definition.symbol.line)
         if key not in known:
-            defined = [] if definition is None else [definition]
+            defined = written[name] if definition is None else [definition]
             known[key] = find_uses(sources, name, defined, sources.read_unmasked)
-        most = (_ALL, _ALL) if name in written else (_PLACES, _LINES)
-        if text := _usage(name if definition is None else definition.name, known[key], spans, *most):
-            found.append(BriefLine(USES, name, text))
-        if len(found) == MOST_DEFINITIONS:
+        label = definition.name if definition else _defined_at(name, written[name], spans)
+        if text := _usage(label, known[key], spans, _PLACES, _LINES):
+            every = _all_uses(label, known[key], spans, longest) if name in written else text
+            lines.append(BriefLine(USES, name, every, "" if every == text else text))
+        if len(lines) == MOST_DEFINITIONS:
             break
-    return found
+    return lines
 
 
-def written_names(sources: Sources, task: str) -> list[str]:
-    """Return the rare names that a task writes, in its order: of several parts, or of a definition."""
-    names = [
-        name for name in dict.fromkeys(_NAME.findall(task)) if _is_rare(sources.index, name, _MOST_OF_WRITTEN)
-    ]
-    return [
-        name
-        for name in names[:_WRITTEN_NAMES]
-        if len(parts(name)) > 1
-        or any(one.symbol.name == name for one in listed_definitions(sources, (name,)))
-    ]
+def changes_names(task: str) -> bool:
+    """Whether a task renames, removes or replaces something, by its first words."""
+    return any(stem(word) in _CHANGES_NAMES for word in words_of(task.lower())[:_FIRST_WORDS])
+
+
+def written_names(sources: Sources, task: str) -> dict[str, list[Definition]]:
+    """Return the rare names that a task writes, in its order, with their definitions.
+
+    They are of several parts, or defined; in a task that `changes_names` also those that few would call rare.
+    """
+    as_names = {one or other for one, other in _AS_NAME.findall(task)} if changes_names(task) else set()
+    names: dict[str, list[Definition]] = {}
+    for name in dict.fromkeys([*_NAME.findall(task), *sorted(as_names, key=task.index)]):
+        if not _is_rare(sources.index, name, _MOST_OF_WRITTEN, is_name=name in as_names):
+            continue
+        defined = [one for one in listed_definitions(sources, (name,)) if one.symbol.name == name]
+        if defined or len(parts(name)) > 1:
+            names[name] = defined
+        if len(names) == _WRITTEN_NAMES:
+            break
+    return names
+
+
+def _defined_at(name: str, defined: Sequence[Definition], spans: dict[str, tuple[Span, ...]]) -> str:
+    """Return a name with where it is defined, unless that is shown."""
+    if not defined:
+        return name
+    path, line = defined[0].path, defined[0].symbol.line
+    if any(start <= line <= end for start, end in spans.get(path, ())):
+        return name
+    return f"{name} (defined in {path}:{line})"
 
 
 def list_callees(sources: Sources, shown: Sequence[tuple[ShownFile, FileCut]]) -> list[BriefLine]:
@@ -174,16 +204,22 @@ def _shown_definitions(
                 yield candidate.path, one.parent, one.name, one.start
 
 
-def _is_rare(index: ProjectIndex, name: str, most_files: int = _MOST_FILES) -> bool:
+def _is_rare(index: ProjectIndex, name: str, most_files: int = _MOST_FILES, *, is_name: bool = False) -> bool:
     terms = word_terms(name)
     if len(name) < _LEAST_LENGTH or not terms or not name.isidentifier():
         return False
-    most = most_files if len(parts(name)) > 1 else _FEW_FILES
+    most = most_files if is_name or len(parts(name)) > 1 else _FEW_FILES
     return 1 <= index.frequency("body", terms[-1]) <= most
 
 
 def _bytes_to_read(index: ProjectIndex, name: str) -> int:
     return int(index.size[index.holders("body", [word_terms(name)[-1]])].sum())
+
+
+def _all_uses(name: str, uses: Sequence[FileUses], spans: dict[str, tuple[Span, ...]], longest: int) -> str:
+    """Return the uses of a name as a line, with as many lines of each file as it has room for."""
+    forms = (_usage(name, uses, spans, _ALL, lines) for lines in (_ALL, _LINES, 1))
+    return next((text for text in forms if len(text) <= longest), _usage(name, uses, spans, _PLACES, _LINES))
 
 
 def _usage(
