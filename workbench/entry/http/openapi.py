@@ -61,8 +61,15 @@ def document() -> dict[str, Any]:
             },
         },
     }
-    cleaned: dict[str, Any] = json.loads(_SPECIFICATION.sub("", json.dumps(found)))
+    cleaned: dict[str, Any] = json.loads(
+        _SPECIFICATION.sub("", json.dumps(found)), object_hook=_without_false
+    )
     return cleaned
+
+
+def _without_false(schema: dict[str, Any]) -> dict[str, Any]:
+    """Leave out `items: false`, which `maxItems` says as well and generators of clients cannot read."""
+    return {key: value for key, value in schema.items() if key != "items" or value is not False}
 
 
 def document_text() -> str:
