@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
 
 import msgspec
 import pytest
 
-from workbench.records.conversion import convert, decode_json, decode_msgpack
+from workbench.records.conversion import convert, decode_json, decode_msgpack, explain_refusal
 
 # `ReplayRun` holds `TaskRow`: while the one is examined, the other's annotations are evaluated, and there the
 # race is begun. Threads keep the interpreter until they wait, so each of them uses the type at that moment.
@@ -84,3 +87,36 @@ def test_other_values_are_refused() -> None:
             decode_json(b'{"left": "1"}', Pair)
         with pytest.raises(msgspec.DecodeError):
             decode_msgpack(b"", Pair)
+
+
+class Detail(Enum):
+    """How much is asked for."""
+
+    SHORT = "short"
+    LONG = "long"
+
+
+class Request(msgspec.Struct):
+    """Words of an enum, of a literal, in a list and beside null."""
+
+    detail: Detail | None = None
+    details: tuple[Detail, ...] = ()
+    side: Literal["", "left"] = ""
+
+
+@pytest.mark.parametrize(
+    ("values", "end"),
+    [
+        ({"detail": "wide"}, "`$.detail`, which is one of long, short"),
+        ({"details": ["wide"]}, "`$.details[0]`, which is one of long, short"),
+        ({"side": "up"}, "`$.side`, which is one of , left"),
+        ({"side": 5}, "Expected `str`, got `int` - at `$.side`"),
+    ],
+)
+def test_a_word_that_is_not_allowed_is_refused_with_those_that_are(
+    values: Mapping[str, object], end: str
+) -> None:
+    """Whoever sent it need not look the schema up."""
+    with pytest.raises(msgspec.ValidationError) as refused:
+        convert(values, Request)
+    assert explain_refusal(refused.value, Request).endswith(end)

@@ -9,6 +9,7 @@ decoding.
 from __future__ import annotations
 
 import json
+import re
 from threading import Lock
 from typing import Any, TypeVar, cast
 
@@ -44,6 +45,19 @@ def decode_msgpack(data: bytes | bytearray | memoryview, kind: type[Value]) -> V
     if kind not in _MSGPACK:
         _examine(kind)
     return cast("Value", _MSGPACK[kind].decode(data))
+
+
+def explain_refusal(error: Exception, kind: type[Any]) -> str:
+    """Return why a value is not a `kind`, with the words that are allowed where one of them is expected."""
+    field = re.search(r"^Invalid enum value .*\.(\w+)(?:\[[^]]*\])*`$", str(error))
+    if field is None:
+        return str(error)
+    _, parts = msgspec.json.schema_components((kind,), ref_template="{name}")
+    properties = [part.get("properties", {}) for part in parts.values()]
+    fields = [group[field[1]] for group in properties if field[1] in group]
+    names = re.findall(r'"\$ref": "(\w+)"', json.dumps(fields))
+    words = [word for schema in [*fields, *map(parts.get, names)] for word in schema.get("enum", ())]
+    return f"{error}, which is one of {', '.join(dict.fromkeys(words))}"
 
 
 def encode_lossless(value: object) -> bytes:

@@ -303,7 +303,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("stash_context", {"segments": ["x"], "expires_in_days": 1e300}, "lead nowhere"),
     ("retrieve_stashed_context", {"query": "x", "filters": {"colour": "red"}}, "no filter"),
     ("merge_stashed_context", {"segment_ids": ["seg-0\0"]}, "no segment"),
-    ("record_feedback", {"outcome": "great"}, "Invalid enum value 'great'"),
+    ("record_feedback", {"outcome": "great"}, "`$.outcome`, which is one of failed, partial, success"),
     ("record_feedback", {"outcome": "failed"}, "no session is known"),
 ]
 

@@ -53,7 +53,7 @@ from workbench.entry.http.projects import OpenProject, ServedProjects, Workers
 from workbench.entry.mcp.http import McpEndpoint
 from workbench.entry.services.opening import CallEnded
 from workbench.errors import StoreError, UsageError, WorkbenchError
-from workbench.records.conversion import convert, decode_json, encode_lossless, encode_whole
+from workbench.records.conversion import convert, decode_json, encode_lossless, encode_whole, explain_refusal
 
 JSON: Final = "application/json"
 _SILENT: Final[TelemetryConfig] = {"auto_configure": False, "tracing": False, "metrics": False, "logs": False}
@@ -255,7 +255,8 @@ async def read_request(operation: HttpOperation, request: Request) -> Any:  # no
     except (ValidationError, DecodeError, UnicodeDecodeError, RecursionError) as error:
         what = "parameters" if not operation.has_body else "body"
         fields = ", ".join(name for name in operation.takes.__struct_fields__ if name not in placed)
-        raise UsageError(f"the {what} cannot be taken: {error}", hint=f"It has {fields}.") from error
+        reason = explain_refusal(error, operation.takes)
+        raise UsageError(f"the {what} cannot be taken: {reason}", hint=f"It has {fields}.") from error
 
 
 async def read_body(request: Request) -> bytes:

@@ -15,7 +15,7 @@ from workbench.entry.mcp import messages
 from workbench.entry.mcp.project import ServedProject, require_index
 from workbench.entry.mcp.tools import TOOLS
 from workbench.errors import StoreError, UsageError
-from workbench.records.conversion import convert, decode_lossless, encode_lossless
+from workbench.records.conversion import convert, decode_lossless, encode_lossless, explain_refusal
 from workbench.text.sanitize import QUOTED, defuse, escape_marks, visible_line
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def call_tool(
         given = convert(dict(arguments), TOOLS[name].arguments)
     except ValidationError as error:
         fields = ", ".join(TOOLS[name].arguments.__struct_fields__)
-        raise UsageError(f"{name} does not take that: {error}", hint=f"It takes {fields}.") from error
+        reason = explain_refusal(error, TOOLS[name].arguments)
+        raise UsageError(f"{name} does not take that: {reason}", hint=f"It takes {fields}.") from error
     if TOOLS[name].plans and served.plan_elsewhere is not None:
         return decode_lossless(
             served.plan_elsewhere(name, encode_lossless(arguments), agent), TOOLS[name].result
