@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,27 @@ class Terminal(io.StringIO):
     def isatty(self) -> bool:
         """Whether this is a terminal: yes."""
         return True
+
+
+class Full(io.StringIO):
+    """Standard output on a disk without room."""
+
+    name = "<stdout>"
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        """Take nothing."""
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("write", [Output().data, Output().json])
+def test_a_stdout_without_room_is_named(
+    write: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error of a full disk behind `>` names stdout, so that nobody looks at the project's disk."""
+    monkeypatch.setattr(sys, "stdout", Full())
+    with pytest.raises(OSError, match="'stdout'"):
+        write("text")
 
 
 @given(st.text())

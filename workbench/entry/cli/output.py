@@ -11,7 +11,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import IO, TextIO
 
 from workbench.records.dataclass import dataclass
@@ -42,14 +43,15 @@ class Output:
     def json(self, value: object) -> None:
         """Write a value as indented JSON to stdout, in UTF-8 whatever the locale says."""
         text = to_json(value) + "\n"
-        sys.stdout.flush()
-        binary: IO[bytes] | None = getattr(sys.stdout, "buffer", None)
-        if binary is None:
-            sys.stdout.write(text)
-        else:
-            # Lone surrogates become \udcXX, which is how JSON writes them.
-            binary.write(text.encode("utf-8", "backslashreplace"))
-            binary.flush()
+        with _named(sys.stdout):
+            sys.stdout.flush()
+            binary: IO[bytes] | None = getattr(sys.stdout, "buffer", None)
+            if binary is None:
+                sys.stdout.write(text)
+            else:
+                # Lone surrogates become \udcXX, which is how JSON writes them.
+                binary.write(text.encode("utf-8", "backslashreplace"))
+                binary.flush()
 
     def say(self, text: str) -> None:
         """Write a line of narration to stderr unless `--quiet`."""
@@ -159,5 +161,16 @@ def _columns() -> int:
 
 def _write(stream: TextIO, text: str) -> None:
     encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    stream.flush()
+    with _named(stream):
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+
+
+@contextmanager
+def _named(stream: TextIO) -> Iterator[None]:
+    """Have an error of writing to a stream say which one: a full disk behind `>` is not the project's."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = getattr(stream, "name", "").strip("<>")
+        raise
