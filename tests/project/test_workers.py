@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import LONG, running
+from workbench.project import workers
 from workbench.project.workers import spread, worker_count
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,6 +99,14 @@ def test_a_caller_with_threads_is_served() -> None:
     finally:
         done.set()
         thread.join()
+
+
+def test_an_interpreter_without_a_program_works_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within another program there is nothing to start: no worker is tried, item after item, and dies."""
+    monkeypatch.setattr(workers, "_can_fork", lambda: False)
+    monkeypatch.setattr(sys, "executable", "")
+    monkeypatch.setattr(workers, "_start", None)
+    assert flat(spread(double, range(9), workers=2, batch=4, failed=given_up)) == [*range(0, 18, 2)]
 
 
 _WAITING = """

@@ -179,8 +179,12 @@ def _can_fork() -> bool:
 
 
 def _can_start() -> bool:
-    """Tell whether a worker can be kept from the current directory: not if Python ignores its environment."""
-    return _can_fork() or bool(sys.flags.safe_path) or not sys.flags.ignore_environment
+    """Tell whether a worker can be started, and kept from the current directory.
+
+    An interpreter within another program knows no program to start; one that ignores its environment looks
+    for modules in the current directory.
+    """
+    return _can_fork() or bool(sys.executable and (sys.flags.safe_path or not sys.flags.ignore_environment))
 
 
 def _start(function: Callable[[Any], Any], others: Sequence[_Worker]) -> _Worker:
