@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.plan.file_candidates import lead_with_kind
 from workbench.plan.intent import parse_intent
+from workbench.plan.kinds import lead_with_kind
 from workbench.plan.ranking import RankingModel
 from workbench.plan.roles import CLEARLY, order_by_role
 from workbench.project.languages import describe_role
@@ -80,11 +80,18 @@ def test_a_changelog_has_a_role_of_its_own() -> None:
         ("bump the version and update the changelog", "src/io.py"),
         ("the reader fails where somebody edits its changelog", "src/io.py"),
         ("add a test runner", "src/io.py"),
+        ("document how to write tests", "README.md"),
+        ("typo in the Polish translation", "locale/pl.json"),
+        ("update the Brazilian Portuguese strings of the translation", "locale/pt_BR.json"),
+        ("polish the look of the reader", "src/io.py"),
     ],
 )
 def test_the_kind_of_files_that_a_task_is_about_leads(task: str, first: str) -> None:
     """By its first words, and where it is about one kind only; nothing else moves."""
-    paths = ("src/io.py", "src/changelog.py", "tests/test_io.py", "CHANGELOG.md", "README.md")
+    paths = (
+        *("src/io.py", "src/changelog.py", "tests/test_io.py", "CHANGELOG.md", "README.md"),
+        *("locale/pt.json", "locale/pt_BR.json", "locale/pl.json"),
+    )
     files = tuple(RankedFile(path, -float(place), {}) for place, path in enumerate(paths))
     led = lead_with_kind(files, parse_intent(task))
     assert [one.path for one in led] == [first, *(path for path in paths if path != first)]

@@ -15,8 +15,8 @@ from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_project
 from workbench.plan.brief_lines import LINES_SHARE, MOST_LINE_TOKENS, OF_ASKED
 from workbench.plan.companions import LEAST_COMMON
-from workbench.plan.file_candidates import asked_roles
 from workbench.plan.intent import parse_intent
+from workbench.plan.kinds import asked_roles
 from workbench.plan.pipeline import Plan, plan
 from workbench.plan.render import CALLS, LOADED, MODELS, STATE, STYLES, TOGETHER, USES
 from workbench.project.admission import is_generated
@@ -485,6 +485,38 @@ def test_rules_that_the_agent_loads_are_a_line(work: Work) -> None:
 def test_a_verb_asks_for_no_changelog(task: str, asked: bool) -> None:
     """`changes` calls for documentation only as the name of a file."""
     assert (Role.DOCS in asked_roles(parse_intent(task))) is asked
+
+
+def test_what_is_documented_is_not_asked_for(work: Work) -> None:
+    """A task to document tests asks for documentation: tests follow from it."""
+    for task in ("document how to test refresh_session", "docs(session): the test of refresh_session"):
+        assert asked_roles(parse_intent(task)) == {Role.DOCS}
+    shown = [one.path for one, offer in planned(opened(work), task).pack.files if offer.view.spans]
+    assert not any(path.startswith("tests/") for path in shown)
+
+
+def test_a_task_that_says_no_more_than_its_file_begins_there(work: Work) -> None:
+    """`update README` shows its begin and names the sections in their order."""
+    sections = "".join(f"## Turn {turn}\n\nTurn {turn} updates a session.\n\n" * 9 for turn in range(4))
+    work.write("README.md", f"# Sessions\n\nThey are kept.\n\n{sections}")
+    work.commit("readme")
+    result = planned(opened(work), "update README")
+    candidate, offer = result.pack.files[0]
+    assert (candidate.path, offer.view.spans[0][0]) == ("README.md", 1)
+    places = [place.start for place in offer.view.places]
+    assert places == sorted(places)
+
+
+def test_a_translation_is_named_by_its_language(work: Work) -> None:
+    """What is about one language leads to its file, with the others beside it."""
+    text = "".join(f'  "message_{line}": "text {line}",\n' for line in range(20))
+    for code in ("de", "fr", "pl", "zh-CN"):
+        work.write(f"locales/{code}.json", "{\n" + text + f'  "language": "{code}"\n}}\n')
+    work.commit("translations of the messages")
+    result = planned(opened(work), "a typo in the Polish translation")
+    first = result.pack.files[0][0]
+    assert first.path == "locales/pl.json"
+    assert set(first.alike) >= {"locales/de.json", "locales/fr.json"}
 
 
 @pytest.mark.parametrize(

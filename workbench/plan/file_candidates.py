@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,13 +11,14 @@ import numpy as np
 from workbench.plan.chunks import ChunkKind
 from workbench.plan.compose import NAMED_FROM, FileCandidate, ViewOffer
 from workbench.plan.cuts import END, KIND, KINDS, NAME, START, FileCut, term_id
-from workbench.plan.families import find_head
+from workbench.plan.kinds import asked_roles, find_head, named_files, named_kind, says_no_more
 from workbench.plan.news import begins_new, is_news, only_new
 from workbench.plan.packing import fair_price
 from workbench.plan.places import Float32, PlacedFile, place_chances
 from workbench.plan.planner import Planner, Ranking
 from workbench.plan.render import FileView, Style
 from workbench.plan.representations import (
+    LEAST_NAMED,
     Content,
     digests_of,
     file_offers,
@@ -26,7 +26,6 @@ from workbench.plan.representations import (
     named_places,
     outline_view,
 )
-from workbench.plan.signals import ROLE_CUES
 from workbench.plan.touches import ChunkTouches
 from workbench.plan.workspace import Workspace
 from workbench.project.admission import is_generated
@@ -34,7 +33,7 @@ from workbench.project.languages import role_of
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Detail, Intent, RankedFile, Representation
 from workbench.records.project import Role, Skipped
-from workbench.text.terms import parts, stem, words_of
+from workbench.text.terms import parts, words_of
 
 LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
 LEADS_FROM = 0.25  # a likelier first file is shown even where no place of it stands out
@@ -45,26 +44,6 @@ NAMED_FIRST = FOLLOWING | {Role.BUILD, Role.CI}
 """What is named instead of shown beside work on source: these, manifests and workflows."""
 
 
-def _is_written_news(path: str) -> bool:
-    return is_news(path) and role_of(path) in (Role.DOCS, Role.OTHER)
-
-
-def _is_readme(path: str) -> bool:
-    return path.rpartition("/")[2].lower().startswith("readme")
-
-
-_KINDS: Mapping[re.Pattern[str], Callable[[str], bool]] = {
-    re.compile(r"\b(?:change[- ]?logs?|release[- ]notes|what'?s[- ]new)\b", re.I): _is_written_news,
-    re.compile(r"\breadme\b", re.I): _is_readme,
-    re.compile(
-        r"\b(?:add|write|extend|improve|update|fix)\b(?: \w+){0,2} tests?\b(?= (?:for|of|that)\b|\W*$)", re.I
-    ): lambda path: role_of(path) is Role.TEST,
-}
-"""How a task names the kind of files that it is about in its first words, and which these are."""
-_AHEAD = 0.01  # of the score that a file which leads has more than the next
-_FIRST_WORDS = 4  # before the name of a kind
-_CHANGES_FILE = re.compile(r"\bCHANGES\b|\bchanges\.\w")
-_VERBS = frozenset({stem("changes")})
 _UNWANTED = {Detail.COMPACT: Representation.FULL, Detail.VERBOSE: Representation.OUTLINE}
 
 
@@ -190,6 +169,8 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
     candidates = []
     for (found, content), one, of_chunks in zip(shown, placed, places, strict=True):
         alike = tuple(families.get(found.path, ()))
+        if found.path == first and is_asked and not is_news(first) and says_no_more(intent):
+            of_chunks = _from_the_top(one)
         to_show = _of_functions(one.cut, narrow, of_chunks) if narrow and one.path == first else of_chunks
         if found.path == first and is_asked and is_news(first):
             to_show = np.where(begins_new(one.cut), np.maximum(to_show, np.float32(one.chance)), to_show)
@@ -243,28 +224,6 @@ def fill_view(content: Content, chances: Float32, view: FileView) -> FileView:
     return replace(filled, places=named_places(content.cut, new, view.spans))
 
 
-def lead_with_kind(files: tuple[RankedFile, ...], intent: Intent) -> tuple[RankedFile, ...]:
-    """Return files, best first, led by the likeliest of the kind that a task is about.
-
-    "Update the changelog" begins in the changelog, whatever else such tasks changed.
-    """
-    is_kind = named_kind(intent)
-    at = 0 if is_kind is None else next((place for place, one in enumerate(files) if is_kind(one.path)), 0)
-    if not at:
-        return files
-    return (replace(files[at], score=files[0].score + _AHEAD), *files[:at], *files[at + 1 :])
-
-
-def named_kind(intent: Intent) -> Callable[[str], bool] | None:
-    """Return what says whether a path is of the one kind of files that a task is about by its first words."""
-    head = intent.task.head
-    for form, is_kind in _KINDS.items() if len(asked_roles(intent)) == 1 else ():
-        match = form.search(head)
-        if match is not None and len(head[: match.start()].split()) <= _FIRST_WORDS:
-            return is_kind
-    return None
-
-
 def following_files(
     intent: Intent, files: Sequence[PlacedFile], pinned: Collection[str] = ()
 ) -> frozenset[str]:
@@ -278,7 +237,10 @@ def following_files(
     if not any(one.role not in follows and one.chance >= FOLLOWED_FROM for one in files):
         return frozenset()
     named = named_files(intent, pinned)
-    return frozenset(one.path for one in files if one.role in follows and one.path not in named)
+    is_kind = named_kind(intent) or named.__contains__
+    return frozenset(
+        one.path for one in files if one.role in follows and one.path not in named and not is_kind(one.path)
+    )
 
 
 def named_definitions(intent: Intent, files: Sequence[PlacedFile]) -> tuple[int, ...]:
@@ -296,6 +258,13 @@ def named_definitions(intent: Intent, files: Sequence[PlacedFile]) -> tuple[int,
     return tuple(named[0]) if len(named[0]) and not any(named[1:]) else ()
 
 
+def _from_the_top(file: PlacedFile) -> Float32:
+    """Return chances of the chunks of a file of which nothing is said: the first is shown, others named."""
+    chances = np.linspace(NAMED_FROM, LEAST_NAMED, file.cut.count, dtype=np.float32)
+    chances[:1] = file.chance
+    return chances
+
+
 def _of_functions(cut: FileCut, names: Sequence[int], chances: Float32) -> Float32:
     """Return the chances of the chunks of some functions, 0 of others; all where only classes are named.
 
@@ -303,24 +272,6 @@ def _of_functions(cut: FileCut, names: Sequence[int], chances: Float32) -> Float
     """
     inside = np.isin(cut.table[:, NAME], names) & (cut.table[:, KIND] == KINDS.index(ChunkKind.BODY))
     return np.where(inside, chances, np.float32(0.0)) if inside.any() else chances
-
-
-def named_files(intent: Intent, pinned: Collection[str] = ()) -> frozenset[str]:
-    """Return the files that are asked for by name: pinned, in the task, or in its stack trace."""
-    frames = (path for path, _line, _function in intent.entities.frames)
-    return frozenset((*pinned, *intent.entities.paths, *frames))
-
-
-def asked_roles(intent: Intent) -> frozenset[Role]:
-    """Return the kinds of files that the head of a task asks for.
-
-    "changes" does only as the name of a file: in "when the value changes" it is a verb.
-    """
-    head = intent.task.head
-    stems = {stem(word) for word in words_of(head.lower())}
-    if not _CHANGES_FILE.search(head):
-        stems -= _VERBS
-    return frozenset(role for role, cues in ROLE_CUES.items() if cues & stems)
 
 
 def _outline(content: Content, style: Style, planner: Planner) -> ViewOffer:

@@ -8,7 +8,8 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from workbench.plan.compose import Head, Pack, compose
-from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, lead_with_kind, project_candidates
+from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, project_candidates
+from workbench.plan.kinds import lead_with_kind
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.packing import PRICE, text_limit
 from workbench.plan.passages import (

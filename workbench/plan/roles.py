@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from workbench.plan.file_candidates import asked_roles
+from workbench.plan.kinds import asked_roles
 from workbench.plan.planner import FIRST_FILES
 from workbench.plan.ranking import RankingModel, log_odds
 from workbench.plan.signals import prepare_query

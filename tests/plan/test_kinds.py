@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.plan.cuts import FileCut, cut_file
-from workbench.plan.families import find_head
+from workbench.plan.kinds import find_head
 from workbench.text.tokens import token_counter
 
 COUNTER = token_counter()
