@@ -92,7 +92,7 @@ class Tables:
         """
         with self._attachment.alone():
             sizes = self._sizes()
-            if self._is_current(sizes):
+            if not self._is_behind(sizes, ALL) and self._is_current(sizes):
                 return CatchUp()
             return self._catch_up(sizes)
 

@@ -8,6 +8,12 @@ CREATE_TOUCHED: Final = """
 CREATE OR REPLACE TEMP TABLE touched_fingerprints (task_fingerprint VARCHAR);
 CREATE OR REPLACE TEMP TABLE touched_sessions (session_id VARCHAR)
 """
+SESSION: Final = {"session_id": "str"}
+SELECT_STORED: Final = """
+SELECT session_id FROM staged
+WHERE session_id IN (SELECT session_id FROM episodes)
+    OR session_id IN (SELECT session_id FROM episode_events)
+"""
 TOUCH_SESSIONS: Final = "INSERT INTO temp.touched_sessions SELECT session_id FROM staged"
 TOUCH: Final = """
 INSERT INTO temp.touched_fingerprints
@@ -104,12 +110,18 @@ DELETE FROM session_counts WHERE session_id IN (SELECT session_id FROM temp.touc
 """
 INSERT_COUNTS: Final = """
 INSERT INTO session_counts
-SELECT session_id, count(DISTINCT file_path) FILTER (event_type = 'read'),
-    count(DISTINCT file_path) FILTER (event_type IN ('edit', 'delta')), count(*), max("timestamp"),
-    coalesce(array_agg(DISTINCT file_path ORDER BY file_path) FILTER (
-        event_type IN ('read', 'edit', 'delta') AND file_path IS NOT NULL
+SELECT session_id, count(file_path) FILTER (is_read = 1), count(file_path) FILTER (is_edit = 1),
+    sum(events)::BIGINT, max(last_seen),
+    coalesce(array_agg(file_path ORDER BY file_path) FILTER (
+        is_read + is_edit > 0 AND file_path IS NOT NULL
     ), [])
-FROM episode_events WHERE session_id IN (SELECT session_id FROM temp.touched_sessions) GROUP BY session_id
+FROM (
+    SELECT session_id, file_path, max((event_type = 'read')::INTEGER) AS is_read,
+        max((event_type IN ('edit', 'delta'))::INTEGER) AS is_edit,
+        count(*) AS events, max("timestamp") AS last_seen
+    FROM episode_events WHERE session_id IN (SELECT session_id FROM temp.touched_sessions)
+    GROUP BY session_id, file_path
+) GROUP BY session_id
 """
 DELETE_AFFINITY: Final = """
 DELETE FROM task_file_affinity

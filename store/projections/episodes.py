@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from store.duck import insert
+from store.duck import insert, select
 from store.lists.haystack import haystack
 from store.projections.bodies import (
     ChangeBody,
@@ -45,6 +45,8 @@ from store.projections.episode_sql import (
     JUDGE_SOURCES,
     LINK,
     PATCH,
+    SELECT_STORED,
+    SESSION,
     SOURCE,
     TOUCH,
     TOUCH_SESSIONS,
@@ -113,24 +115,27 @@ class EpisodeProjector:
         if not self._touched:
             return
         touched = [(one,) for one in sorted(self._touched)]
-        self._stage(TOUCH, {"session_id": "str"}, touched)
-        self._stage(TOUCH_SESSIONS, {"session_id": "str"}, touched)
-        gone, replaced = ([(one,) for one in sorted(which)] for which in (self._deleted, self._replaced))
+        stored = self._stored(touched)
+        self._stage(TOUCH, SESSION, [(one,) for one in sorted(stored)])
+        self._stage(TOUCH_SESSIONS, SESSION, touched)
+        gone, replaced = (
+            [(one,) for one in sorted(which & stored)] for which in (self._deleted, self._replaced)
+        )
         for statement in (DELETE_EVENTS, DELETE_LINKS, DELETE_SOURCES, DELETE_EPISODES):
-            self._stage(statement, {"session_id": "str"}, gone)
+            self._stage(statement, SESSION, gone)
         for statement in (DELETE_TOLD, DELETE_LINKS, DELETE_SOURCES, DELETE_EPISODES):
-            self._stage(statement, {"session_id": "str"}, replaced)
+            self._stage(statement, SESSION, replaced)
         self._stage(INSERT_EPISODES, EPISODE, list(self._episodes.values()))
         self._stage(INSERT_SOURCES, SOURCE, list(self._sources.values()))
         self._stage(INSERT_EVENTS, EVENT, self._events)
         self._stage(INSERT_LINKS, LINK, self._links)
         for statement in (JUDGE_EPISODES, JUDGE_SOURCES, JUDGE_LINKS):
-            self._stage(statement, {"session_id": "str"}, replaced)
+            self._stage(statement, SESSION, replaced)
         patches = [tuple(patch.get(name) for name in PATCH) for _, patch in sorted(self._patches.items())]
         self._stage(UPDATE_EPISODES, PATCH, patches)
         self._stage(UPDATE_SOURCES, PATCH, patches)
         self._stage(UPDATE_LINKS, PATCH, patches)
-        self._stage(TOUCH, {"session_id": "str"}, touched)
+        self._stage(TOUCH, SESSION, touched)
         self._clear()
 
     def finish(self) -> None:
@@ -141,6 +146,11 @@ class EpisodeProjector:
         self._connection.execute(DELETE_AFFINITY)
         self._connection.execute(INSERT_AFFINITY)
         self._connection.execute(CREATE_TOUCHED)
+
+    def _stored(self, sessions: list[tuple[str]]) -> set[str]:
+        """Return which of sessions have rows: most have none before they are imported."""
+        staged = {"session_id": ("str", [one for (one,) in sessions])}
+        return {one for (one,) in select(self._connection, SELECT_STORED, staged)}
 
     def _stage(self, statement: str, columns: dict[str, str], rows: list[tuple[Any, ...]]) -> None:
         if not rows:

@@ -259,7 +259,8 @@ class RuleProjector:
             return
         moments = [{"kind": kind.name, "id": key, "moment": latest[key][0]} for key in keys]
         insert_rows(self._connection, PUT_MOMENTS, moments, _TYPES)
-        insert(self._connection, kind.delete, {"id": ("str", keys)})
+        if stored := [key for key in keys if key in known]:
+            insert(self._connection, kind.delete, {"id": ("str", stored)})
         rows = [row for key in keys if (row := latest[key][1]) is not None]
         if rows and kind.name == "rule":
             count_uses(self._connection, rows)
