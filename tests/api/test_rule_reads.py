@@ -47,6 +47,19 @@ def test_what_is_fetched_again_comes_from_the_process(
     assert before["rules.l1"] == pytest.approx(3 / asked, abs=1e-3)
 
 
+def test_a_session_begins_warm(
+    shop: Work, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After a warm-up the process has what is fetched for the agent, and every absolute rule of a context."""
+    monkeypatch.chdir(shop.root)
+    with workbench.open_project(shop.root) as project:
+        project.rules.warm_up("claude")
+        assert project.rules.fetch(authority="absolute", tool_targets=["claude"]).total == 1
+        assert project.rules.fetch(category="behavior", tool_targets=["claude"]).total > 0
+        assert len(project.rules.context("tokens", tool_targets=["claude"]).absolute) == 1
+    assert ratios(capsys)["rules.l1"] == pytest.approx(3 / 6, abs=1e-3)
+
+
 def test_edits_are_seen_at_once_and_files_with_a_look(shop: Work) -> None:
     """A write changes the key of every page; a file edited by hand waits for a look."""
     with workbench.open_project(shop.root) as project:

@@ -289,9 +289,12 @@ class RuleReads:
             return record_usage(project.workspace.rule_store(), rule_ids, session, tool, by=self._host.by)
 
     def warm_up(self, agent: str) -> None:
-        """Fetch what a session of an agent begins with, '' for any, after a look at rule files."""
-        with self._open_fetcher() as (project, fetcher):
-            fetcher.warm_up(project.project_id, agent)
+        """Fetch what a session of an agent begins with, '' for any, after a look at rule files.
+
+        Pages are those of `page` and `context` without a project: here all rules are of this one or of none.
+        """
+        with self._open_fetcher() as (_, fetcher):
+            fetcher.warm_up(None, agent)
 
     def invalidate(self) -> None:
         """Forget what is cached, for all processes."""
