@@ -115,7 +115,6 @@ def read_sessions(
 
 
 def _play(play: _Play, line: str) -> None:
-    """Play one line of a session."""
     verb, _, rest = line.partition(" ")
     match verb:
         case ">":

@@ -82,7 +82,6 @@ class BlobReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the process."""
         self._child = None
         self._stack.__exit__(kind, error, trace)
 

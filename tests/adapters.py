@@ -26,7 +26,6 @@ class ManualClock:
         return self._seconds
 
     def advance(self, seconds: float) -> None:
-        """Move the time on."""
         self._seconds += seconds
 
 
@@ -41,7 +40,6 @@ class MemoryJournal:
     def append(
         self, stream: str, kind: str, bodies: Sequence[Mapping[str, Any]], *, by: str, sync: bool = True
     ) -> list[Entry]:
-        """Append one entry per body."""
         return self.append_all(stream, [(kind, body) for body in bodies], by=by, sync=sync)
 
     def append_all(
@@ -79,7 +77,6 @@ class MemoryJournal:
         return zlib.crc32(repr(entries[:end]).encode("utf-8", "surrogatepass")) if end <= len(entries) else -1
 
     def streams(self) -> list[str]:
-        """Return the names of the streams that exist, sorted."""
         return sorted(self._streams)
 
 
@@ -96,17 +93,14 @@ class MemoryCache(Generic[Value]):
         return self.broken
 
     def get(self, key: str) -> Value | None:
-        """Return the value or None."""
         return None if self.broken else self.values.get(key)
 
     def put(self, key: str, value: Value, weight: int = 1) -> None:
-        """Keep the value, whatever its weight."""
         del weight
         if not self.broken:
             self.values[key] = value
 
     def clear(self) -> None:
-        """Forget everything."""
         self.values.clear()
 
 

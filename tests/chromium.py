@@ -92,12 +92,10 @@ class Page:
             await self.call("Input.dispatchKeyEvent", type="keyUp", **key)
 
     async def close(self) -> None:
-        """End the browser."""
         self._session = ""
         await self.call("Browser.close")
 
     async def picture(self) -> bytes:
-        """Return what is seen, as PNG."""
         return b64decode((await self.call("Page.captureScreenshot", format="png"))["data"])
 
 

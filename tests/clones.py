@@ -45,17 +45,14 @@ class Clone:
 
     @property
     def rules(self) -> Curator:
-        """What curates its rules."""
         return Curator(self.opened().workspace.rule_store(), "cli")
 
     @property
     def learnings(self) -> LearningService:
-        """What curates its learnings."""
         return LearningService(store_of(self.opened().workspace.rule_store()), "cli")
 
     @property
     def stash(self) -> StashService:
-        """What keeps its stash."""
         return stash_service(self.opened(), "cli")
 
     def send(self, other: Clone) -> None:

@@ -138,7 +138,6 @@ class Work:
         return subprocess.run(command, input=given, capture_output=True, check=True, env=environment).stdout
 
     def write(self, path: str, content: str | bytes = "x\n") -> None:
-        """Write a file, making its directories."""
         place = self.root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -189,7 +188,6 @@ def make_work(tmp_path: Path) -> Callable[[str], Work]:
 
 @pytest.fixture
 def work(make_work: Callable[[str], Work]) -> Work:
-    """A repository without commits."""
     return make_work("work")
 
 
@@ -252,7 +250,6 @@ class Connections:
 
     @property
     def alive(self) -> int:
-        """How many are not closed."""
         import duckdb
 
         closed = 0
@@ -317,7 +314,6 @@ class FakeOllama:
         return Handler
 
     def answer(self, handler: BaseHTTPRequestHandler, body: Any) -> None:
-        """Answer one request."""
         self.requests.append((handler.path, body))
         if self.handle is not None:
             self.handle(handler)
@@ -336,7 +332,6 @@ class FakeOllama:
             self.send(handler, 200, {"model": body["model"], "message": message, **self.extra})
 
     def send(self, handler: BaseHTTPRequestHandler, status: int, value: object) -> None:
-        """Send a value as JSON."""
         self.send_bytes(handler, status, json.dumps(value).encode())
 
     def send_bytes(

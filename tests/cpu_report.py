@@ -28,7 +28,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def cpu_seconds() -> float:
-    """Return the CPU seconds of this process and of the children that it waited for."""
     return sum(usage.ru_utime + usage.ru_stime for usage in map(getrusage, (RUSAGE_SELF, RUSAGE_CHILDREN)))
 
 

@@ -138,7 +138,6 @@ def _end_with_parent() -> None:
 
 
 def main(directory: Path, binaries: Path, options: list[str]) -> None:
-    """Keep a server."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     keeper = Keeper(directory, binaries, options)
     try:

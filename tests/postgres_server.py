@@ -72,13 +72,11 @@ class DatabaseServer:
     def url(
         self, database: str = "postgres", user: str = "postgres", password: str = postgres_keeper.PASSWORD
     ) -> str:
-        """Return the URL of a database."""
         place = f"{self._host}:{self._port}" if self._host else ""
         socket_file = "" if self._host else "?" + urlencode({"host": str(self.directory), "port": self._port})
         return f"postgresql://{quote(user)}:{quote(password, safe='')}@{place}/{quote(database)}{socket_file}"
 
     def make_database(self, name: str = "") -> str:
-        """Make an empty database and return its URL."""
         import psycopg
         from psycopg import sql
 

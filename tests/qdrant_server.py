@@ -37,7 +37,6 @@ class FakeQdrant:
     """
 
     def __init__(self, key: str = "") -> None:
-        """Start listening."""
         self.key = key
         self.requests: list[tuple[str, str, Any]] = []
         self.handle: Callable[[BaseHTTPRequestHandler], None] | None = None
@@ -75,7 +74,6 @@ class FakeQdrant:
         return Handler
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        """Answer one request."""
         data = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
         if self.handle is not None:
             self.handle(handler)
@@ -104,7 +102,6 @@ class FakeQdrant:
 
 
 def send(handler: BaseHTTPRequestHandler, status: int, value: object) -> None:
-    """Send a value as JSON."""
     data = json.dumps(value).encode()
     handler.send_response(status)
     handler.send_header("Content-Type", "application/json")

@@ -28,7 +28,6 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """The URL of its socket."""
         return f"unix://{self.socket}"
 
     def start(self) -> None:
@@ -58,7 +57,6 @@ class RedisServer:
         self.process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it run on."""
         self.process.send_signal(signal.SIGCONT)
 
     def client(self, **options: Any) -> Any:
@@ -68,6 +66,5 @@ class RedisServer:
         return Redis(unix_socket_path=str(self.socket), **options)
 
     def remove(self) -> None:
-        """End it and remove its directory."""
         self.kill()
         shutil.rmtree(self.directory, ignore_errors=True)

@@ -233,7 +233,6 @@ class Place:
         return done.stdout
 
     def open(self, *section: str) -> Terminal:
-        """Open the app in a terminal of the server."""
         settings = [f"{name}={value}" for name, value in self.environment.items()]
         command = ["env", "-u", "TMUX", *settings, sys.executable, "-m", "workbench", *section]
         return Terminal(self.server, shlex.join(command), self.root)

@@ -48,11 +48,9 @@ class Team:
         return project
 
     def role(self, member: str) -> str:
-        """Return the name of a member's role."""
         return f"{member}_{self.suffix}"
 
     def url(self, member: str) -> str:
-        """Return a member's URL."""
         return self.server.url(self.database, self.role(member), "secret")
 
     def execute(self, statement: str, url: str = "", parameters: Any = None) -> list[Any]:

@@ -46,7 +46,6 @@ class Terminal:
         return done.stdout
 
     def screen(self) -> str:
-        """Return what is on the screen."""
         return self.tmux("capture-pane", "-p", "-t", self._session)
 
     def see(self, *texts: str, gone: str = "") -> str:
@@ -78,7 +77,6 @@ class Terminal:
             self.tmux("send-keys", "-t", self._session, key if key != ";" else "\\;")
 
     def type(self, text: str) -> None:
-        """Type a text."""
         self.tmux("send-keys", "-t", self._session, "-l", text)
 
     def resize(self, columns: int, lines: int) -> None:
@@ -86,7 +84,6 @@ class Terminal:
         self.tmux("resize-window", "-t", self._session, "-x", str(columns), "-y", str(lines))
 
     def kill(self, number: signal.Signals) -> None:
-        """Send a signal to the program."""
         os.kill(int(self._pid.read_text()), number)
 
     def end(self) -> None:

@@ -15,7 +15,6 @@ from workbench.errors import StoreError
 
 
 def read(root: Path, path: str, *, links: bool = True) -> str:
-    """Return the text a path below a root leads to."""
     with open(open_beneath(str(root), path, links=links), "rb") as file:
         return file.read().decode()
 

@@ -38,7 +38,6 @@ PRECEDENCE = ("plan.budget", "index.max_files", "rules.max", "rules.over_fetch")
 
 
 def write(path: Path, text: str) -> Path:
-    """Write a file with its directories."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
@@ -266,7 +265,6 @@ def test_variables_move_the_users_directories(tmp_path: Path) -> None:
 
 
 def strategy(key: str) -> st.SearchStrategy[Any]:
-    """Return values that are right for a key."""
     expected = type(values(Config())[key])
     if expected is tuple:
         return st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3).map(tuple)

@@ -164,6 +164,18 @@ def test_no_test_measures_time_or_leaves_a_child() -> None:
     assert found == []
 
 
+def test_each_test_says_what_must_hold() -> None:
+    """In a line of its own, which helpers have where their name and types do not say it."""
+    silent = [
+        f"{path.name}: {node.name}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in ast.parse(path.read_bytes()).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if node.name.startswith("test_") and not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
 def test_what_is_imported_is_declared() -> None:
     """Every third-party module the packages import belongs to a declared dependency, not to one of theirs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -180,7 +192,6 @@ def test_what_is_imported_is_declared() -> None:
 
 
 def distribution(requirement: str) -> str:
-    """Return the normalised distribution name at the start of a requirement."""
     return re.split(r"[<>=!~;\[ ]", requirement)[0].lower().replace("_", "-")
 
 
@@ -211,14 +222,12 @@ def readings(section: str, record: str, wanted: set[str]) -> set[str]:
 
 @functools.cache
 def product_modules() -> dict[str, str]:
-    """Return the texts of the product's modules by path."""
     names = [name for name in TRACKED if name.startswith(PACKAGES) and name.endswith(".py")]
     return {name: (ROOT / name).read_text(encoding="utf-8") for name in names}
 
 
 @functools.cache
 def name_uses(module: str) -> list[ast.AST]:
-    """Return what a module holds of names and their uses."""
     uses = (ast.arg, ast.Assign, ast.Attribute)
     return [one for one in ast.walk(ast.parse(product_modules()[module])) if isinstance(one, uses)]
 

@@ -81,7 +81,6 @@ MOST_OF_A_PLAN = 220
 
 
 def own(names: set[str]) -> set[str]:
-    """Return which modules are the product's."""
     return {name for name in names if name.partition(".")[0] in ("workbench", "store", "screens")}
 
 

@@ -17,7 +17,6 @@ from workbench.places import user_cache
 
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data file of a package."""
     path = tmp_path / "words.json"
     path.write_text('{"words": ["a", "b"]}', encoding="utf-8")
     monkeypatch.setattr(parsed, "data_file", lambda package, name: path)
@@ -36,7 +35,6 @@ def read(source: Path) -> tuple[Any, int]:
 
 
 def cached() -> Path:
-    """Return the one file of the cache."""
     (path,) = (user_cache() / "parsed").glob("*/*")
     return path
 
@@ -81,7 +79,6 @@ def test_a_packaged_model_from_the_cache_is_its_json(model_id: str) -> None:
 
 
 def as_lists(value: Any) -> Any:
-    """Return a document with lists in the place of arrays."""
     if isinstance(value, dict):
         return {name: as_lists(part) for name, part in value.items()}
     return value.tolist() if isinstance(value, np.ndarray) else value

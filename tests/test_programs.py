@@ -11,7 +11,6 @@ from workbench.beneath import find_program, safe_path
 
 
 def make(directory: Path, name: str = "tool") -> Path:
-    """Make a program."""
     directory.mkdir(parents=True, exist_ok=True)
     program = directory / name
     program.write_text("#!/bin/sh\n")

@@ -76,7 +76,6 @@ class Pool:
             turns.write(b"".join(map(_NUMBER.pack, range(len(self.files)))))
 
     def run(self) -> None:
-        """Run all tests."""
         workers: dict[int, Worker] = {}
         try:
             with selectors.DefaultSelector() as ready:
@@ -178,22 +177,18 @@ class Reporter:
         """Whether it is registered, whereupon it got all warnings that were there before."""
 
     def send(self, name: str, given: object) -> None:
-        """Send one message."""
         data = pickle.dumps((name, given))
         self._pipe.write(_NUMBER.pack(len(data)) + data)
         self._pipe.flush()
 
     def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
-        """Say which test starts."""
         self.send("start", {"nodeid": nodeid, "location": location})
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Send a report."""
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
         self.send("report", data)
 
     def pytest_runtest_logfinish(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
-        """Say which test ended."""
         self.send("finish", {"nodeid": nodeid, "location": location})
 
     def pytest_warning_recorded(

@@ -316,7 +316,6 @@ def _order(keys: Sequence[SortKey]) -> str:
 
 
 def _after(place: Sequence[Key], keys: Sequence[SortKey], parameters: Parameters) -> str:
-    """Return the condition of the rows that come after a place."""
     given = [parameters.add(value) for value in place]
     condition = "false"
     for at, (_, descending) in reversed(list(enumerate(keys))):

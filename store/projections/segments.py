@@ -203,7 +203,6 @@ class SegmentProjector:
 
 
 def _row(one: ContextSegment) -> Row:
-    """Return the row of a segment without its text."""
     lower = haystack(("", one.topic, one.source, (one.id, one.id.removeprefix("seg-"))))[1]
     return {
         "segment_id": one.id,

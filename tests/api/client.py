@@ -13,7 +13,6 @@ from workbench import PlanResponse, Project, RankResponse, Rule, WorkbenchError,
 
 
 def context_for(path: str, task: str) -> str:
-    """Return what to hand to an agent."""
     with open_project(path, settings={"plan.budget": 2000}) as project:
         response = project.plan(
             task, budget=1500, pinned=["README.md"], agent="claude", facts={"os": "linux"}
@@ -24,13 +23,11 @@ def context_for(path: str, task: str) -> str:
 
 
 def absolute_rules(project: Project) -> list[Rule]:
-    """Return the rules that hold always."""
     project.rules.add("Never force-push.", authority="absolute", check={"command": "git push --force"})
     return list(project.rules.list("authority:absolute").rows)
 
 
 def names(found: RankResponse) -> tuple[str, ...]:
-    """Return the paths of a ranking."""
     return tuple(one.path for one in found.files)
 
 

@@ -14,7 +14,6 @@ from workbench.errors import UsageError
 
 @pytest.fixture
 def shop(work: Work) -> Work:
-    """A repository with a rule file."""
     work.write("CLAUDE.md", "# Rules\n\n- Never log a token.\n- Prefer small functions.\n")
     work.commit("Begin")
     return work

@@ -25,7 +25,6 @@ from bench.fleet.outcome import (
 
 
 def entry(identifier: str, kind: str, **body: str) -> bytes:
-    """Return a line of a journal."""
     return json.dumps({"id": identifier, "kind": kind, "body": body}).encode()
 
 

@@ -11,7 +11,6 @@ from bench.rules_fetch import Life, make_rules, replay
 
 
 def line(at: str, kind: str, content: Any, **more: Any) -> str:
-    """Return a line of a transcript in the project /p."""
     entry = {"timestamp": f"2026-02-0{at}Z", "cwd": "/p", "type": kind, "message": {"content": content}}
     return json.dumps({**entry, **more})
 

@@ -10,12 +10,10 @@ from workbench.comparison.negation import read_scope
 
 
 def laid(left: str, right: str) -> Alignment:
-    """Return the alignment of two sentences."""
     return align(read_scope(left), read_scope(right))
 
 
 def links(found: Alignment) -> set[tuple[str, str, Link]]:
-    """Return the aligned words with how."""
     return {(found.left[p.left].text, found.right[p.right].text, p.link) for p in found.pairs}
 
 

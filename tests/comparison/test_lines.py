@@ -47,7 +47,6 @@ class Letters:
         self.seen: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return one direction for all."""
         self.seen.extend(texts)
         return np.asarray([[1.0, 0.0]] * len(texts), np.float32)
 

@@ -10,7 +10,6 @@ from workbench.comparison.statements import Statement, statements
 
 
 def only(text: str) -> Statement:
-    """Return the one statement of a text."""
     (found,) = statements(text)
     return found
 

@@ -51,14 +51,12 @@ class Case:
     """The key of a record's id in its journal entries."""
 
     def add(self, service: Service, text: str, *, home: bool = False) -> Any:
-        """Add a record."""
         record = self.make(text, None if home else "p")
         if isinstance(service, Curator | StashService):
             return service.add(record)
         return service.create(record)
 
     def edit(self, service: Service, record: Any, text: str, **more: Any) -> Any:
-        """Change a record's words."""
         return service.edit(record.id, **{self.words: text}, **more)
 
     def texts(self, service: Service) -> list[str]:
@@ -67,12 +65,10 @@ class Case:
 
 
 def curator(journal: Journal, home: Journal, clock: ManualClock) -> Curator:
-    """Return the service of rules over journals."""
     return Curator(rule_store(journal, home, clock), "test")
 
 
 def rule_store(journal: Journal, home: Journal, clock: ManualClock) -> RuleStore:
-    """Return a store of rules that keeps nothing else."""
     return RuleStore(
         root=Path("."),
         project_id="p",
@@ -89,7 +85,6 @@ def rule_store(journal: Journal, home: Journal, clock: ManualClock) -> RuleStore
 
 
 def learning_service(journal: Journal, home: Journal, clock: ManualClock) -> LearningService:
-    """Return the service of learnings over journals."""
     store = LearningStore(
         project_id="p",
         journal=journal,
@@ -110,7 +105,6 @@ def segment(text: str, project: str | None) -> ContextSegment:
 
 
 def learning(text: str, project: str | None) -> FeatureLearning:
-    """Return a learning to be added."""
     return FeatureLearning("", text, "seen", LearningSource.HUMAN, feature="auth", project_id=project)
 
 
@@ -138,7 +132,6 @@ SETTLING = pytest.mark.parametrize("case", CASES, indirect=True)
 
 @pytest.fixture(params=EVERY)
 def case(request: pytest.FixtureRequest) -> Case:
-    """Each record type in turn."""
     return EVERY[request.param]
 
 
@@ -152,14 +145,12 @@ class Bench:
     clock: ManualClock
 
     def fresh(self) -> Ledger[Any]:
-        """Return the ledger as a new process folds it."""
         store = self.service.store
         ledger: Ledger[Any] = read_ledger(store.empty_ledger, store.journals)
         return ledger
 
 
 def bench_of(case: Case) -> Bench:
-    """Return an empty project."""
     clock = ManualClock()
     journal, home = MemoryJournal(clock), MemoryJournal(clock)
     return Bench(case.service(journal, home, clock), journal, home, clock)
@@ -167,7 +158,6 @@ def bench_of(case: Case) -> Bench:
 
 @pytest.fixture
 def bench(case: Case) -> Bench:
-    """An empty project."""
     return bench_of(case)
 
 
@@ -307,7 +297,6 @@ class MemoryJournalView(MemoryJournal):
 
 
 def of_another_process(journal: Any, clock: ManualClock) -> Journal:
-    """Return a journal as another process has it."""
     if isinstance(journal, MemoryJournal):
         return MemoryJournalView(journal, clock)
     another: Any = copy(journal)

@@ -40,12 +40,10 @@ LAST = ("z", 1, "z")
 
 
 def whole_of(bench: Bench) -> Ledger[Any]:
-    """Return everything folded at once."""
     return bench.fresh()
 
 
 def told(ledger: Ledger[Any]) -> dict[str, object]:
-    """Return all that a ledger holds, in its order."""
     found: dict[str, object] = {}
     for name in (item.name for item in fields(ledger) if item.compare and item.name != "type"):
         value = getattr(ledger, name)
@@ -72,7 +70,6 @@ class Saved:
         return found.path if isinstance(found, generations.Generation) else None
 
     def publish(self, kind: str, write: Callable[[Path], None]) -> Path:
-        """Save."""
         self.count += 1
         return generations.publish(self.root, kind, write, clock=self.clock).path
 

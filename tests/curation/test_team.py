@@ -37,7 +37,6 @@ class Replica(MemoryJournal):
         self.ends: dict[str, int] = {}
 
     def receive(self) -> None:
-        """Receive all there is."""
         self.ends = {stream: self.journal.size(stream) for stream in self.journal.streams()}
 
     def read(self, stream: str, start: int = 0) -> Iterator[tuple[int, Entry]]:
@@ -70,7 +69,6 @@ class Machine:
     peers: dict[str, Replica] = field(default_factory=dict)
 
     def receive(self) -> None:
-        """Receive all that the others wrote."""
         for peer in self.peers.values():
             peer.receive()
             self.journal._ids.several(1, after=peer.journal._ids.new())  # as a journal of a team does
@@ -83,7 +81,6 @@ class Machine:
 
     @property
     def alone(self) -> Service:
-        """Its service as it was before the team."""
         return replace(self.service, store=replace(self.service.store, peers=lambda: None))
 
     def begin_as(self, other: Machine) -> None:
@@ -94,7 +91,6 @@ class Machine:
 
     @property
     def conflicts(self) -> tuple[ConcurrentEdit[Any], ...]:
-        """Its concurrent edits."""
         return concurrent_edits(self.ledger)
 
 
@@ -113,7 +109,6 @@ class Team:
 
 
 def team_of(case: Case, count: int) -> Team:
-    """Return an empty team."""
     clock, machines = ManualClock(), []
     for name in "abc"[:count]:
         journal = MemoryJournal(clock)
@@ -236,12 +231,10 @@ def edit(team: Team, machine: Machine, text: str) -> None:
 
 
 def texts(team: Team) -> list[list[str]]:
-    """Return the words in use on each machine."""
     return [team.case.texts(machine.service) for machine in team.machines]
 
 
 def sides(team: Team, machine: Machine) -> list[tuple[str | None, str | None]]:
-    """Return the words of both sides of each conflict."""
     words = team.case.words
     return [
         (getattr(one.left.after, words, None), getattr(one.right.after, words, None))
@@ -250,7 +243,6 @@ def sides(team: Team, machine: Machine) -> list[tuple[str | None, str | None]]:
 
 
 def resolve(team: Team, machine: Machine, action: Action, text: str = "") -> None:
-    """Settle the only conflict."""
     (one,) = machine.conflicts
     machine.service.resolve(ConflictDecision(one.id, one.left.version, one.right.version, action, text=text))
     team.clock.advance(1)

@@ -38,15 +38,12 @@ class ToyType(RecordType[Toy]):
     one_stream = "toys"
 
     def create(self, record: Toy, *, now: str, taken: Mapping[str, object]) -> Toy:
-        """Number a toy."""
         return replace(record, id=f"toy-{len(taken)}")
 
     def merge_settled(self, left: Toy, right: Toy, text: str, settling: Settling) -> Toy:
-        """Let the left toy be both."""
         return replace(left, text=text) if text else left
 
     def narrow_settled(self, record: Toy, scope: Sequence[str], settling: Settling) -> Toy:
-        """Keep a toy to some rooms."""
         return replace(record, rooms=tuple(scope))
 
 
@@ -54,7 +51,6 @@ class ToyStore(CurationStore[Ledger[Toy]]):
     """Where toys come from."""
 
     def empty_ledger(self) -> Ledger[Toy]:
-        """Return a ledger without toys."""
         return Ledger(ToyType())
 
 
@@ -65,7 +61,6 @@ class ToyService(CurationService[Ledger[Toy], Toy]):
 
 
 def toy_service(journal: Journal, home: Journal, clock: ManualClock) -> ToyService:
-    """Return the service of toys over journals."""
     store = ToyStore(
         project_id="p",
         journal=journal,

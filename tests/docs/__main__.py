@@ -41,7 +41,6 @@ def rewrite(page: Path) -> str:
 
 
 def session(command: Command, _: int, printed: str) -> str:
-    """Return a command as a session shows it, with the lines that it prints now."""
     lines = list(command.printed)
     if not as_shown(lines, printed):
         now = printed.rstrip().splitlines()
@@ -57,7 +56,6 @@ def session(command: Command, _: int, printed: str) -> str:
 
 
 def main() -> None:
-    """Write the pages that differ."""
     named = set(sys.argv[1:])
     for page in all_pages():
         if page.name != "team.md" and (not named or page.name in named):

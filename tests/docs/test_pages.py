@@ -32,7 +32,6 @@ def test_what_a_page_says_to_type_works(name: str, tmp_path: Path) -> None:
 
 
 def check(reader: Reader, block: Block, after: Block | None) -> None:
-    """Run a block, and compare."""
     match block.kind:
         case "sh":
             for (command, code, printed), expected in reader.type_script(block):

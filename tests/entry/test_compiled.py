@@ -35,7 +35,6 @@ def own_compiler() -> Iterator[None]:
 
 
 def compiled(expressions: CompiledExpressions) -> list[re.Pattern[Any]]:
-    """Return what a module that is imported compiles."""
     re.purge()
     compiler.compile = COMPILE
     expressions.install()
@@ -46,7 +45,6 @@ def compiled(expressions: CompiledExpressions) -> list[re.Pattern[Any]]:
 
 
 def spans(pattern: re.Pattern[Any]) -> list[Any]:
-    """Return everything a pattern finds."""
     text = TEXT.encode() if isinstance(pattern.pattern, bytes) else TEXT
     return [(match.span(), match.groups(), match.groupdict()) for match in pattern.finditer(text)]
 

@@ -26,7 +26,6 @@ HOSTILE = {
 
 @pytest.fixture
 def project(work: Any) -> Any:
-    """A repository with one commit."""
     work.write("src/a.py", "alpha = 1\n")
     work.commit("First")
     return work

@@ -61,7 +61,6 @@ def kept(shop: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def leaked(text: str | bytes) -> list[str]:
-    """Return the secrets of which the latter half is in a text."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
     return [one for one in SECRETS if one[len(one) // 2 :].encode() in data]
 

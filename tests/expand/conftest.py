@@ -86,6 +86,5 @@ def repository(work: Work) -> Work:
 
 @pytest.fixture
 def project(repository: Work) -> Iterator[workbench.Project]:
-    """The repository, open."""
     with workbench.open_project(repository.root) as found:
         yield found

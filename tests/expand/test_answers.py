@@ -12,7 +12,6 @@ from workbench.text.tokens import token_counter
 
 
 def shown(project: workbench.Project, *handles: str, **options: object) -> str:
-    """Return the text of handles."""
     return project.expand(*handles, **options).text  # type: ignore[arg-type]
 
 

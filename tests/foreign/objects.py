@@ -165,7 +165,6 @@ class Objects:
         self.point(b"refs/heads/main", self.head)
 
     def tag(self, name: str, target: bytes, kind: str) -> bytes:
-        """Store a tag without a tagger and name it."""
         raw = b"object %s\ntype %s\ntag %s\n\n" % (target, kind.encode(), name.encode())
         made = self.write("tag", raw)
         self.point(b"refs/tags/" + name.encode(), made)

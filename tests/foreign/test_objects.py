@@ -61,7 +61,6 @@ COMMIT = st.fixed_dictionaries(
 
 @pytest.fixture(scope="module")
 def sound(_strangers: None, tmp_path_factory: pytest.TempPathFactory) -> Work:
-    """A repository with three sound commits."""
     work = make_repository(tmp_path_factory.mktemp("sound") / "work")
     for number in range(3):
         work.write(f"pars{number}.py", f"def parse{number}():\n    return {number}\n")

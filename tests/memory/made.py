@@ -10,7 +10,6 @@ SESSION = "0b6b2f3e-0000-4000-8000-000000000001"
 
 
 def init(session: str = SESSION, cwd: str = "/srv/app", model: str = "claude-haiku-4-5") -> dict[str, Any]:
-    """Return the first record of a run."""
     return {
         "type": "system",
         "subtype": "init",
@@ -22,7 +21,6 @@ def init(session: str = SESSION, cwd: str = "/srv/app", model: str = "claude-hai
 
 
 def said(text: str, message: str = "msg_1", session: str = SESSION) -> dict[str, Any]:
-    """Return words of the agent."""
     content = [{"type": "text", "text": text}]
     usage = {"input_tokens": 10, "output_tokens": 5}
     told = {
@@ -38,14 +36,12 @@ def said(text: str, message: str = "msg_1", session: str = SESSION) -> dict[str,
 def used(
     name: str, given: dict[str, Any], call: str, message: str = "msg_2", session: str = SESSION
 ) -> dict[str, Any]:
-    """Return a call of a tool."""
     content = [{"type": "tool_use", "id": call, "name": name, "input": given}]
     told = {"role": "assistant", "id": message, "model": "claude-haiku-4-5", "content": content}
     return {"type": "assistant", "session_id": session, "message": told}
 
 
 def answered(call: str, text: str, *, failed: bool = False, session: str = SESSION) -> dict[str, Any]:
-    """Return what a tool answered."""
     block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}
     return {"type": "user", "session_id": session, "message": {"role": "user", "content": [block]}}
 
@@ -53,7 +49,6 @@ def answered(call: str, text: str, *, failed: bool = False, session: str = SESSI
 def result(
     text: str = "Done.", subtype: str = "success", session: str = SESSION, **more: Any
 ) -> dict[str, Any]:
-    """Return the last record of a run."""
     told = {"type": "result", "subtype": subtype, "is_error": subtype != "success", "session_id": session}
     usage = {
         "input_tokens": 100,
@@ -85,5 +80,4 @@ def run_of(session: str = SESSION, message: str = "msg_1", text: str = "Done.") 
 
 
 def lines_of(records: Iterable[dict[str, Any]]) -> bytes:
-    """Return records as JSON lines."""
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)

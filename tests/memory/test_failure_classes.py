@@ -78,14 +78,12 @@ class FakeEmbedder:
 
 @pytest.fixture
 def place(work: Any) -> OpenedProject:
-    """A project's memory."""
     work.write("a.txt")
     work.commit()
     return find_state(work.root)
 
 
 def raw_of(session: str = "s", message: str = "msg_1", text: str = "Done.") -> RawIterationOutput:
-    """Return the raw output of a made run."""
     import io
 
     (raw,) = read_iterations(io.BytesIO(lines_of(run_of(session, message, text))), TranscriptReading())
@@ -108,7 +106,6 @@ def embedding(place: OpenedProject, fake: FakeEmbedder) -> Embedding:
 
 
 def record_of(**changes: Any) -> IterationRecord:
-    """Return a record."""
     made = IterationRecord(7, "42", "Build the login", "auth", "frontend", "2026-02-07T14:30:00Z",
                            IterationOutcome.FAILURE, "The wrong shape")  # fmt: skip
     return dataclasses.replace(made, **changes)
@@ -195,7 +192,6 @@ def test_f09_paths_of_a_transcript_are_made_relative_or_left_out() -> None:
 
 
 def journal_entry_of(record: IterationRecord) -> Any:
-    """Return an entry of a record."""
     from workbench.memory.journal import VERSION, JournalEntry
 
     return JournalEntry(VERSION, record, "key")

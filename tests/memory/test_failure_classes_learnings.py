@@ -45,29 +45,24 @@ OTHER = "Port 8080 of the gateway is taken by `nginx`"
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """A clock that stands still."""
     return ManualClock()
 
 
 @pytest.fixture
 def store(tmp_path: Path, clock: ManualClock) -> LearningStore:
-    """Journals in memory."""
     return store_of(rule_store(tmp_path, MemoryJournal(clock), MemoryJournal(clock), clock))
 
 
 @pytest.fixture
 def desk(store: LearningStore) -> LearningService:
-    """The desk of a person."""
     return LearningService(store, "cli")
 
 
 def auto(text: str, **fields: object) -> FeatureLearning:
-    """Return an automatic learning as it stands in a list."""
     return replace(FeatureLearning.auto_extracted(text, 5, None), feature="auth", **fields)  # type: ignore[arg-type]
 
 
 def prompted(store: LearningStore, **asked: object) -> str:
-    """Return the text of the prompt for a feature."""
     options: dict[str, object] = {"feature": "auth", "budget": 500, **asked}
     return memory_prompt(known_learnings(store.ledger()), store.now(), store.count_tokens, **options).text  # type: ignore[arg-type]
 

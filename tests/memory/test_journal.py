@@ -139,14 +139,12 @@ def test_a_feature_needs_a_name() -> None:
 
 
 def entries(*bodies: Any, kind: str = KIND) -> list[Entry]:
-    """Return journal entries with bodies."""
     return [
         Entry(f"id{place}", "2026-01-01T00:00:00Z", kind, "test", body) for place, body in enumerate(bodies)
     ]
 
 
 def entry(**changes: Any) -> JournalEntry:
-    """Return an entry."""
     record = IterationRecord(1, "42", "t", "auth", "", "2026-01-01T00:00:00Z", IterationOutcome.SUCCESS, "s")
     return dataclasses.replace(JournalEntry(VERSION, record, "k"), **changes)
 

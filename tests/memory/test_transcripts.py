@@ -18,7 +18,6 @@ from workbench.sessions.importers.transcripts import TranscriptRecord
 
 
 def read(data: bytes) -> tuple[list[RawIterationOutput], TranscriptReading]:
-    """Return the iterations of a file's bytes."""
     reading = TranscriptReading()
     return list(read_iterations(io.BytesIO(data), reading)), reading
 

@@ -27,7 +27,6 @@ def linear(**weights: float) -> dict[str, Any]:
 
 @pytest.fixture
 def journal(tmp_path: Path) -> FileJournal:
-    """An empty journal."""
     return FileJournal(tmp_path, SystemClock())
 
 
@@ -40,7 +39,6 @@ def register(journal: FileJournal, params: Any, kind: str = "linear") -> str:
 
 
 def activate(journal: FileJournal, name: str, **more: Any) -> None:
-    """Activate a model."""
     journal.append(STREAM, "model.activated", [{"model_id": name, **more}], by="test")
 
 

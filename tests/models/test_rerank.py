@@ -45,12 +45,10 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 @pytest.fixture
 def cache(tmp_path: Path) -> AnswerCache:
-    """A cache without answers."""
     return AnswerCache(tmp_path / "answers")
 
 
 def rate(model: Any, cache: Any, timeout: float = LONG, task: str = TASK, files: Any = FILES) -> Any:
-    """Rate two files."""
     return rate_by_language(CachedModel(model, cache), task, files, timeout=timeout)
 
 
@@ -225,12 +223,10 @@ class Scorer:
     model = "scorer@1"
 
     def __init__(self, logits: tuple[float, ...] | ModelError) -> None:
-        """Give these logits, or fail."""
         self.logits = logits
         self.asked: list[tuple[str, list[str]]] = []
 
     def score(self, query: str, texts: Any, *, timeout: float) -> tuple[float, ...]:
-        """Answer."""
         self.asked.append((query, list(texts)))
         if isinstance(self.logits, ModelError):
             raise self.logits

@@ -25,7 +25,6 @@ def changes(
     uncommitted: tuple[FileChange, ...] = (),
     untracked: tuple[str, ...] = (),
 ) -> WorkChanges:
-    """Make a difference to a base."""
     new = tuple(FileChange(path, ADDED) for path in untracked)
     return WorkChanges("b" * 40, "h" * 40, commits, committed, uncommitted, new)
 

@@ -38,12 +38,10 @@ class Project:
     asked: list[Sequence[str] | None] = field(default_factory=list)
 
     def lister(self, only: Sequence[str] | None) -> Listing:
-        """List names and remember the question."""
         self.asked.append(None if only is None else tuple(only))
         return self.lists(only)
 
     def snapshot(self, limits: ScanLimits | None = None) -> Snapshot:
-        """Scan, read and take the snapshot."""
         scanned = scan(self.root, self.lister, limits)
         hashes = {entry.path: digest(self.root, entry.path) for entry in scanned.files}
         taken = take_snapshot(self.root, scanned, hashes, head=self.head(), inputs=self.inputs)
@@ -51,7 +49,6 @@ class Project:
         return taken
 
     def check(self, snapshot: Snapshot, limits: FreshnessLimits | None = None) -> FreshnessReport:
-        """Check a snapshot against the disk."""
         self.asked.clear()
         return check(snapshot, self.root, self.lister, head=self.head(), limits=limits)
 

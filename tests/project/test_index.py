@@ -48,12 +48,10 @@ TREES = st.dictionaries(st.sampled_from(PATHS), st.sampled_from(BODIES), max_siz
 
 
 def facts_of(path: str, body: str) -> FileFacts:
-    """Extract the facts of a file that need not exist."""
     return extract_facts(path, body.encode())
 
 
 def built(tree: Tree) -> ProjectIndex:
-    """Index a tree from scratch."""
     paths = sorted(tree)
     return build_index(
         paths, [facts_of(path, tree[path]) for path in paths], [len(tree[path]) for path in paths]
@@ -261,7 +259,6 @@ TREE = {
 
 
 def index_of(tree: dict[str, str]) -> ProjectIndex:
-    """Index a tree given as text."""
     paths = sorted(tree)
     return build_index(paths, [extract_facts(path, tree[path].encode()) for path in paths], [1] * len(paths))
 

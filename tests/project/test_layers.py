@@ -30,7 +30,6 @@ FILES = {
 
 
 def project(changes: tuple[PathChange, ...] = ()) -> LayerSource:
-    """A small project as the layers see it."""
     paths = list(FILES)
     languages = [language_of(path) for path in paths]
     roles = [role_of(path) for path in paths]

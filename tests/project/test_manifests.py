@@ -14,7 +14,6 @@ from workbench.project.manifests import is_manifest, parse_manifest
 
 
 def read(path: str, text: str) -> Manifest:
-    """A manifest that must be one."""
     manifest = parse_manifest(path, text)
     assert manifest is not None
     return manifest

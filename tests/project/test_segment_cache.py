@@ -13,7 +13,6 @@ from workbench.project.segment_cache import SegmentCache, tidy
 
 
 def filled(directory: Path, version: str = "v1", count: int = 5) -> SegmentCache:
-    """Return a cache with a written segment."""
     cache = SegmentCache(directory, version)
     for number in range(count):
         cache.put(f"key {number}", bytes([number]) * (100 + number))

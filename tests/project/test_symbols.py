@@ -182,7 +182,6 @@ def found(language: str, source: str) -> dict[str, Symbol]:
 
 
 def imports(language: str, source: str) -> tuple[str, ...]:
-    """Import specifiers."""
     return extract_symbols(language, source.encode())[1]
 
 

@@ -11,7 +11,6 @@ from workbench.project.relations import HUB_TESTS, map_tests
 
 
 def mapped(paths: list[str], edges: list[tuple[str, str]] | None = None) -> dict[str, list[str]]:
-    """Sources by test."""
     pairs = [(paths.index(a), paths.index(b)) for a, b in edges or []]
     graph = np.asarray(sorted(pairs), dtype=np.int32).reshape(-1, 2)
     result: dict[str, list[str]] = {}

@@ -20,7 +20,6 @@ from workbench.project.snapshot import Snapshot, take_snapshot
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
-    """A snapshot of two files."""
     root = tmp_path / "project"
     root.mkdir()
     (root / "a.py").write_text("a = 1\n")

@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def double(item: int) -> int:
-    """Return twice the item."""
     return item * 2
 
 
@@ -40,12 +39,10 @@ def failing(item: int) -> int:
 
 
 def given_up(item: int) -> int:
-    """Stand for an item without a result."""
     return -item
 
 
 def flat(batches: Iterator[list[int]]) -> list[int]:
-    """Return all results."""
     return [result for batch in batches for result in batch]
 
 

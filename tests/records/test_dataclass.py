@@ -31,7 +31,6 @@ def declared(decorate: Any) -> dict[str, Any]:
 
         @property
         def count(self) -> int:
-            """How many."""
             return len(self.items)
 
     @decorate(frozen=True, slots=True, kw_only=True)

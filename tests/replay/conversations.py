@@ -19,7 +19,6 @@ SAID = "The gateway refuses cards without a currency, so every lookup has to nam
 
 
 def line(number: int, kind: str, content: object) -> dict[str, object]:
-    """Return a record of a transcript."""
     return {
         "type": kind,
         "sessionId": SESSION,
@@ -31,25 +30,21 @@ def line(number: int, kind: str, content: object) -> dict[str, object]:
 
 
 def call(number: int, name: str, given: dict[str, str], answer: str, *, failed: bool = False) -> list[object]:
-    """Return a call and its answer."""
     use = {"type": "tool_use", "id": f"t{number}", "name": name, "input": given}
     result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": answer, "is_error": failed}
     return [line(number, "assistant", [use]), line(number, "user", [result])]
 
 
 def said(number: int, text: str) -> dict[str, object]:
-    """Return what the agent said."""
     return line(number, "assistant", [{"type": "text", "text": text}])
 
 
 def write_transcript(path: Path, *lines: object) -> Path:
-    """Write a transcript of these lines."""
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
     return path
 
 
 def recorded(path: Path, *lines: object) -> Recording:
-    """Return the recording of a transcript with these lines."""
     write_transcript(path, *lines)
     with path.open("rb") as handle:
         return record_session(read_steps(handle, TranscriptSegments(), name=path.name))

@@ -33,7 +33,6 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
 
 @pytest.fixture
 def systems() -> dict[str, RuleSystem]:
-    """Return the systems over the rules by name."""
     return {system.name: system for system in rule_systems(RULES, embed, model="m")}
 
 

@@ -18,7 +18,6 @@ HIGH = AtThreshold(0.4, 0.5, 0.4, 0.444, 0.5, 0.35, 0.8)
 
 
 def system(name: str) -> SystemReport:
-    """Return figures of a system."""
     return SystemReport(
         name=name,
         sweep=(LOW, HIGH),

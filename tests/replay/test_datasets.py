@@ -22,7 +22,6 @@ NEVER = frozenset({"near", "far"})
 
 @pytest.fixture(scope="module")
 def shipped() -> RulesDataset:
-    """Return the benchmark that ships."""
     return read_rules(SHIPPED)
 
 

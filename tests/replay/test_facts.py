@@ -12,7 +12,6 @@ FACTS = [extract_facts(f"f{number}.py", f"def f{number}(): ...\n".encode()) for 
 
 
 def filled(directory: Path, version: str = "v1") -> SegmentedFacts:
-    """Return a cache with a segment's worth of facts."""
     cache = SegmentedFacts(directory, version)
     for number, facts in enumerate(FACTS):
         cache.put(f"f{number}.py", f"sha{number}", facts)

@@ -36,7 +36,6 @@ def run_with(system: str, **figures: Any) -> ReplayRun:
 
 
 def states(gates: tuple[Gate, ...]) -> dict[str, str]:
-    """Return how each gate stands."""
     return {gate.id: str(gate.state) for gate in gates}
 
 

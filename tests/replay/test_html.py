@@ -36,7 +36,6 @@ class Page(HTMLParser):
     """The tags, attributes and texts of a page; a tag that is closed out of order is an error."""
 
     def __init__(self, page: bytes) -> None:
-        """Read the page."""
         super().__init__(convert_charrefs=True)
         self.tags: list[tuple[str, tuple[str, ...]]] = []
         self.attributes: list[tuple[str, str, str]] = []
@@ -47,14 +46,12 @@ class Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        """Note a tag and its attributes."""
         self.tags.append((tag, tuple(name for name, _ in attrs)))
         self.attributes += [(tag, name, value or "") for name, value in attrs]
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close what is open."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:

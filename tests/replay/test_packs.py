@@ -13,7 +13,6 @@ from workbench.replay.packs import Truth, changed_lines, pack_measures, packed_f
 
 
 def pack(*views: FileView) -> Pack:
-    """Return a pack that shows some files."""
     files = tuple((FileCandidate(view.path, 1.0, ()), ViewOffer(view, 1, 1.0)) for view in views)
     return Pack("", (), files, (), BudgetReport(100, 70, 1.0, "o200k_base", 1.0))
 

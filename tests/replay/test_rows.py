@@ -21,7 +21,6 @@ ODD = 'odd-\udcff\x00"\\ud800 {}.py'
 
 
 def read(path: Path, query: str) -> list[Any]:
-    """Ask a Parquet file."""
     with duckdb.connect(":memory:") as connection:
         connection.read_parquet(str(path)).create_view("rows")
         return connection.execute(query).fetchall()

@@ -18,8 +18,6 @@ VALUES = st.floats(0, 1, allow_nan=False).map(lambda value: round(value, 3))
 
 
 def worsened(run: ReplayRun, tasks: int, system: str = "hybrid") -> ReplayRun:
-    """Return the run with the first tasks of a system found nothing for."""
-
     def worse(row: SystemRow) -> SystemRow:
         nothing = dict.fromkeys(("ndcg_at_10", "precision_at_10", "recall_at_10", "mrr"), 0.0)
         return replace(row, ranking=("else.py",), measures={**row.measures, **nothing})

@@ -22,7 +22,6 @@ from workbench.replay.statistics import (
 
 
 def row(number: int, gains: dict[str, float], session: str = "", tokens: float | None = 100.0) -> TaskRow:
-    """Make a row in which each system gained something."""
     systems = {}
     for name, gain in gains.items():
         measures = {
@@ -46,7 +45,6 @@ def row(number: int, gains: dict[str, float], session: str = "", tokens: float |
 
 
 def run(rows: Sequence[TaskRow], names: Sequence[str]) -> ReplayRun:
-    """Make a run of rows."""
     settings = {"budget": 4000, "tokenizer": "o200k_base", "embedding": ""}
     return ReplayRun("r", "now", "p\x1b[31m", "1", settings, system_scores(rows, names), tuple(rows))
 

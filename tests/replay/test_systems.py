@@ -40,7 +40,6 @@ TASK = "the jwt token is not refreshed in src/auth.py"
 
 @pytest.fixture
 def project(work: Any) -> Any:
-    """A project with a past."""
     for name in ("auth", "store", "cache", "theme"):
         work.write(f"src/{name}.py", f"import src.store\n\n\ndef {name}_token():\n    return 1\n")
     work.write("tests/test_auth.py", "from src import auth\n")
@@ -53,7 +52,6 @@ def project(work: Any) -> Any:
 
 
 def situation(project: Any, semantic: Any = None) -> Situation:
-    """Return the task as of now."""
     repository = find_repository(project.root)
     assert repository is not None
     with past_reader(repository) as reader:

@@ -36,7 +36,6 @@ def begin(work: Any) -> str:
 
 
 def rankings(work: Any, revision: str, at: int, task: str = "token is not refreshed (#3)") -> Any:
-    """Rank everything for a task begun at a revision."""
     repository = find_repository(work.root)
     assert repository is not None
     with past_reader(repository) as reader:

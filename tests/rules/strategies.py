@@ -24,7 +24,6 @@ def some(values: tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
 
 
 def rules(identifier: str) -> st.SearchStrategy[Rule]:
-    """Rules with that id."""
     return st.builds(
         Rule,
         id=st.just(identifier),
@@ -51,7 +50,6 @@ def books() -> st.SearchStrategy[tuple[Rule, ...]]:
 
 
 def queries() -> st.SearchStrategy[dict[str, Any]]:
-    """Filters as keyword arguments."""
     return st.fixed_dictionaries(
         {},
         optional={

@@ -32,14 +32,12 @@ class Store:
     """Two journals and what they add up to; counts how often it is asked."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.clock = ManualClock()
         self.project, self.home = MemoryJournal(self.clock), MemoryJournal(self.clock)
         self.loads = 0
         self._read: tuple[str, RuleSet] = ("", rule_set(()))
 
     def put(self, *rules: Rule, home: bool = False) -> None:
-        """Write rules."""
         journal = self.home if home else self.project
         journal.append("rules", "rule.put", [to_body(found) for found in rules], by="test")
 
@@ -49,7 +47,6 @@ class Store:
             journal.append("rules", "rule.removed", [{"id": identifier}], by="test")
 
     def rules(self) -> tuple[Rule, ...]:
-        """Return the rules in force, by id."""
         known: dict[str, Rule] = {}
         for journal in (self.project, self.home):
             for _, entry in journal.read("rules"):
@@ -60,14 +57,12 @@ class Store:
         return tuple(known[identifier] for identifier in sorted(known))
 
     def load(self, fresh: bool) -> RuleSet:
-        """Return the rules as a fetcher asks for them."""
         self.loads += 1
         if self._read[0] != self.generation():
             self._read = (self.generation(), rule_set(self.rules()))
         return self._read[1]
 
     def generation(self) -> str:
-        """Return what changes with the rules."""
         return rules_generation((self.project, self.home))
 
     def fetcher(self, shared: Any = None, **options: Any) -> RuleFetcher:
@@ -78,12 +73,10 @@ class Store:
 
 @pytest.fixture
 def store() -> Store:
-    """A store without rules."""
     return Store()
 
 
 def ids(page: RulePage) -> list[str]:
-    """Return the ids of a page's rules."""
     return [found.id for found in page.rules]
 
 
@@ -416,7 +409,6 @@ class Interleaving(RuleBasedStateMachine):
     """Two processes and one second level, which is damaged and lost; the store is the oracle."""
 
     def __init__(self) -> None:
-        """Begin with an empty store."""
         super().__init__()
         self.store = Store()
         self.shared: MemoryCache[bytes] = MemoryCache()
@@ -425,12 +417,10 @@ class Interleaving(RuleBasedStateMachine):
 
     @rule(data=st.data(), identifier=st.sampled_from(IDS), home=st.booleans())
     def put(self, data: st.DataObject, identifier: str, home: bool) -> None:
-        """Somebody writes a rule."""
         self.store.put(data.draw(rules_with(identifier)), home=home)
 
     @rule(identifier=st.sampled_from(IDS))
     def remove(self, identifier: str) -> None:
-        """Somebody removes a rule."""
         self.store.remove(identifier)
 
     @rule(seconds=st.sampled_from((1, 150, 301, -10)))
@@ -456,7 +446,6 @@ class Interleaving(RuleBasedStateMachine):
 
     @rule(process=st.integers(0, 1))
     def invalidate(self, process: int) -> None:
-        """Somebody clears the caches."""
         self.fetchers[process].invalidate()
 
     @rule(

@@ -65,7 +65,6 @@ class Engine:
     """A process that writes and fetches when told."""
 
     def __init__(self, root: Path, url: str) -> None:
-        """Start it."""
         self.process = subprocess.Popen(
             [sys.executable, "-c", CODE, str(root), url],
             stdin=subprocess.PIPE,
@@ -74,7 +73,6 @@ class Engine:
         )
 
     def ask(self, **what: Any) -> dict[str, Any]:
-        """Send a request and return the answer."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(what) + "\n")

@@ -25,18 +25,15 @@ from workbench.rules.curation.ruletype import RULES
 
 
 def make(text: str, **fields: Any) -> Rule:
-    """Return a rule to be added."""
     return Rule(id="", name="", rule=text, **{"project_id": "p", **fields})
 
 
 @pytest.fixture
 def curator(store: RuleStore) -> Curator:
-    """A curator of an empty project."""
     return Curator(store, "test")
 
 
 def in_force(curator: Curator) -> list[str]:
-    """Return the texts in force, sorted."""
     return sorted(rule.rule for rule in curator.store.ledger().live.values())
 
 
@@ -311,7 +308,6 @@ class Curating(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        """An empty project in memory."""
         import contextlib
         from pathlib import Path
 
@@ -342,7 +338,6 @@ class Curating(RuleBasedStateMachine):
 
     @rule(home=st.booleans())
     def add(self, home: bool) -> None:
-        """Add a rule."""
         self.count += 1
         self.curator.add(make(f"Use tool {self.count}.", project_id=None if home else "p"))
         self._did()
@@ -350,7 +345,6 @@ class Curating(RuleBasedStateMachine):
     @precondition(lambda self: self.now)
     @rule(data=st.data(), words=st.booleans())
     def edit(self, data: st.DataObject, words: bool) -> None:
-        """Edit a rule's words or its priority."""
         self.count += 1
         identifier = data.draw(st.sampled_from(sorted(self.now)))
         if words:
@@ -362,7 +356,6 @@ class Curating(RuleBasedStateMachine):
     @precondition(lambda self: self.now)
     @rule(data=st.data())
     def remove(self, data: st.DataObject) -> None:
-        """Remove a rule."""
         self.curator.remove([data.draw(st.sampled_from(sorted(self.now)))])
         self._did()
 
@@ -379,7 +372,6 @@ class Curating(RuleBasedStateMachine):
     @precondition(lambda self: self.past)
     @rule()
     def undo(self) -> None:
-        """Take a step back."""
         self.curator.undo()
         self.future.append(self.now)
         self.now = self.past.pop()
@@ -387,7 +379,6 @@ class Curating(RuleBasedStateMachine):
     @precondition(lambda self: self.future)
     @rule()
     def redo(self) -> None:
-        """Take a step forth."""
         self.curator.redo()
         self.past.append(self.now)
         self.now = self.future.pop()

@@ -9,7 +9,6 @@ from workbench.rules.descriptions import forbidding_heading, instruction
 
 
 def rule_under(heading: str, text: str) -> Rule:
-    """Return a rule of a file under a heading."""
     section = ("Security", heading) if heading else ()
     where = Provenance("AGENTS.md", 3, 3, "agents", section=section)
     return Rule(id="rule-1", name="", rule=text, provenance=where)

@@ -21,7 +21,6 @@ from workbench.rules.curation.ruletype import RULES
 
 
 def make(text: str) -> Rule:
-    """Return a rule to be added."""
     return Rule(id="", name="", rule=text, project_id="p")
 
 

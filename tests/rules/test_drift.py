@@ -39,11 +39,9 @@ class Desk:
         load_rulebook(store, ["CLAUDE.md"])
 
     def text(self) -> str:
-        """Return what the file says."""
         return self.path.read_text(encoding="utf-8")
 
     def find(self, text: str) -> Rule:
-        """Return the rule in force that says something."""
         return next(rule for rule in self.store.ledger().live.values() if rule.rule == text)
 
     def left(self) -> list[tuple[int, int, int]]:

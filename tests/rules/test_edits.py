@@ -46,7 +46,6 @@ make test
 
 
 def rules_of(data: bytes) -> tuple[Rule, ...]:
-    """Return the rules of a file."""
     return import_rules([RuleSource("AGENTS.md", "agents", "x")], lambda _: data).rules
 
 
@@ -56,7 +55,6 @@ def texts_of(data: bytes) -> list[str]:
 
 
 def lines_of(rule: Rule) -> tuple[int, int]:
-    """Return the lines a rule stands at."""
     assert rule.provenance is not None
     return rule.provenance.line, rule.provenance.end_line
 

@@ -33,12 +33,10 @@ TEXT = "Refunds above 100 euros need the approval of a second person."
 
 @pytest.fixture
 def refunds(rule: MakeRule) -> Rule:
-    """A rule about refunds with one example."""
     return rule("rule-1", TEXT, condition_text="a refund is made", examples=("give the customer money back",))
 
 
 def said(*messages: object) -> ScriptedModel:
-    """A model that proposes messages."""
     return ScriptedModel({"messages": list(messages)})
 
 

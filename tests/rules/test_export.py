@@ -26,7 +26,6 @@ GUIDE = b"# Guide\r\n\r\n- Use tabs.\r\n- Use pnpm.\r\n\r\nProse.\r\n"
 
 
 def imported(files: Mapping[str, bytes]) -> tuple[Rule, ...]:
-    """Return the rules of files by their paths."""
     sources = []
     for path in sorted(files):
         found = family_of(path)
@@ -36,7 +35,6 @@ def imported(files: Mapping[str, bytes]) -> tuple[Rule, ...]:
 
 
 def family(path: str) -> str:
-    """Return the format of a path."""
     found = family_of(path)
     return found[0].name if found else ""
 
@@ -52,7 +50,6 @@ def anchors_of(rules: Sequence[Rule]) -> Anchors:
 
 
 def after(files: Mapping[str, bytes], exported: Sequence[ExportedFile]) -> dict[str, bytes]:
-    """Return the files there are after an export."""
     there = dict(files)
     for file in exported:
         if file.data is None:
@@ -182,7 +179,6 @@ def test_exported_rules_read_back_and_a_second_export_changes_nothing(
 
 
 def make(identifier: str, text: str, **fields: object) -> Rule:
-    """Return a rule made by hand."""
     return replace(Rule(identifier, text, text), **fields)  # type: ignore[arg-type]
 
 

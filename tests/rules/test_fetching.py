@@ -38,7 +38,6 @@ Make = Callable[..., Rule]
 
 
 def ids(page: RulePage) -> list[str]:
-    """Return the ids of a page's rules."""
     return [rule.id for rule in page.rules]
 
 

@@ -15,7 +15,6 @@ kiro, plain = BY_NAME["kiro"], BY_NAME["agents"]
 
 
 def head(text: str) -> FrontMatter:
-    """Return the front matter of a file with this head."""
     return read_front_matter(["---", *text.split("\n"), "---", "body"])
 
 

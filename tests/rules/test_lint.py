@@ -29,7 +29,6 @@ def look(
     rules: tuple[Rule, ...] = (),
     conflicts: tuple[Conflict, ...] = (),
 ) -> tuple[LintFinding, ...]:
-    """Return the findings in rule files of a project with these paths."""
     tree = tree_of(files)
     return lint_rules(
         LintProject(

@@ -32,7 +32,6 @@ class Desk:
         self.store = store
 
     def write(self, *texts: str) -> None:
-        """Write the file."""
         text = "".join(f"- {text}\n" for text in texts)
         (self.store.root / "CLAUDE.md").write_text(text, encoding="utf-8")
 
@@ -42,16 +41,13 @@ class Desk:
         return self.texts()
 
     def texts(self) -> list[str]:
-        """Load and return the texts in force, sorted."""
         self.book = load_rulebook(self.store, ["CLAUDE.md"])
         return sorted(rule.rule for rule in self.book.rules)
 
     def find(self, text: str) -> Rule:
-        """Return the rule in force that says something."""
         return next(rule for rule in self.store.ledger().with_places().values() if rule.rule == text)
 
     def do(self, make: Callable[[RuleLedger], StepDraft[Rule]]) -> None:
-        """Record a curation step."""
         record(self.store, make(self.store.ledger()).entries, by="test")
 
     def edit(self, text: str, new: str) -> None:
@@ -63,7 +59,6 @@ class Desk:
 
 @pytest.fixture
 def desk(store: RuleStore) -> Desk:
-    """An empty project."""
     return Desk(store)
 
 

@@ -14,7 +14,6 @@ from workbench.rules.rulebook import load_rulebook
 
 
 def put(path: Path, text: str | bytes) -> Path:
-    """Write a file and its directories."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path

@@ -54,7 +54,6 @@ def ask(
     above: tuple[str, ...] = (),
     links: Mapping[str, str] | None = None,
 ) -> LoadOrder:
-    """Return what an agent loads of these files."""
     case = LoadCase(tree_of(files, links), file, cwd, above, settings or AgentSettings())
     return load_order(agent, case)
 

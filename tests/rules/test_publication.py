@@ -24,7 +24,6 @@ CURSOR = (
 
 
 def names(store: RuleStore) -> list[str]:
-    """Return every file of the project."""
     paths = [path for path in store.root.rglob("*") if path.is_file()]
     return sorted(path.relative_to(store.root).as_posix() for path in paths)
 
@@ -35,7 +34,6 @@ def contents(store: RuleStore) -> dict[str, bytes]:
 
 
 def load(store: RuleStore) -> Rulebook:
-    """Load the rules of whatever files there are."""
     return load_rulebook(store, names(store))
 
 

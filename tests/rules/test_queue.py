@@ -25,11 +25,9 @@ class Desk:
         self.store, self.curator = store, Curator(store, "test")
 
     def add(self, *texts: str) -> list[str]:
-        """Add rules and return their ids."""
         return [self.curator.add(Rule("", "", text, project_id="p")).id for text in texts]
 
     def queue(self) -> Queue:
-        """Return the queue by words alone."""
         ledger = self.store.ledger()
         return conflict_queue(self.store, sorted(ledger.live.values(), key=lambda rule: rule.id), ledger)
 
@@ -41,14 +39,12 @@ class Desk:
         return [(one.keep, one.drop) for one in known_duplicates(kept, ledger.live, ledger.settled)]
 
     def pairs(self) -> set[frozenset[str]]:
-        """Return the pairs of texts that wait."""
         live = self.store.ledger().live
         return {frozenset((live[item.left].rule, live[item.right].rule)) for item in self.queue().open}
 
 
 @pytest.fixture
 def desk(store: RuleStore) -> Desk:
-    """An empty project."""
     return Desk(store)
 
 

@@ -34,28 +34,23 @@ MESSAGE = "fix the login form"
 
 @pytest.fixture
 def matches(rule: MakeRule) -> list[RuleMatch]:
-    """Four matches, the second absolute."""
     return matched([rule("a"), rule("b", authority=Authority.ABSOLUTE), rule("c"), rule("d")])
 
 
 def matched(rules: Sequence[Rule]) -> list[RuleMatch]:
-    """Match all of the rules, in their order."""
     scores = [0.9 - number / 100 for number in range(len(rules))]
     return list(match_report(rules, RuleQuery(text=MESSAGE), relevance=scores).matches)
 
 
 def yes(why: str = "forms") -> dict[str, str]:
-    """A verdict that confirms."""
     return {"why": why, "answer": "yes"}
 
 
 def no(why: str = "not about that") -> dict[str, str]:
-    """A verdict that rejects."""
     return {"why": why, "answer": "no"}
 
 
 def ids(found: Rechecked) -> list[str]:
-    """The ids of the matches that stay."""
     return [match.rule.id for match in found.matches]
 
 

@@ -12,7 +12,6 @@ from workbench.rules.curation.versions import replacement_cycles
 
 
 def rules(links: Mapping[str, tuple[str, ...]]) -> list[Rule]:
-    """Return rules that replace others."""
     return [Rule(one, one, one, replaces=others) for one, others in links.items()]
 
 

@@ -34,14 +34,12 @@ Make = Callable[..., RuleStore]
 
 
 def write(store: RuleStore, path: str, *rules: str) -> None:
-    """Write a rule file of the project."""
     place = store.root / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("".join(f"- {rule}\n" for rule in rules), encoding="utf-8")
 
 
 def texts(store: RuleStore, *candidates: str, **options: Any) -> list[str]:
-    """Load the rules and return their texts, sorted."""
     return sorted(rule.rule for rule in load_rulebook(store, candidates, **options).rules)
 
 

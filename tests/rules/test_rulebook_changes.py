@@ -92,7 +92,6 @@ class Life:
         )
 
     def act(self, verb: str, number: int, book: Rulebook) -> None:
-        """Change something."""
         self.clock.advance(1)
         curator = Curator(self.store, "test", lambda: FILES)
         pick = book.rules[number % len(book.rules)] if book.rules else None

@@ -61,7 +61,6 @@ def rules(rule: Make) -> list[Rule]:
 
 @pytest.fixture
 def index(rules: list[Rule]) -> RuleIndex:
-    """The rules indexed with vectors."""
     texts = rule_texts(rules)
     return index_rules(rules, vectors=rule_vectors(texts, embed(list(texts.texts)), MINILM))
 

@@ -27,7 +27,6 @@ class Shared(Replica):
     project_id = ""
 
     def read(self, stream: str, start: int = 0) -> Iterator[tuple[int, Entry]]:
-        """Yield what is for the team."""
         for after, entry in super().read(stream, start):
             if is_for_team(stream, entry):
                 mine = {"project_id": self.project_id} if "project_id" in entry.body else {}
@@ -36,7 +35,6 @@ class Shared(Replica):
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """The clock of all machines."""
     return ManualClock()
 
 

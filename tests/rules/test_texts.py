@@ -50,7 +50,6 @@ def life(tmp_path: Path) -> Life:
 
 
 def prepared(life: Life, place: Place) -> VectorStore:
-    """Keep the vectors of all rules."""
     vectors, _ = place.open()
     texts = load_rulebook(life.opened(), FILES).rules.texts.texts
     vectors.complete(RULES, texts)

@@ -69,7 +69,6 @@ def test_any_text_is_covered(texts: list[str]) -> None:
 
 
 def texts(document: str, kind: Kind | None = None) -> list[str]:
-    """Return the texts of a document's units."""
     return [unit.text for unit in split_units(document.split("\n"))[0] if kind in (None, unit.kind)]
 
 

@@ -66,11 +66,9 @@ class Desk:
         assert ([item.refused for item in outcome.written if item.refused], outcome.drift) == ([], [])
 
     def text(self) -> str:
-        """Return what the file says."""
         return self.path.read_text(encoding="utf-8")
 
     def find(self, text: str) -> Rule:
-        """Return the one rule that says something."""
         (found,) = [rule for rule in self.sync() if rule.rule == text]
         return found
 
@@ -441,7 +439,6 @@ class Writing(RuleBasedStateMachine):
             self.desk.curator.edit(self.desk.find(slot.store or "").id, priority=slot.priority)
 
     def teardown(self) -> None:
-        """Remove the directory."""
         if hasattr(self, "directory"):
             self.directory.cleanup()
 
@@ -457,7 +454,6 @@ class Writing(RuleBasedStateMachine):
         return f"Deploy{number} must{number} never{number} run; use {number}."
 
     def expected(self) -> str:
-        """Return the file as it should be."""
         said = [slot.file for slot in self.slots]
         lists = [[*said[:2], "Keep the first rule."], [*said[2:], "Keep the second rule."]]
         parts = []
@@ -480,7 +476,6 @@ class Writing(RuleBasedStateMachine):
 
     @rule(data=st.data(), near=st.booleans())
     def edit(self, data: st.DataObject, near: bool) -> None:
-        """Reword a rule in the store."""
         at = self._draw(data, lambda slot: slot.store is not None)
         if at is not None:
             text = self.words(f"first {at}") if near else self.far()
@@ -498,7 +493,6 @@ class Writing(RuleBasedStateMachine):
 
     @rule()
     def merge(self) -> None:
-        """Write everything that waits."""
         self.desk.merge()
         for slot in self.slots:
             slot.file = slot.store

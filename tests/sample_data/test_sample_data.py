@@ -25,7 +25,6 @@ SEGMENT_TYPES = "message code_block file_content error_log debug_output task_sta
 
 @pytest.fixture(scope="module")
 def commits() -> tuple[Commit, ...]:
-    """The written history."""
     return read_history()
 
 
@@ -33,19 +32,16 @@ def commits() -> tuple[Commit, ...]:
 def built(
     commits: tuple[Commit, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, dict[str, str]]:
-    """A repository made of it, and the ids of its commits."""
     place = tmp_path_factory.mktemp("roastery")
     return place, write_repository(commits, place)
 
 
 @pytest.fixture(scope="module")
 def sessions(commits: tuple[Commit, ...], built: tuple[Path, dict[str, str]]) -> tuple[Session, ...]:
-    """The written sessions."""
     return read_sessions(commits, built[1])
 
 
 def git(place: Path, *arguments: str) -> str:
-    """Return what git says in a repository."""
     done = subprocess.run(["git", *arguments], cwd=place, capture_output=True, text=True, check=True)
     return done.stdout
 
@@ -148,7 +144,6 @@ def test_sessions_fit_the_history(
 
 
 def records_of(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a transcript."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

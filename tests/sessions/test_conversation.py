@@ -24,7 +24,6 @@ from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadabl
 
 
 def told(value: Any, cut: int = 0) -> list[Turn]:
-    """Return what a record says."""
     return turns_of(TranscriptLine(7, 8, 3, TranscriptRecord(3, value), cut))
 
 

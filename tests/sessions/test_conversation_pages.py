@@ -28,7 +28,6 @@ SESSION = [
 
 
 def source(lines: Iterable[Any]) -> TranscriptSource:
-    """Return a transcript in memory."""
     return TranscriptSource(io.BytesIO(raw(lines)))
 
 
@@ -37,7 +36,6 @@ def quiet(read: int, total: int) -> None:
 
 
 def episode(session: str, at: int = 0, number: int | None = None) -> Episode:
-    """Return an episode with what leads to its prompt."""
     return Episode(session, "p", "t", "f", "bugfix", at, at, Outcome.UNKNOWN, (), prompt_index=number)
 
 
@@ -144,16 +142,13 @@ class Huge(io.RawIOBase):
         return True
 
     def readable(self) -> bool:
-        """Say that it can be read."""
         return True
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place."""
         self._at = offset if whence == 0 else self._ends[-1] + offset if whence == 2 else self._at + offset
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer from the place on."""
         for part, start, end in zip(self._parts, self._ends, self._ends[1:], strict=False):
             if start <= self._at < end:
                 count = min(len(buffer), end - self._at)

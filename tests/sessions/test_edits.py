@@ -72,7 +72,6 @@ class Line:
         self.current: Path | None = None
 
     def publish(self, write: Callable[[Path], None]) -> Path:
-        """Make a generation."""
         self.current = self.root / str(len(self.asked))
         self.current.mkdir()
         write(self.current)

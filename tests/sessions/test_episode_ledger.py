@@ -24,7 +24,6 @@ from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED, STREAM, import
 
 
 def body(session: str, at: int = 1, **other: Any) -> dict[str, Any]:
-    """Build the body of an imported episode."""
     return {
         "session_id": session,
         "task_text": f"fix {session}\n\nbody",
@@ -46,7 +45,6 @@ def reader(journal: MemoryJournal) -> Any:
 
 
 def ledger_of(journal: MemoryJournal, limit: int = 10) -> EpisodeLedger:
-    """Fold a journal at once."""
     ledger = EpisodeLedger(limit)
     fold(ledger, reader(journal))
     return ledger
@@ -64,7 +62,6 @@ EVENTS = st.lists(
 
 
 def write(journal: MemoryJournal, event: tuple[str, str, int]) -> None:
-    """Append one event to the journal."""
     kind, session, at = event
     if kind == IMPORTED:
         journal.append(STREAM, kind, [body(session, at)], by="test")

@@ -26,13 +26,10 @@ ROOT = "/project"
 
 
 def understand(task: str, kind: QueryType | None) -> Intent:
-    """Understand a task as the program does."""
     return parse_intent(task, project_id="p", query_type=kind)
 
 
 def desk_of(journal: MemoryJournal, clock: ManualClock, root: str = ROOT) -> EpisodeService:
-    """Return a desk over a journal in memory."""
-
     def mentioning(text: str) -> Iterator[Entry]:
         wanted = text.strip('"')
         return (entry for _, entry in journal.read(STREAM) if wanted in repr((entry.kind, entry.body)))
@@ -46,13 +43,11 @@ def desk_of(journal: MemoryJournal, clock: ManualClock, root: str = ROOT) -> Epi
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """A clock that moves when it is told to."""
     return ManualClock()
 
 
 @pytest.fixture
 def journal() -> MemoryJournal:
-    """An empty journal."""
     return MemoryJournal()
 
 

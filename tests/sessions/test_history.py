@@ -49,7 +49,6 @@ def change(path: str, old: str = "", lines: int = 1) -> FileChange:
 
 
 def task(*changes: FileChange, at: int = 0) -> PastTask:
-    """Build a past task without words."""
     return PastTask(at, {}, changes)
 
 

@@ -22,7 +22,6 @@ FILES = (FileChange("src/b.py", ChangeKind.MODIFIED, 4, 2, "src/a.py"),)
 
 
 def commit(subject: str, body: str = "", files: tuple[FileChange, ...] = FILES) -> Commit:
-    """Build a commit."""
     return Commit("f" * 40, (), 1_700_000_000, subject, body, files)
 
 

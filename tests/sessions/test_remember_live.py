@@ -73,14 +73,12 @@ TOLD = st.one_of(
 
 
 def ledger_of(journal: MemoryJournal, limit: int = 10) -> EpisodeLedger:
-    """Fold a journal at once."""
     ledger = EpisodeLedger(limit)
     fold(ledger, lambda start: journal.read(STREAM, start))
     return ledger
 
 
 def journal_of(*entries: Told) -> MemoryJournal:
-    """Return a journal with these entries."""
     journal = MemoryJournal()
     journal.append_all(STREAM, entries, by="cli")
     return journal

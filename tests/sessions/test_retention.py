@@ -14,13 +14,11 @@ TASK = "rotate getUserName's token\nbecause hunter2 leaked, rotate it now"
 
 
 def entry(number: int, kind: str, session: str, *, by: str = "hook", day: int = 1, **body: Any) -> Entry:
-    """Return an entry of a day of January."""
     given = {"session_id": session, **body}
     return Entry(f"{number:026d}", f"2026-01-{day:02d}T00:00:00.000Z", kind, by, given)
 
 
 def started(number: int, session: str, **more: Any) -> Entry:
-    """Return the beginning of a session."""
     body: dict[str, Any] = {
         "project_id": "p",
         "task_text": TASK,

@@ -31,7 +31,6 @@ from workbench.sessions.running import (
 
 
 def entries(*told: tuple[str, Mapping[str, Any]], by: str = "hook") -> list[Entry]:
-    """Return entries of the stream of sessions."""
     return [
         Entry(str(number), "2026-01-01T00:00:00Z", kind, by, dict(body))
         for number, (kind, body) in enumerate(told)
@@ -94,7 +93,6 @@ def test_files_and_rules_are_told_apart() -> None:
 
 
 def write(path: Path, lines: Iterable[object], *, start: bool = False) -> None:
-    """Append to a transcript."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb" if start else "ab") as file:
         file.write(raw(list(lines)))

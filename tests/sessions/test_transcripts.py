@@ -39,7 +39,6 @@ def write(tmp_path: Path) -> Write:
 
 
 def events(path: Path) -> list[Event]:
-    """Return all events of a file."""
     found = read_events(path)
     return [] if found is None else list(found)
 

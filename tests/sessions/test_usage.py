@@ -23,7 +23,6 @@ NEIGHBOURS = {"web/login.py": frozenset({"pkg/auth.py"}), "pkg/auth.py": frozens
 
 
 def touched(*touches: FileTouch, given: tuple[Handover, ...] = (GIVEN,)) -> UsageRecords:
-    """Return records of one session that touched files."""
     return UsageRecords(given, {"s": touches}, neighbours=NEIGHBOURS)
 
 

@@ -17,13 +17,11 @@ ALLOWED = Rule(id="allowed", name="n", rule="r", check=Check(tools=("*",), decis
 
 
 def use(identifier: str, line: str = "git push -f", **fields: Any) -> ToolUse:
-    """Return a call of a shell."""
     base: dict[str, Any] = {"at": "2026-01-02T00:00:00Z", "session": "s", "cwd": "/p", "agent": "claude"}
     return ToolUse(identifier, "Bash", {"command": line}, **{**base, **fields})
 
 
 def counted(*events: Event, count: Count | None = None, **options: Any) -> Count:
-    """Return the count over events of a file."""
     count = Count() if count is None else count
     count_breaches([FORCE, LOCKS, OFF, ALLOWED], events, "f.jsonl", count, **options)
     return count

@@ -14,7 +14,6 @@ from workbench.shell.words import UNKNOWN
 
 
 def words(line: str) -> list[tuple[str, ...]]:
-    """Return the words of a line's commands."""
     return [command.words for command in read_shell(line).commands]
 
 

@@ -31,13 +31,11 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def journal(clock: ManualClock) -> MemoryJournal:
-    """The project's journal."""
     return MemoryJournal(clock)
 
 
 @pytest.fixture
 def stash(clock: ManualClock, journal: MemoryJournal) -> StashService:
-    """The service of a stash."""
     return stash_over(journal, clock)
 
 
@@ -105,7 +103,6 @@ class Meanings:
 
     @property
     def asked(self) -> EmbeddingModel:
-        """The embedder as an index asks it."""
         return EmbeddingModel(self.model, self.model, self.embed)
 
 

@@ -15,7 +15,6 @@ from workbench.stash.times import utc_time
 
 
 def read(text: str | bytes, session: str = "") -> list[tuple[int, ContextSegment] | MalformedSegment]:
-    """Return what is read of lines."""
     return list(read_jsonl(io.BytesIO(text if isinstance(text, bytes) else text.encode()), session))
 
 

@@ -35,7 +35,6 @@ class Stash:
         self.service, self.places, self.clock = service, places, clock
 
     def add(self, text: str, **fields: Any) -> str:
-        """Put a text aside."""
         return self.service.add(ContextSegment(text=text, **fields)).id
 
     def ask(
@@ -59,13 +58,11 @@ class Stash:
         return list(found)
 
     def ids(self, text: str = "", **query: Any) -> list[str]:
-        """Return the ids of what is found."""
         return [one.segment.id for one in self.ask(text, **query)]
 
 
 @pytest.fixture
 def asked(stash: StashService, places: IndexPlaces, clock: ManualClock) -> Stash:
-    """A stash that is asked."""
     return Stash(stash, places, clock)
 
 

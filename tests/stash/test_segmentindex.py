@@ -32,7 +32,6 @@ def add(stash: StashService, *texts: str, session: str = "s") -> list[str]:
 
 
 def opened(places: IndexPlaces, *, model: Meanings | None = None) -> SegmentIndex:
-    """Return a new index of the places, with the vectors of its tail."""
     index = SegmentIndex(places)
     index.refresh()
     if model is not None:
@@ -41,7 +40,6 @@ def opened(places: IndexPlaces, *, model: Meanings | None = None) -> SegmentInde
 
 
 def found(index: SegmentIndex, text: str, model: Meanings | None = None) -> tuple[FoundSegment, ...]:
-    """Return what an index finds for a text."""
     query = StashQuery(text=text, top_k=10, min_similarity=0)
     return retrieve(index, query, embed=None if model is None else model.embed, now=NOW)
 
@@ -53,7 +51,6 @@ def first_none(latest: Callable[[str], Path | Damaged | None]) -> Callable[[str]
 
 
 def ids(hits: Sequence[FoundSegment]) -> list[str]:
-    """Return the ids of what was found."""
     return [one.segment.id for one in hits]
 
 

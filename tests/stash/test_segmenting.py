@@ -32,7 +32,6 @@ class Transcript:
         self.branch = branch
 
     def add(self, kind: str, content: object, **more: object) -> None:
-        """Add a message of the user or the assistant."""
         number = len(self.records)
         self.records.append(
             {
@@ -48,39 +47,32 @@ class Transcript:
         )
 
     def user(self, words: str, **more: object) -> None:
-        """Add a prompt."""
         self.add("user", words, **more)
 
     def agent(self, words: str) -> None:
-        """Add the agent's words."""
         self.add("assistant", [{"type": "text", "text": words}])
 
     def call(self, tool: str, output: str, *, failed: bool = False, **given: object) -> None:
-        """Add a call and its answer."""
         identifier = f"c{len(self.records)}"
         self.add("assistant", [{"type": "tool_use", "id": identifier, "name": tool, "input": given}])
         block: dict[str, object] = {"type": "tool_result", "tool_use_id": identifier, "content": output}
         self.add("user", [block | ({"is_error": True} if failed else {})])
 
     def raw(self) -> bytes:
-        """Return the file."""
         return b"".join(json.dumps(record).encode() + b"\n" for record in self.records)
 
 
 def segments(raw: bytes, reading: TranscriptSegments | None = None, **more: Any) -> list[ContextSegment]:
-    """Return the segments of a transcript."""
     found = TranscriptSegments() if reading is None else reading
     return list(read_segments(io.BytesIO(raw), found, name="s1.jsonl", **{"seen": set(), **more}))
 
 
 def of_type(found: list[ContextSegment], kind: SegmentType) -> list[ContextSegment]:
-    """Return those of a type."""
     return [one for one in found if one.type is kind]
 
 
 @pytest.fixture
 def transcript() -> Transcript:
-    """An empty transcript."""
     return Transcript()
 
 
@@ -327,7 +319,6 @@ def test_the_topic_is_a_feature_branch() -> None:
 
 
 def all_of(raw: bytes) -> dict[str, ContextSegment]:
-    """Return the segments of a transcript by id."""
     return {one.segment_id: one for one in segments(raw)}
 
 

@@ -29,7 +29,6 @@ class Narrow(Meanings):
     def embed(
         self, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None
     ) -> NDArray[np.float32]:
-        """Return a unit vector for each text."""
         found = super().embed(texts, progress=progress)
         shared = np.ones((len(found), 1), np.float32)
         joined: NDArray[np.float32] = np.concatenate([found, shared], axis=1, dtype=np.float32)
@@ -43,7 +42,6 @@ def put(stash: StashService, text: str, kind: SegmentType = CODE, session: str =
 
 
 def found(index: SegmentIndex, text: str, model: EmbeddingModel) -> tuple[FoundSegment, ...]:
-    """Return what an index finds for a text."""
     query = StashQuery(text=text, top_k=10, min_similarity=0)
     return retrieve(index, query, embed=model.embed_query, now=NOW)
 

@@ -42,7 +42,6 @@ class Asked(MemoryCollection):
         self.counts: list[int] = []
 
     def search(self, query, k, only=None):  # type: ignore[no-untyped-def]
-        """Search, and note the question."""
         self.filters.append(only)
         self.counts.append(k)
         return super().search(query, k, only)
@@ -62,7 +61,6 @@ def serve(index: SegmentIndex, collection: MemoryCollection, here: int = 0) -> S
 def served(
     stash: StashService, places: IndexPlaces, texts: Sequence[str] = TEXTS
 ) -> tuple[SegmentIndex, Asked]:
-    """Return an index of texts that a collection searches."""
     model, collection = Meanings(*WORDS), Asked()
     add(stash, *texts)
     index = opened(places)

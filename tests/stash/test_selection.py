@@ -24,7 +24,6 @@ def words(text: str) -> int:
 
 
 def found(text: str, *, similarity: float = 0.7, passage: str = "", **fields: Any) -> FoundSegment:
-    """Return a segment as a search finds it."""
     values = {"segment_id": "seg-0", "tokens": words(text), **fields}
     segment = ContextSegment(text=text, session_id="7f3a", timestamp=THREE_DAYS_AGO, **values)
     return FoundSegment(

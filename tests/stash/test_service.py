@@ -18,7 +18,6 @@ NOW = "2023-11-14T22:13:20+00:00"
 
 
 def entries(journal: MemoryJournal) -> list[Entry]:
-    """Return what the journal says of segments."""
     return [entry for _, entry in journal.read(STREAM)]
 
 

@@ -37,7 +37,6 @@ HASTY = SummaryLimits(timeout=0.3, max_tokens=300)
 
 
 def segment(name: str, text: str, **fields: Any) -> ContextSegment:
-    """A segment with a text."""
     return ContextSegment(segment_id=name, text=text, timestamp="2025-03-01T09:00:00+00:00", **fields)
 
 
@@ -49,7 +48,6 @@ SEGMENTS = (
 
 
 def said(*sentences: tuple[str, list[Any]]) -> dict[str, Any]:
-    """An answer of a model."""
     return {"sentences": [{"segments": names, "text": text} for text, names in sentences]}
 
 
@@ -58,17 +56,14 @@ GOOD = said(("Sessions are in Redis on port 6379.", ["s1", "s2"]))
 
 @pytest.fixture
 def cache(tmp_path: Path) -> AnswerCache:
-    """A cache without answers."""
     return AnswerCache(tmp_path / "answers")
 
 
 def ask(model: Any, cache: Any, limits: SummaryLimits = LIMITS, query: str = "where are sessions?") -> Any:
-    """Condense the three segments."""
     return condense(query, SEGMENTS, model, limits, cache)
 
 
 def assert_as_they_were(found: StashSummary, reason: str) -> None:
-    """There is no summary, and it says why."""
     assert (found.text, found.sentences, found.degraded) == ("", (), ("summary",))
     (note,) = found.notes
     assert note.startswith("the segments are as they were, not condensed: ")
@@ -257,7 +252,6 @@ class Nothing:
         self.found = found
 
     def get(self, key: str) -> Mapping[str, Any] | None:
-        """Return what the test says."""
         del key
         return self.found
 

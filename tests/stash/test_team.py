@@ -124,7 +124,6 @@ def team(tmp_path: Path) -> list[Machine]:
 
 
 def decide(machine: Machine, one: SegmentConflict, action: Action) -> None:
-    """Settle a conflict."""
     machine.service.resolve(ConflictDecision(one.id, one.left.id, one.right.id, action))
     machine.clock.advance(1)
 
@@ -300,6 +299,5 @@ def test_machines_with_the_same_entries_have_the_same_stash(
 
 
 def topics(machine: Machine) -> set[str]:
-    """Return the topics that are in force on a machine, or in a conflict there."""
     held = {str(found[1]) for found in machine.held().values()}
     return held | {str(side.topic) for one in machine.conflicts for side in (one.left, one.right)}

@@ -34,7 +34,6 @@ def numbered_keys(count: int, start: int = 0) -> PointKeys:
 
 
 def key_numbers(keys: PointKeys) -> list[int]:
-    """Return the numbers of such keys."""
     return [int.from_bytes(key.tobytes(), "big") for key in keys]
 
 
@@ -56,7 +55,6 @@ class MemoryCollection:
         self._index: tuple[list[bytes], CosineIndex] | None = None
 
     def search(self, query: Float32, k: int, only: PointFilter | None = None) -> tuple[PointKeys, Float32]:
-        """Search those that pass the filter."""
         self._called("search", query[None])
         chosen = [key for key, (_, fields) in self.points.items() if only is None or passes(only, fields)]
         if not chosen:
@@ -70,20 +68,17 @@ class MemoryCollection:
         return keys[rows], scores
 
     def put(self, keys: PointKeys, vectors: Float32, fields: Sequence[Mapping[str, Any]]) -> None:
-        """Keep the points."""
         self._called("put", vectors)
         self._index = None
         for key, vector, one in zip(keys, vectors, fields, strict=True):
             self.points[key.tobytes()] = (vector, one)
 
     def delete(self, keys: PointKeys) -> None:
-        """Remove the points."""
         self._called("delete")
         for key in keys:
             self.points.pop(key.tobytes(), None)
 
     def vectors(self, keys: PointKeys) -> tuple[Float32, NDArray[np.bool_]]:
-        """Return those that are known."""
         self._called("vectors")
         nothing = np.zeros(self.dimensions, np.float32)
         found = [self.points.get(key.tobytes(), (nothing, {}))[0] for key in keys]
@@ -91,22 +86,18 @@ class MemoryCollection:
         return np.array(found, np.float32).reshape(-1, self.dimensions), np.array(known, np.bool_)
 
     def has_points(self, keys: PointKeys) -> NDArray[np.bool_]:
-        """Say which are known."""
         self._called("known")
         return np.array([key.tobytes() in self.points for key in keys], np.bool_)
 
     def count(self) -> int:
-        """Count the points."""
         self._called("count")
         return len(self.points)
 
     def serve(self) -> None:
-        """Note it."""
         self._called("serve")
         self.served = True
 
     def close(self) -> None:
-        """Note it."""
         self.closed = True
 
     def _called(self, name: str, vectors: Float32 | None = None) -> None:

@@ -37,7 +37,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def tables_url(postgres: DatabaseServer) -> str:
-    """A database of this worker for tables."""
     return postgres.make_database()
 
 
@@ -67,7 +66,6 @@ def _closed_tables() -> Iterator[None]:
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """A clock that stands still."""
     return ManualClock()
 
 

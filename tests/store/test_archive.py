@@ -14,7 +14,6 @@ CONTENT = b'{"a": 1}\n' * 100
 
 
 def source(content: bytes = CONTENT, path: str = "/x/s.jsonl", changed: int = 1) -> ArchiveSource:
-    """Return a file in memory."""
     return ArchiveSource(path, len(content), changed, lambda: io.BytesIO(content))
 
 
@@ -28,7 +27,6 @@ def held(archive: Archive) -> dict[str, bytes]:
 
 
 def archive_name(content: bytes) -> str:
-    """Return the name of a content's copy."""
     return f"{hashlib.sha256(content).hexdigest()}.jsonl.gz"
 
 

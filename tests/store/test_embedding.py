@@ -33,19 +33,16 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def embedder(model_cache: Path) -> OnnxEmbedder:
-    """The default model, loaded."""
     return OnnxEmbedder(minilm.model_directory(model_cache), minilm.MODEL_ID, threads=2)
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> EmbeddingSettings:
-    """Settings whose caches are empty."""
     return EmbeddingSettings(cache=tmp_path / "cache", fastembed_cache=tmp_path / "fastembed")
 
 
 @pytest.fixture
 def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package with the weights is not installed."""
     monkeypatch.setattr(minilm, "PACKAGE", "no_such_package_anywhere")
 
 

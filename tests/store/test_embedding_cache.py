@@ -46,7 +46,6 @@ def cached(root: Path, **options: Any) -> tuple[CachedEmbedder, Counting]:
 
 
 def held(embedder: CachedEmbedder, texts: Sequence[str]) -> list[bool]:
-    """Which texts' vectors the cache has."""
     return list(embedder.cache.get([text_key(text) for text in texts])[1].tolist())
 
 

@@ -31,7 +31,6 @@ NOW = 1_000
 
 
 def told(kind: str, session: str, **fields: Any) -> tuple[str, dict[str, Any]]:
-    """Return an entry with what its kind needs."""
     task = {
         "project_id": "p",
         "task_text": f"fix {session}",

@@ -22,7 +22,6 @@ def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Tables:
 
 
 def start(session: str = "s", **fields: Any) -> dict[str, Any]:
-    """Return the body of a session's start."""
     body = {
         "session_id": session,
         "project_id": "p",
@@ -35,7 +34,6 @@ def start(session: str = "s", **fields: Any) -> dict[str, Any]:
 
 
 def edit(session: str = "s", path: str = "a.py", **fields: Any) -> dict[str, Any]:
-    """Return the body of an edit."""
     return {"session_id": session, "event_type": "edit", "timestamp": 11, "file_path": path} | fields
 
 

@@ -28,7 +28,6 @@ def filled(content: bytes) -> Callable[[Path], None]:
 
 
 def found(root: Path, kind: str) -> Generation:
-    """Return the current generation, which must be sound."""
     generation = latest(root, kind)
     assert isinstance(generation, Generation)
     return generation

@@ -18,7 +18,6 @@ from workbench.records.worktree import Hunk
 
 
 def found(work: Any) -> Repository:
-    """Return the repository of a work tree."""
     repository = find_repository(work.root)
     assert repository is not None
     return repository

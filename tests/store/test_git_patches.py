@@ -14,12 +14,10 @@ from workbench.records.worktree import CommitPatch, FilePatch, Hunk
 
 
 def git(root: Path, *arguments: str) -> None:
-    """Run git in a repository of the test."""
     subprocess.run(["git", "-C", str(root), *arguments], check=True, capture_output=True)
 
 
 def commit(root: Path, message: str) -> None:
-    """Commit everything."""
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", message)
 

@@ -28,7 +28,6 @@ from workbench.records.worktree import HeadState
 
 
 def found(path: Path) -> Repository:
-    """Return the repository at a path that has one."""
     repository = find_repository(path)
     assert repository is not None
     return repository

@@ -22,7 +22,6 @@ TOP = (
 
 
 def found(root: Path) -> Repository:
-    """Return the repository at a place, which there is."""
     repository = find_repository(root)
     assert repository is not None
     return repository

@@ -20,7 +20,6 @@ HITS = [
 
 
 def make_grepai(directory: Path, script: str) -> str:
-    """Write a program with that name."""
     directory.mkdir(exist_ok=True)
     program = directory / "grepai"
     program.write_text(f"#!/bin/sh\n{script}\n")

@@ -39,7 +39,6 @@ LIGHT = settings(
 
 
 def bodies(journal: FileJournal, stream: str) -> list[Any]:
-    """Return the bodies of a stream."""
     return [entry.body for _, entry in journal.read(stream)]
 
 

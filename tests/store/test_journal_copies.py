@@ -21,7 +21,6 @@ STREAM = "rules"
 
 
 def journal_of(root: Path, count: int = 4) -> FileJournal:
-    """Return a journal with so many entries."""
     journal = FileJournal(root, ManualClock())
     for number in range(count):
         journal.append(STREAM, "rule.put", [{"number": number}], by="cli")

@@ -58,7 +58,6 @@ class Place:
         self.desk = LearningService(self.store, "test")
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return the rows of the tables."""
         return self.tables.query(COLUMNS)
 
     def say(self, identifier: str, number: int) -> None:

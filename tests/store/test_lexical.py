@@ -29,7 +29,6 @@ TEXTS = [
 
 
 def made(path: Path) -> Path:
-    """Make a directory and return it."""
     path.mkdir()
     return path
 

@@ -14,7 +14,6 @@ from workbench.places import fallback_root, user_home
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """An empty project directory."""
     path = tmp_path / "project"
     path.mkdir()
     return path

@@ -16,7 +16,6 @@ from tests.screens.golden import UPDATE
 
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """An empty database in memory."""
     with duckdb.connect(":memory:") as made:
         yield made
 

@@ -26,7 +26,6 @@ LAYERS, HEADS, HIDDEN, INNER, VOCABULARY, POSITIONS = 2, 2, 8, 16, 20, 12
 
 
 def random_checkpoint(seed: int) -> dict[str, Any]:
-    """Tensors of a tiny BERT."""
     random = np.random.default_rng(seed)
     shapes = {
         "embeddings.word_embeddings.weight": (VOCABULARY, HIDDEN),

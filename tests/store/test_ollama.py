@@ -25,14 +25,12 @@ SHORT = 0.3
 
 
 def ask(fake: Any, timeout: float = PATIENCE, name: str = "tiny", max_tokens: int = 50) -> Any:
-    """Ask the fake one question."""
     return Ollama(fake.url, name).complete_json(
         "Is it?", SCHEMA, system="Say yes.", timeout=timeout, max_tokens=max_tokens
     )
 
 
 def refused_port() -> int:
-    """Return a port nobody listens on."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])

@@ -42,7 +42,6 @@ class Project:
         return locate(self.root, self.environment)
 
     def add(self, name: str, stream: str = "rules") -> None:
-        """Add an entry as a command would."""
         journal = FileJournal(self.opened().root, SystemClock())
         journal.append(stream, "rule.put", [{"name": name}], by="cli")
 
@@ -54,7 +53,6 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project without state."""
     made = Project(tmp_path)
     monkeypatch.setattr(os, "access", made.access)
     return made

@@ -31,7 +31,6 @@ KINDS = ("bug", "rule", "note")
 
 @pytest.fixture
 def fake() -> Iterator[FakeQdrant]:
-    """A server on the loopback."""
     from tests.qdrant_server import FakeQdrant
 
     fake = FakeQdrant()
@@ -246,13 +245,10 @@ def cut_off(handler: BaseHTTPRequestHandler) -> None:
 
 
 def hang_up(handler: BaseHTTPRequestHandler) -> None:
-    """Send nothing."""
     handler.close_connection = True
 
 
 def answering(data: bytes, kind: str = "application/json") -> Callable[[BaseHTTPRequestHandler], None]:
-    """Return what answers with such bytes."""
-
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.send_header("Content-Type", kind)

@@ -39,7 +39,6 @@ def make(clock: ManualClock) -> Iterator[Make]:
 
 @pytest.fixture
 def server(redis_server: RedisServer) -> RedisServer:
-    """The session's server, emptied."""
     with redis_server.client() as client:
         client.flushall()
     return redis_server

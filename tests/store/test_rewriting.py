@@ -18,7 +18,6 @@ STREAM = "sessions"
 
 
 def journal_of(root: Path, count: int = 6) -> FileJournal:
-    """Return a journal with so many entries."""
     journal = FileJournal(root, ManualClock())
     journal.append(STREAM, "episode.event", [{"number": number} for number in range(count)], by="hook")
     return journal

@@ -88,13 +88,11 @@ def _row(rule: Rule) -> tuple[Any, ...]:
 
 
 def make(text: str, *, home: bool = False, **fields: Any) -> Rule:
-    """Return a rule to be added."""
     return Rule(id="", name="", rule=text, project_id=None if home else "p", **fields)
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    """An empty project."""
     return Desk(tmp_path)
 
 

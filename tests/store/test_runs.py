@@ -13,7 +13,6 @@ from workbench.errors import StoreError
 
 
 def name(number: int) -> str:
-    """Return an id."""
     return f"{number:016x}"
 
 

@@ -49,7 +49,6 @@ class Place:
         self.stash = StashService(store, "test")
 
     def rows(self) -> dict[str, SegmentRow]:
-        """Return the rows of the list by id."""
         return {row.segment.id: row for row in self.list.page(ListQuery()).rows}
 
     def query(self, text: str, sort: str = "") -> list[str]:
@@ -59,7 +58,6 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    """An empty stash."""
     return Place(tmp_path)
 
 

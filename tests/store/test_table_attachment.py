@@ -21,7 +21,6 @@ class CountingConnection(KeptConnection):
     attached = 0
 
     def attach(self, path: Path, **how: str):  # type: ignore[no-untyped-def]
-        """Attach and count."""
         self.attached += 1
         return super().attach(path, **how)
 
@@ -41,7 +40,6 @@ class Place:
         )
 
     def read(self, statement: str = "SELECT x FROM one") -> list[tuple[object, ...]]:
-        """Ask in turn."""
         with self.attachment.in_line():
             return self.attachment.read(lambda connection: connection.execute(statement).fetchall())
 
@@ -65,7 +63,6 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    """A table with one row."""
     with uncopied():
         made = Place(tmp_path)
         yield made

@@ -36,7 +36,6 @@ def journal(tmp_path: Path) -> FileJournal:
 
 
 def written(tmp_path: Path, *, wrong: bool) -> FileJournal:
-    """Write a journal and return it."""
     found = FileJournal(tmp_path, ManualClock())
     chance = random.Random(3)
 
@@ -156,7 +155,6 @@ PAST: list[Entry] = []
 
 
 def opened(journal: FileJournal) -> Tables:
-    """Return the tables of a journal, and note what it holds."""
     PAST[:] = [entry for _, entry in journal.read("sessions")]
     return Tables(journal.root, {"project": journal}, ManualClock())
 

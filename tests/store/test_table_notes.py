@@ -98,14 +98,12 @@ INDEXES = {
 
 @cache
 def program() -> list[str]:
-    """Return the texts of all modules of the program."""
     places = (ROOT / place for place in ("store", "workbench", "screens"))
     return [path.read_text(encoding="utf-8") for place in places for path in place.glob("**/*.py")]
 
 
 @pytest.fixture
 def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Tables:
-    """The tables of an empty journal."""
     return Tables(tmp_path, {"project": journal}, clock)
 
 

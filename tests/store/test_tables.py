@@ -50,7 +50,6 @@ def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Tables:
 
 
 def episode(number: int, **fields: Any) -> dict[str, Any]:
-    """Return the body of an imported episode."""
     body = {
         "session_id": f"git:{number}",
         "project_id": "p",
@@ -69,7 +68,6 @@ def episode(number: int, **fields: Any) -> dict[str, Any]:
 
 
 def put(journal: FileJournal, *bodies: dict[str, Any]) -> None:
-    """Append imported episodes."""
     journal.append("sessions", "episode.imported", list(bodies), by="import:git")
 
 

@@ -51,7 +51,6 @@ class Member:
 
     @property
     def journals(self) -> Mapping[str, FileJournal]:
-        """The journals that tables are made of."""
         return {**self.own, **self.peers.journals()}
 
     def send(self, other: Member) -> None:

@@ -19,18 +19,15 @@ START = 1_700_000_000
 
 @pytest.fixture
 def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> TableQueries:
-    """The tables of a journal."""
     return open_tables(tmp_path, {"project": journal}, clock)
 
 
 def give(journal: FileJournal, session: str, *files: str, **more: Any) -> None:
-    """Record a hand-over."""
     body = {"session_id": session, "agent": "claude", "event": "plan", "tokens": 7, **more}
     journal.append("handovers", "handover.given", [{**body, "files": dict.fromkeys(files, "full")}], by="cli")
 
 
 def task(journal: FileJournal, session: str, parent: str, at: int, *edits: str, by: str = "hook") -> None:
-    """Record an episode and its edits."""
     facts = {"project_id": "p", "task_text": "x", "task_fingerprint": "f", "query_type": "bugfix"}
     body = {"session_id": session, "parent_session": parent, "prompt_index": 1, "started_at": at, **facts}
     journal.append("sessions", "episode.started", [body], by=by)
@@ -40,7 +37,6 @@ def task(journal: FileJournal, session: str, parent: str, at: int, *edits: str, 
 
 
 def records(tables: TableQueries, since: float = 0.0) -> UsageRecords:
-    """Return all records."""
     return tables.usage_records(since, patience=3600.0)
 
 

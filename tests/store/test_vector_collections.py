@@ -40,7 +40,6 @@ Open = Callable[..., VectorCollection]
 
 @pytest.fixture(scope="module")
 def team(postgres: DatabaseServer) -> Iterator[Team]:
-    """A team's database."""
     team = Team(postgres)
     yield team
     team.owner.close()

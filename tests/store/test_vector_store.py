@@ -53,7 +53,6 @@ class Place:
         self.clock = clock
 
     def open(self, model: str = "m@1") -> tuple[VectorStore, Counting]:
-        """Open the vectors as another process would."""
         embedder = Counting(model)
         found = VectorStore(
             cache_embeddings(embedder, self.root / "home"), self.latest, self.publish, setting="a setting"
@@ -61,14 +60,12 @@ class Place:
         return found, embedder
 
     def latest(self, kind: str) -> Path | Damaged | None:
-        """Return the current generation."""
         found = generations.latest(self.root, kind)
         if isinstance(found, generations.DamagedGeneration):
             return Damaged(found.reason)
         return None if found is None else found.path
 
     def publish(self, kind: str, write: Callable[[Path], None]) -> Path:
-        """Publish a generation."""
         return generations.publish(self.root, kind, write, clock=self.clock).path
 
     def current(self, kind: str = "rules") -> Path:
@@ -80,14 +77,12 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path, clock: ManualClock) -> Place:
-    """An empty place."""
     return Place(tmp_path, clock)
 
 
 def filled(
     place: Place, texts: Sequence[str] = TEXTS, model: str = "m@1", kind: str = "rules"
 ) -> VectorStore:
-    """Embed texts and keep their vectors."""
     vectors, _ = place.open(model)
     vectors.complete(kind, texts)
     assert vectors.keep(kind, texts)

@@ -60,7 +60,6 @@ def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 def saved(index: CosineIndex, path: Path) -> Path:
-    """Save an index into a new directory."""
     path.mkdir()
     index.save(path, "things", "a setting")
     return path

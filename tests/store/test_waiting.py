@@ -12,7 +12,6 @@ from store.redis_cache import Caller, TookTooLong
 
 @pytest.fixture
 def caller() -> Iterator[Caller]:
-    """A caller that hands KeyErrors on."""
     made = Caller("test", (KeyError,))
     yield made
     made.close()

@@ -31,7 +31,6 @@ def _unused() -> token_table.Count:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's cache with the table."""
     place = tmp_path_factory.mktemp("cache")
     write_token_table(place)
     return place

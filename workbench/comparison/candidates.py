@@ -159,7 +159,6 @@ class DuplicateIndex:
                 yield from self._holders[term]
 
     def _by_meaning(self, vector: Float32 | None) -> list[int]:
-        """Return the positions of the nearest vectors."""
         if vector is None:
             return []
         found: list[tuple[float, int]] = []

@@ -182,7 +182,6 @@ def _curt(statement: Statement) -> bool:
 
 
 def _implied_words(choices: frozenset[str]) -> frozenset[str]:
-    """Return the words that the named alternatives imply."""
     known = choices_of()
     return frozenset[str]().union(*(implied_terms()[at] for name in choices for at in known[name]))
 

@@ -244,7 +244,6 @@ def _terms(weights: Mapping[str, float], features: Mapping[str, float]) -> tuple
 
 
 def _words(found: Alignment, chance: float) -> Evidence:
-    """Return the words in which two texts collide."""
     denied = [found.left[pair.left].text for pair in found.denials]
     pairs = [" against ".join(sorted(word.text for word in found.words(pair))) for pair in found.antonyms]
     parts = [f"denied on one side only: {' '.join(sorted(denied))}"] if denied else []

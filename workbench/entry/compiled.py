@@ -35,7 +35,6 @@ class CompiledExpressions:
     """Stands before Python's compiler of expressions: gives what is kept, and notes what is not."""
 
     def __init__(self, path: Path) -> None:
-        """Read what is kept at a path."""
         self._path = path
         self._kept = _read(path)
         self._new: dict[Key, Program] = {}

@@ -162,7 +162,6 @@ def _head_of(file: SourceFile, symbol: Symbol) -> str:
 
 
 def _parameters(head: str, language: str) -> frozenset[str]:
-    """Return the names of the parameters in the head of a function."""
     names: set[str] = set()
     for _depth in range(3):  # of types in types
         head = _TYPES.sub("", head)

@@ -329,7 +329,6 @@ def result_event(value: Mapping[str, Any]) -> ResultEvent:
 
 
 def _texts(content: object) -> Iterator[str]:
-    """Yield the texts of a message."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):

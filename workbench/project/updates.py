@@ -150,7 +150,6 @@ def keeps_relations(index: ProjectIndex, changed: Mapping[str, tuple[FileFacts, 
 def _add_columns(
     index: ProjectIndex, added: Sequence[str], changed: Mapping[str, tuple[FileFacts, int]]
 ) -> ProjectIndex:
-    """Return the index with columns for new files."""
     more = len(added)
     return replace(
         index,

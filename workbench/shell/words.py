@@ -205,7 +205,6 @@ class WordReader(ABC):
         return values[0] if len(values) == 1 else OPEN + COMMA.join(values) + CLOSE
 
     def _parameter(self) -> str:
-        """Read a `${…}`."""
         depth, at = 0, self.at
         while at < len(self.text):
             char = self.text[at]
@@ -227,7 +226,6 @@ class WordReader(ABC):
         return other if use_other else value
 
     def _ansi(self) -> str:
-        """Read a `$'…'`."""
         at = self.at + 1
         while at < len(self.text) and self.text[at] != "'":
             at += 1 + (self.text[at] == "\\")

@@ -222,7 +222,6 @@ def _sentences(
 
 
 def _notes(sentences: Sequence[SummarySentence], asked: SummaryQuestion) -> list[str]:
-    """Say what of the segments is not in the summary."""
     notes = []
     if asked.left_out:
         notes.append(f"not condensed, as the question would be too long: {_list_names(asked.left_out)}")

@@ -41,7 +41,6 @@ class Ran:
     err: str
 
     def json(self) -> Any:
-        """Return stdout as JSON."""
         return json.loads(self.out)
 
 
@@ -50,7 +49,6 @@ Run = Callable[..., Ran]
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process outlives a test."""
     monkeypatch.setenv("WORKBENCH_MODELS_BACKGROUND", "false")
 
 

@@ -11,14 +11,12 @@ Run = Callable[..., Any]
 
 
 def add_rule(run: Run, text: str, *options: str) -> str:
-    """Add a rule and return its id."""
     done = run("rules", "add", text, *options, "--json")
     assert done.code == exits.OK, done.err
     return str(done.json()["rules"][0]["id"])
 
 
 def texts(answer: Any) -> list[str]:
-    """Return what the rules of an answer say."""
     assert answer.code == exits.OK, answer.err
     return [rule["rule"] for rule in answer.json()["rules"]]
 

@@ -82,7 +82,6 @@ def test_no_field_of_any_command_keeps_a_secret(project: Any, home: Path, run: R
 
 
 def keep_plans(say: Callable[..., Ran], text: str) -> None:
-    """Plan and rank a task."""
     about = ("--feature", text, "--task", text, "--fact", f"k={text}", "--scenario", text, "--step", text)
     say("plan", text, *about)
     say("rank", text)
@@ -152,7 +151,6 @@ def keep_stash(say: Callable[..., Ran], text: str, number: int, why: tuple[str, 
 
 
 def keep_sessions(say: Callable[..., Ran], text: str, number: int, why: tuple[str, str]) -> None:
-    """Record, judge and forget a session."""
     active = ("--scenario", text, "--step", text)
     session = say("episode", "start", text, *active, "--json").json()["session_id"]
     payload = json.dumps({"why": text, text: number})
@@ -169,7 +167,6 @@ WORDS = ["Lint", "Build"]
 
 
 def command_of(arguments: Iterable[str]) -> tuple[str, click.Command]:
-    """Return the name of the command that arguments begin with, and the command."""
     known = {path.removeprefix("workbench "): command for path, command in every_command()}
     parts = list(arguments)
     name = next(" ".join(parts[:many]) for many in (3, 2, 1) if " ".join(parts[:many]) in known)
@@ -184,7 +181,6 @@ def text_fields(command: click.Command) -> Iterator[click.Parameter]:
 
 
 def field_name(field: click.Parameter) -> str:
-    """Return the name of a field as help shows it."""
     return field.opts[0] if isinstance(field, click.Option) else str(field.name).upper()
 
 

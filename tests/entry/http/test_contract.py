@@ -100,7 +100,6 @@ def filled(text: str, known: dict[str, str]) -> str:
 
 
 def operation_at(method: str, path: str) -> tuple[str, str]:
-    """Return the method and address, as it is published, of a request."""
     plain = path.partition("?")[0]
     for one in OPERATIONS:
         if one.method == method and re.fullmatch(one.path.replace("{id}", "[^/]+"), plain):

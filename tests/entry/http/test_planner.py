@@ -61,7 +61,6 @@ async def until(met: Callable[[], Any]) -> None:
 
 
 def ask(client: httpx.AsyncClient, task: str, **more: Any) -> asyncio.Task[httpx.Response]:
-    """Ask for a plan, and go on."""
     return asyncio.create_task(client.post(PLAN, json={"task": task, **more}))
 
 

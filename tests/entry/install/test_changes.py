@@ -55,7 +55,6 @@ def install(file: SettingsFile, environment: Mapping[str, str], *, uninstall: bo
 
 
 def values(file: SettingsFile, data: bytes) -> Any:
-    """Return what the bytes of a file mean."""
     text = data.decode()
     return tomllib.loads(text) if file.toml else parse_jsonc(text).value
 

@@ -33,7 +33,6 @@ TEXTS = {
 
 @pytest.fixture
 def where(tmp_path: Path) -> AgentPlaces:
-    """An empty home and project."""
     environment = {"HOME": str(tmp_path / "home"), "WORKBENCH_HOME": str(tmp_path / "wb"), "PATH": ""}
     return AgentPlaces(environment, tmp_path / "shop", ("workbench",))
 

@@ -66,7 +66,6 @@ GARBAGE = (
 
 
 def value(random: Random, depth: int = 0) -> Any:
-    """Return a JSON value of any type."""
     kinds: list[Callable[[], Any]] = [
         lambda: random.choice(WORDS),
         lambda: random.choice(NUMBERS),

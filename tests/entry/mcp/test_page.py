@@ -22,7 +22,6 @@ MORE = "…"
 
 
 def shortened(answer: Any) -> Any:
-    """Return an answer as the page shows it."""
     result = answer["result"]
     if "tools" in result:
         result["tools"] = [*(tool for tool in result["tools"] if tool["name"] == "recall"), MORE]

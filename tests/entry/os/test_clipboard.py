@@ -59,7 +59,6 @@ class Machine:
         path.chmod(0o755)
 
     def environment(self, **variables: str) -> dict[str, str]:
-        """Return the variables of a process here."""
         return {"PATH": str(self.bin), "OUT": str(self.out), "TERM": "xterm-256color", **variables}
 
     def copy(
@@ -72,7 +71,6 @@ class Machine:
         seconds: float = 30.0,
         **variables: str,
     ) -> Copied:
-        """Copy here."""
         return copy(
             text,
             config,
@@ -86,7 +84,6 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """A machine without any tool."""
     return Machine(tmp_path)
 
 

@@ -26,7 +26,6 @@ def pair(tmp_path: Path) -> tuple[Clone, Clone]:
 
 
 def waiting(host: ProjectHost, text: str = "") -> dict[str, ConflictRow]:
-    """Return the conflicts that a filter finds, by type."""
     return {one.of: one for one in conflict_page(host, text, limit=10).rows}
 
 

@@ -18,7 +18,6 @@ from workbench.rules.matching.recheck import Rechecked, recheck_as_set
 
 
 def matches() -> list[RuleMatch]:
-    """Three matches."""
     rules = [Rule(id=name, name=name, rule=name) for name in ("a", "b", "c")]
     return list(match_report(rules, RuleQuery(text="m"), relevance=[0.9, 0.8, 0.7]).matches)
 

@@ -53,7 +53,6 @@ def project(work: Any) -> OpenedProject:
 
 
 def at_day(project: OpenedProject, day: float) -> OpenedProject:
-    """Return the project so many days later."""
     return replace(project, clock=ManualClock(NOW + day * DAY))
 
 

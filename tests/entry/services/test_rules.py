@@ -26,7 +26,6 @@ from workbench.rules.fetching.cache import CacheLevel, RuleFetcher
 
 @pytest.fixture
 def project(work: Any) -> Any:
-    """A repository with a rule file."""
     work.write("CLAUDE.md", "- Never log a token.\n- Prefer small functions.\n")
     work.commit("Begin")
     return work
@@ -40,7 +39,6 @@ def fetcher(project: Any, **cache: Any) -> RuleFetcher:
 
 
 def texts(found: RuleFetcher, **query: Any) -> list[str]:
-    """Return the texts of the rules, sorted."""
     return sorted(rule.rule for rule in found.get_rules(**query).rules)
 
 

@@ -29,13 +29,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 @pytest.fixture
 def opened(tmp_path: Path, home: Mapping[str, str]) -> OpenedProject:
-    """Return an empty project."""
     (tmp_path / "shop").mkdir()
     return open_workspace(tmp_path / "shop", Config())
 
 
 def write(path: Path, root: Path, session: str = "s") -> Path:
-    """Write a session of two prompts that is over."""
     place = {"cwd": str(root), "sessionId": session}
     lines = [
         user("the kettle whistles when the quota is exceeded", f"{session}1", 0, **place),
@@ -55,7 +53,6 @@ def claude(home: Mapping[str, str], root: Path, name: str) -> Path:
 
 
 def first(opened: OpenedProject, session: str = "claude_code:s1") -> Episode:
-    """Return an episode that was imported."""
     return episode_service(opened.root, Config(), "tui").trace(session).episode
 
 

@@ -47,7 +47,6 @@ class Words:
         self.texts: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return a unit vector for each text."""
         self.texts += texts
         found = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in enumerate(texts):
@@ -107,7 +106,6 @@ def stash(project: OpenedProject, *texts: str) -> list[str]:
 
 
 def find(project: OpenedProject, text: str) -> tuple[list[str], stash_search.StashSearcher]:
-    """Return the texts that the stash has for a text, and what searched."""
     searcher = stash_search.open_stash_search(project)
     found = searcher.find(searcher.query(text, min_similarity=0))
     return [one.segment.text for one in found], searcher

@@ -32,7 +32,6 @@ def limits(most: int = 100, *, headers: float = NEVER, body: float = NEVER) -> C
 
 
 async def open_with(address: str, sent: bytes) -> Streams:
-    """Connect and send something."""
     streams = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
     streams[1].write(sent)
     await streams[1].drain()

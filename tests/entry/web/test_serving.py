@@ -68,18 +68,15 @@ class Running:
 
     @property
     def url(self) -> str:
-        """The address without the token."""
         return self.address.partition("?")[0]
 
     def session(self) -> aiohttp.ClientSession:
-        """Return a client that opened the printed address."""
         name = f"workbench-{urlsplit(self.address).port}"
         token = self.address.partition("?token=")[2]
         return aiohttp.ClientSession(headers={"Cookie": f"{name}={token}"})
 
     @property
     def websocket(self) -> str:
-        """Where its page connects to."""
         return self.url.replace("http", "ws", 1) + "ws"
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
@@ -129,7 +126,6 @@ async def seen(visit: aiohttp.ClientWebSocketResponse, text: str) -> str:
 
 
 def ended(pid: int) -> bool:
-    """Whether a process is gone."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -378,7 +378,6 @@ def test_words_about_errors_are_none(text: str) -> None:
 
 
 def bash(command: str, result: str, **more: Any) -> ToolUseEvent:
-    """Return a call of the shell and its answer."""
     return ToolUseEvent("Bash", {"command": command}, "id", result, **more)
 
 

@@ -49,7 +49,6 @@ def test_paths_are_relative_to_the_deepest_root(path: str, cwd: str, expected: s
 
 
 def call(name: str, given: dict[str, Any], **more: Any) -> ToolUseEvent:
-    """Return a call of a tool."""
     return ToolUseEvent(name, given, "", "", **more)
 
 

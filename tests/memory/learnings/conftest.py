@@ -38,7 +38,6 @@ def store(tmp_path: Path, clock: ManualClock) -> LearningStore:
 def rule_store(
     tmp_path: Path, journal: MemoryJournal, home_journal: MemoryJournal, clock: ManualClock
 ) -> RuleStore:
-    """Return a store of rules over journals."""
     state = tmp_path / "state"
     return RuleStore(
         root=tmp_path,
@@ -56,7 +55,6 @@ def rule_store(
 
 
 def call(command: str, result: str = "ok", *, failed: bool = False) -> ToolUseEvent:
-    """Return a call of a shell."""
     return ToolUseEvent("Bash", {"command": command}, result=result, failed=failed)
 
 

@@ -8,7 +8,6 @@ from workbench.memory.learnings.service import LearningService
 
 
 def note_hit(service: LearningService, identifier: str, *, session_id: str, why: str = "") -> None:
-    """Note that a session found a learning out by itself."""
     note = draft_hit(service.find(identifier), session_id=session_id, iteration=None, why=why)
     record(service.store, [note], by=service.by)
 

@@ -27,7 +27,6 @@ CAUSE = "The issue is that `Session.refresh` doesn't take the lock before it rea
 
 
 def learn(store: LearningStore, made: Iteration, **more: object) -> Accumulated:
-    """Accumulate an iteration."""
     return accumulate(*made, store, **more)  # type: ignore[arg-type]
 
 

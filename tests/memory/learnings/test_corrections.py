@@ -39,7 +39,6 @@ def say(store: LearningStore, iteration: Make) -> Callable[..., Accumulated]:
 
 
 def queue(store: LearningStore) -> tuple[ReviewItem, ...]:
-    """Return what waits for a person."""
     return LearningService(store, "cli").review_queue()
 
 

@@ -61,7 +61,6 @@ class Memory:
         return store_of(replace(rules, latest=latest, publish=publish))
 
     def act(self, verb: str, number: int) -> None:
-        """Change something."""
         self.clock.advance(61)
         service = LearningService(self.store, "cli")
         live = service.learnings()

@@ -19,7 +19,6 @@ def texts(*uses: ToolUseEvent) -> list[str]:
 
 
 def failed(command: str, said: str) -> ToolUseEvent:
-    """Return a call that failed."""
     return call(command, said, failed=True)
 
 

@@ -55,12 +55,10 @@ def latest(root: Path) -> Callable[[str], Path | None]:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file."""
     path.write_bytes(data)
 
 
 def kept_size(root: Path) -> int:
-    """Return the bytes that are kept."""
     found = latest(root)(pairs.GENERATION)
     assert found is not None
     return (found / "pairs.json").stat().st_size

@@ -35,7 +35,6 @@ NEEDS_NOT = "`pnpm test` does not need `pnpm build` first"
 
 @pytest.fixture
 def desk(store: LearningStore) -> LearningService:
-    """The desk of a person."""
     return LearningService(store, "cli")
 
 

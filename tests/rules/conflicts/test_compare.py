@@ -16,7 +16,6 @@ FOLDER = Path(__file__).parents[1]
 
 
 def judged(left: str, right: str) -> Conflict | None:
-    """Return the conflict between two texts."""
     return judge_pair(read_rule(Rule("a", "", left)), read_rule(Rule("b", "", right)), None)
 
 

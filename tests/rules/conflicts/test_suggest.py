@@ -22,7 +22,6 @@ def suggested(left: Rule, right: Rule) -> Suggestion:
 
 
 def place(file: str, form: str) -> Provenance:
-    """Return a place in a file."""
     return Provenance(file, 1, 1, form)
 
 

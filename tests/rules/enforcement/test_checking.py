@@ -23,18 +23,15 @@ PUSH = Check(command="git push --force", decision=Decision.DENY)
 
 
 def rule(check: Check, identifier: str = "r1", **fields: Any) -> Rule:
-    """Return an absolute rule with a check."""
     base: dict[str, Any] = {"authority": Authority.ABSOLUTE, "name": "n", "rule": "Never do that."}
     return Rule(id=identifier, check=check, **{**base, **fields})
 
 
 def bash(line: str, **place: str) -> ToolCall:
-    """Return a call of a shell."""
     return ToolCall("Bash", {"command": line}, **place)
 
 
 def decided(check: Check, call: ToolCall, **options: Any) -> Decision:
-    """Return the decision on a call with one rule."""
     return check_call([rule(replace(check, decision=Decision.DENY))], call, **options).decision
 
 

@@ -18,7 +18,6 @@ from workbench.shell.lines import MAX_CHARS, read_shell
 
 
 def found(pattern: str, line: str) -> bool:
-    """Whether a pattern matches a command of a line."""
     return bool(find_commands(parse_command(pattern), index_commands([read_shell(line)])))
 
 

@@ -13,7 +13,6 @@ from workbench.rules.enforcement.suggestions import could_be_checked, suggest_ch
 
 
 def check_of(text: str) -> Check | None:
-    """Return the check proposed for a text."""
     found = suggest_check(text)
     return None if found is None else found[0]
 

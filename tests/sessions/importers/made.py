@@ -48,7 +48,6 @@ def result(
 def did(
     identifier: str, tool: str, second: int = 0, /, told: Any = "ok", **given: Any
 ) -> list[dict[str, Any]]:
-    """Return a call that ran, and its result."""
     return [call(identifier, tool, second, **given), result(identifier, told, second)]
 
 
@@ -58,12 +57,10 @@ def edited(identifier: str, path: str, second: int = 0) -> list[dict[str, Any]]:
 
 
 def ran(identifier: str, command: str, told: str = "", second: int = 0) -> list[dict[str, Any]]:
-    """Return a shell command that ran, and what it printed."""
     return did(identifier, "Bash", second, told, command=command)
 
 
 def codex(kind: str, second: int = 0, /, **payload: Any) -> dict[str, Any]:
-    """Return a record of Codex."""
     return {"timestamp": clock(second), "type": kind, "payload": payload}
 
 
@@ -77,7 +74,6 @@ def codex_said(text: str, second: int = 0) -> list[dict[str, Any]]:
 
 
 def codex_did(identifier: str, name: str, arguments: Any, told: str, second: int = 0) -> list[dict[str, Any]]:
-    """Return a call of a function by Codex, and its output."""
     text = json.dumps(arguments)
     return [
         codex("response_item", second, type="function_call", name=name, arguments=text, call_id=identifier),
@@ -93,12 +89,10 @@ def raw(lines: Iterable[Any]) -> bytes:
 
 
 def held(data: bytes, name: str = "s.jsonl", changed: int = NOON * 1_000_000_000) -> TranscriptFile:
-    """Return a transcript that is in memory."""
     opened: Callable[[], Any] = lambda: io.BytesIO(data)  # noqa: E731 - a named function says no more
     return TranscriptFile(Path("/transcripts") / name, len(data), changed, opened)
 
 
 def group(*lines: Any, agents: Iterable[tuple[str, Iterable[Any]]] = ()) -> SessionFiles:
-    """Return a session of records and its sub-agents' files, by name."""
     files = tuple(held(raw(told), f"s/subagents/agent-{name}.jsonl") for name, told in agents)
     return SessionFiles(held(raw(lines)), files)

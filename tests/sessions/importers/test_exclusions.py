@@ -24,7 +24,6 @@ SAID = "the plain word nobody may keep"
 
 
 def iteration(tool: str, given: dict[str, Any], told: str = SAID) -> RawIterationOutput:
-    """Return an iteration of one call."""
     return RawIterationOutput(cwd=ROOT, tool_uses=(ToolUseEvent(tool, given, "t1", result=told),))
 
 
@@ -89,7 +88,6 @@ def test_what_is_extracted_has_nothing_of_it_and_counts_it() -> None:
 
 
 def claude(kind: str, block: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Return a record of Claude Code."""
     return {"type": kind, "message": {"role": kind, "content": [block]}, **more}
 
 

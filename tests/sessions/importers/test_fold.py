@@ -27,12 +27,10 @@ from workbench.sessions.importers.readers import SessionReading, read_session
 
 
 def read(*lines: Any, agents: Any = ()) -> SessionReading:
-    """Return what was read of a session."""
     return read_session(group(*lines, agents=agents))
 
 
 def tasks(*lines: Any, agents: Any = ()) -> list[PromptTask]:
-    """Return a session's tasks."""
     return read(*lines, agents=agents).story.tasks
 
 

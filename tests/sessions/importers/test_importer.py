@@ -64,8 +64,6 @@ class Place:
         self.publications = 0
 
     def run(self, *files: TranscriptFile, **wanted: Any) -> ImportReport:
-        """Import files."""
-
         def publish(kind: str, write: Any) -> Path:
             self.publications += 1
             path = self.directory / f"{kind}-{self.publications}"
@@ -112,7 +110,6 @@ def _unlocked(name: str) -> Iterator[None]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    """An empty place."""
     return Place(tmp_path)
 
 

@@ -16,7 +16,6 @@ CHANGED, ADDED, REMOVED = ChangeKind.MODIFIED, ChangeKind.ADDED, ChangeKind.REMO
 
 
 def use(tool: str, cwd: str = "/p", /, **given: Any) -> ToolUse:
-    """Return a call."""
     return ToolUse("a", tool, given, "", "s", cwd, "claude")
 
 

@@ -261,7 +261,6 @@ class Shelf:
         self.list: SqlList[Rule] = rule_list(self.tables, "p", home=True)
 
     def put(self, *found: Rule) -> None:
-        """Put rules into their journals."""
         for rule in found:
             journal = self.journals["home" if rule.project_id is None else "project"]
             journal.append("rules", "rule.put", [to_body(rule)], by="test")
@@ -272,7 +271,6 @@ MADE = made_rules(7, 60)
 
 @pytest.fixture(scope="module")
 def shelf(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    """A list of the made rules."""
     made = Shelf(tmp_path_factory.mktemp("shelf"))
     made.put(*MADE)
     return made

@@ -50,7 +50,6 @@ def begun(session: str, task: str, at: int, **fields: Any) -> tuple[str, dict[st
 
 
 def edits(*paths: str) -> list[list[str]]:
-    """Return changes of files."""
     return [[path, "modified"] for path in paths]
 
 
@@ -101,7 +100,6 @@ def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Iterator
 
 @pytest.fixture(scope="module")
 def past(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
-    """The tables of the past for tests that add nothing."""
     root, clock = tmp_path_factory.mktemp("past"), ManualClock()
     with tables_of_the_past(FileJournal(root, clock), root, clock) as found:
         yield found

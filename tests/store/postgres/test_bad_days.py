@@ -21,7 +21,6 @@ NOW = 1_700_000_000.0
 
 
 def message(kind: bytes, body: bytes) -> bytes:
-    """A message of PostgreSQL's protocol."""
     return kind + struct.pack("!I", len(body) + 4) + body
 
 
@@ -44,11 +43,9 @@ class Member:
             self.url = self.url.partition("?")[0].replace("@/", f"@127.0.0.1:{proxy.port}/")
 
     def write(self, text: str) -> None:
-        """Append an entry."""
         self.journal.append("rules", "rule.put", [{"text": text}], by="cli")
 
     def sync(self) -> Exchange:
-        """Send and receive."""
         server = open_server(self.url, self.project)
         try:
             return TeamReplicas(self.root, self.journal, self.root.name).exchange(server)

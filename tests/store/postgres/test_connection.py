@@ -198,7 +198,6 @@ def test_a_server_that_takes_no_writes(team: Team) -> None:
 
 @pytest.fixture
 def make_proxy(postgres: DatabaseServer) -> Iterator[Callable[..., Proxy]]:
-    """Make ways to the server over the loopback."""
     made: list[Proxy] = []
 
     def make(context: ssl.SSLContext | None = None) -> Proxy:
@@ -211,7 +210,6 @@ def make_proxy(postgres: DatabaseServer) -> Iterator[Callable[..., Proxy]]:
 
 
 def over(proxy: Proxy, url: str, host: str = "127.0.0.1") -> str:
-    """Return a URL that leads through a proxy."""
     place, _, rest = url.partition("@")
     return f"{place}@{host}:{proxy.port}{rest.partition('?')[0]}"
 

@@ -20,7 +20,6 @@ def connections(database: str) -> Connections:
 
 
 def run(connections: Connections, statement: str) -> list[tuple[object, ...]]:
-    """Return the rows of a statement."""
     with connections.use() as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []

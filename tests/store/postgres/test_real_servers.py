@@ -152,7 +152,6 @@ def _openssl(*arguments: object) -> None:
 
 @pytest.fixture(scope="module")
 def system() -> Iterator[SystemServer]:
-    """The system's own PostgreSQL."""
     if SYSTEM is None:
         pytest.skip("the system has no PostgreSQL of its own: apt-get install postgresql")
     if shutil.which("openssl") is None:

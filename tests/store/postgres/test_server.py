@@ -28,7 +28,6 @@ Open = Callable[..., TeamServer]
 
 
 def lines(*bodies: dict[str, Any], by: str = "anna") -> bytes:
-    """Return a line of a journal for each body."""
     return b"".join(
         encode_line(Entry(new_id(), "2026-01-01T00:00:00Z", "a.kind", by, body)) for body in bodies
     )
@@ -279,6 +278,5 @@ def test_any_entries_come_back(
 
 @pytest.fixture
 def shared_machine(team: Team, open_member: Callable[..., PostgresServer]) -> tuple[PostgresServer, str]:
-    """A machine of a project of its own."""
     machine = new_id()
     return open_member(team.project("anna"), "anna", machine), machine

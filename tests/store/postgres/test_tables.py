@@ -56,7 +56,6 @@ STEPS = [
 
 @pytest.fixture
 def journals(tmp_path: Path, clock: ManualClock) -> dict[str, FileJournal]:
-    """The journals of a project and of its user."""
     return {name: FileJournal(tmp_path / name, clock) for name in ("project", "home")}
 
 

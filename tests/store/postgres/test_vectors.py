@@ -21,7 +21,6 @@ FIELDS = [{"type": "message", "time": at} for at in range(40)]
 def vectors_of(
     team: Team, member: str, project: str, dimensions: int = 384, model: str = "m"
 ) -> PostgresVectors:
-    """Return a project's vectors as a member has them."""
     return PostgresVectors(Connections(team.url(member)), project, "stash", model, dimensions)
 
 

@@ -25,11 +25,9 @@ class MemoryTeam:
         self.calls: list[str] = []
 
     def connect(self, member: str = "ann") -> MemoryServer:
-        """Return a connection of a member."""
         return MemoryServer(self, member)
 
     def head(self, key: StreamKey) -> StreamHead:
-        """Return how far a stream is."""
         lines = self.lines.get(key, b"")
         return StreamHead(self.generations.get(key, 0)).after(lines, last_id(lines))
 
@@ -46,11 +44,9 @@ class MemoryServer:
 
     @property
     def time(self) -> float:
-        """The time of the team's clock."""
         return self.team.time()
 
     def register(self, machine: str, name: str) -> None:
-        """Be a machine from now on."""
         with _Call(self.team, "register"):
             known = self.team.machines.get(machine)
             if known is not None and known.member != self.member:
@@ -59,7 +55,6 @@ class MemoryServer:
             self.machine = machine
 
     def machines(self) -> Sequence[TeamMachine]:
-        """Return all machines."""
         with _Call(self.team, "machines"):
             return [self.team.machines[key] for key in sorted(self.team.machines)]
 
@@ -70,14 +65,12 @@ class MemoryServer:
             return {key: self.team.head(key) for key in keys}
 
     def read(self, machine: str, stream: str, start: int, most: int) -> bytes:
-        """Return whole lines."""
         with _Call(self.team, "read"):
             rest = self.team.lines.get((machine, stream), b"")[start:]
             end = rest.rfind(b"\n", 0, most) + 1
             return rest[: end or rest.find(b"\n") + 1]
 
     def append(self, stream: str, start: int, lines: bytes) -> StreamHead:
-        """Append lines."""
         key = (self.machine, stream)
         with _Call(self.team, "append"):
             before = self.team.lines.get(key, b"")
@@ -87,7 +80,6 @@ class MemoryServer:
         return self.team.head(key)
 
     def replace(self, stream: str, lines: bytes) -> StreamHead:
-        """Put a stream whole."""
         key = (self.machine, stream)
         with _Call(self.team, "replace"):
             self.team.generations[key] = self.team.generations.get(key, 0) + 1
@@ -95,7 +87,6 @@ class MemoryServer:
         return self.team.head(key)
 
     def wait(self, seconds: float) -> Collection[str] | None:
-        """Wait for a change by anybody."""
         with self.team.changed:
             self.team.changed.wait_for(lambda: self._woken or len(self.team.changes) != self._seen, seconds)
             self._woken = False
@@ -103,7 +94,6 @@ class MemoryServer:
             return {*self.team.changes[seen:]} or None
 
     def wake(self) -> None:
-        """Let whoever waits return."""
         with self.team.changed:
             self._woken = True
             self.team.changed.notify_all()

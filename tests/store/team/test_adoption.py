@@ -41,12 +41,10 @@ class Stash:
         self.journal.append(STASH, "segment.put", [{**body, "text": text} if text else body], by="cli")
 
     def remove(self, identifier: str) -> None:
-        """Remove a segment."""
         self.clock.advance(1)
         self.journal.append(STASH, "segment.removed", [{"id": identifier}], by="cli")
 
     def share(self) -> FileJournal:
-        """Return a replica of what is for the team."""
         replica = FileJournal(self.root / "replica", self.clock)
         lines = [
             (entry.id, entry.kind, entry.body)

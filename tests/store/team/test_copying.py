@@ -21,13 +21,11 @@ FIRST, SECOND = (f"01J0000000000000000000000{end}" for end in "ABC"[:2])
 
 
 def no_progress(label: str, done: int, total: int) -> None:
-    """Take note of nothing."""
     assert label
     assert done <= total
 
 
 def filled(machine: str, *texts: str, team: MemoryTeam | None = None) -> MemoryTeam:
-    """Return a team with entries of a machine."""
     team = team or MemoryTeam()
     server = team.connect()
     server.register(machine, f"of {machine[-1]}")
@@ -41,7 +39,6 @@ def filled(machine: str, *texts: str, team: MemoryTeam | None = None) -> MemoryT
 
 
 def copied(source: TeamServer, target: TeamServer) -> tuple[int, TeamComparison]:
-    """Copy and compare."""
     return copy_team(source, target, no_progress), compare_teams(source, target, no_progress)
 
 

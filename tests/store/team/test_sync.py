@@ -42,7 +42,6 @@ class Machine:
         self.journal = FileJournal(root, ManualClock())
 
     def write(self, *texts: str, stream: str = RULES, kind: str = "rule.put", by: str = "cli") -> None:
-        """Append an entry for each text."""
         self.journal.append(stream, kind, [{"text": text} for text in texts], by=by)
 
     def sync(self, server: TeamServer | None = None, machines: Collection[str] = ()) -> Exchange:
@@ -52,7 +51,6 @@ class Machine:
 
     @property
     def id(self) -> str:
-        """The machine's id."""
         return own_machine(self.state)
 
     def peers(self, stream: str = RULES) -> dict[str, list[str]]:
@@ -69,19 +67,16 @@ class Machine:
 
 
 def texts(journal: FileJournal, stream: str) -> list[str]:
-    """Return the texts of a stream."""
     return [entry.body["text"] for _, entry in journal.read(stream) if "text" in entry.body]
 
 
 @pytest.fixture
 def team() -> MemoryTeam:
-    """Return a server."""
     return MemoryTeam()
 
 
 @pytest.fixture
 def pair(tmp_path: Path, team: MemoryTeam) -> tuple[Machine, Machine]:
-    """Return two machines that know of each other."""
     first, second = Machine(tmp_path / "first", team), Machine(tmp_path / "second", team, "bob")
     first.sync()
     second.sync()

@@ -47,7 +47,6 @@ class RuleService:
     """Answers the four methods for one project."""
 
     def __init__(self, host: ProjectHost) -> None:
-        """Take the project, kept open."""
         self._host = host
         self._reads = host.keep(RuleReads)
         self._answers = {

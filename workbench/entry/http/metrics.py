@@ -106,6 +106,5 @@ def _head(name: str, text: str, kind: str) -> Iterator[str]:
 
 
 def _label(value: str) -> str:
-    """Return a value as a label may have it."""
     shown = value.encode("utf-8", "replace").decode()
     return shown.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

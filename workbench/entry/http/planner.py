@@ -33,7 +33,6 @@ class PlanProcess:
     """A project's process, started by the first question and again where it has ended."""
 
     def __init__(self, root: Path) -> None:
-        """Take the project's root."""
         self._root = root
         self._asking = Lock()
         self._ending = Lock()  # held where a call ends, or is to end

@@ -30,7 +30,6 @@ class CallEnd(Event):
     """Set once nobody waits for a call any more, which then `then` is called for, too."""
 
     def __init__(self) -> None:
-        """Begin as not set."""
         super().__init__()
         self._then: Callable[[], object] | None = None
 
@@ -124,7 +123,6 @@ class ProjectHost:
     """
 
     def __init__(self, project: OpenedProject, by: str, progress: Progress | None = None) -> None:
-        """Take a project that was opened."""
         self.root = project.root
         self.by = by
         self.progress = progress

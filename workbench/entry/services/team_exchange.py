@@ -120,7 +120,6 @@ class TeamListener:
     """
 
     def __init__(self, project: ProjectState) -> None:
-        """Take a project, and begin."""
         self._team = ProjectTeam(project)
         self._stop = threading.Event()
         self._server: TeamServer | None = None

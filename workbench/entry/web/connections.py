@@ -57,7 +57,6 @@ class ConnectionGuard:
     """The connections of a server, of which those come first whose request is awaited longest."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
-        """Take the limits."""
         self.limits = limits
         self.open: set[GuardedConnection] = set()
         self.waiting: dict[GuardedConnection, None] = {}
@@ -82,7 +81,6 @@ class GuardedConnection(asyncio.Protocol):
         connections: ConnectionGuard,
         awaited: Callable[[], Awaited] | None = None,
     ) -> None:
-        """Take the server's own protocol."""
         self._inner = inner
         self._connections = connections
         self._awaited = awaited

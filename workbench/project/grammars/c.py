@@ -222,7 +222,6 @@ def _function_declarator(node: Node | None) -> Node | None:
 
 
 def _declared_name(node: Node | None) -> Node | None:
-    """Return the name inside a declarator."""
     for _ in range(MAX_DEPTH):
         if node is None or node.type in _NAMES:
             return node

@@ -245,7 +245,6 @@ def _several(files: Sequence[str]) -> str:
 
 
 def _by_file(imported: RuleImport) -> dict[str, list[Rule]]:
-    """Return the rules of each file, in the order of their lines."""
     rules: dict[str, list[Rule]] = defaultdict(list)
     for rule in imported.rules:
         if rule.provenance is not None:

@@ -148,7 +148,6 @@ def _nearest(
 
 
 def _best_of(vectors: RuleVectors, chosen: Int64, query: Float32) -> Float32:
-    """Return the best cosine of each chosen rule's rows."""
     rows, starts = _rows_of(vectors, chosen)
     return np.maximum.reduceat(cosines(rows, query), starts[:-1])
 

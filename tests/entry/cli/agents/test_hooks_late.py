@@ -48,12 +48,10 @@ main()
 
 
 def payload(root: Path, session: str = "late", **given: Any) -> bytes:
-    """Return what an agent reports of a session."""
     return json.dumps({"session_id": session, "cwd": str(root), **given}).encode()
 
 
 def order(root: Path, agent: str = "claude", **given: Any) -> bytes:
-    """Return what is left for a prompt."""
     data = payload(root, **{"prompt": PROMPT, **given})
     return order_for(read_call(data, EVENTS[agent], agent))
 

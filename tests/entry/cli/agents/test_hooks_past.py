@@ -35,7 +35,6 @@ def ask(project: Any, run: Run) -> Ask:
 
 
 def opened(project: Any, *, may_lag: bool) -> OpenedProject:
-    """Return the project as another process opens it."""
     state = find_state(project.root, load(project=project.root).config)
     state.past_may_lag = may_lag
     return state

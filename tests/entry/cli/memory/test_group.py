@@ -43,7 +43,6 @@ def collect(root: Path, data: bytes, *arguments: str) -> tuple[int, bytes, str]:
 
 
 def kept(root: Path, feature: str = "auth") -> list[dict[str, Any]]:
-    """Return the records of a feature's journal."""
     path = root / ".workbench" / "journal" / "memory" / f"{feature}.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     bodies = [json.loads(line) for line in lines]
@@ -271,7 +270,6 @@ def test_search_finds_and_status_counts(empty: Any, run: Any, tmp_path: Path) ->
 
 
 def edit(path: Path, change: Sequence[tuple[str, str]], extra: str = "") -> None:
-    """Edit a journal by hand."""
     text = path.read_text(encoding="utf-8")
     for old, new in change:
         assert old in text

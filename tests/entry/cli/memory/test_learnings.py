@@ -17,7 +17,6 @@ NEEDS_NOT = "`pnpm test` does not need `pnpm build` first"
 
 
 def added(run: Run, text: str, *arguments: str) -> dict[str, Any]:
-    """Add a learning and return it."""
     done = run("memory", "add", text, "--feature", "auth", "--reason", "seen", *arguments, "--json")
     assert done.code == exits.OK, done.err
     found: dict[str, Any] = done.json()["learnings"][0]

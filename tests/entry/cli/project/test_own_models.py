@@ -44,7 +44,6 @@ def known(project: Any) -> str:
 
 
 def first(run: Any) -> list[str]:
-    """The order of the files."""
     return [one["path"] for one in run("rank", TASK, "--json").json()["files"]]
 
 

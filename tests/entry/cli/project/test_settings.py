@@ -12,7 +12,6 @@ from workbench.entry.cli import exits, main
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty project that is the current directory."""
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -35,7 +35,6 @@ class Subjects:
         self.patience = patience
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """Return a unit vector a text."""
         self.patience -= 1
         if self.patience < 0:
             raise KeyboardInterrupt
@@ -45,7 +44,6 @@ class Subjects:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write a small benchmark."""
     place = tmp_path / "small"
     place.mkdir()
     for name, rows in (("rules.jsonl", RULES), ("messages.jsonl", MESSAGES)):
@@ -55,7 +53,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make an embedding model ready."""
     monkeypatch.setattr(replay_commands, "ready_embedder", lambda config: (Subjects(), ""))
 
 

@@ -19,12 +19,10 @@ Run = Callable[..., Any]
 
 
 def texts(run: Run) -> list[str]:
-    """Return the texts in force, sorted."""
     return sorted(rule["rule"] for rule in run("rules", "list", "--json").json()["rules"])
 
 
 def added(run: Run, *arguments: str, given: bytes = b"") -> dict[str, Any]:
-    """Add a rule and return it."""
     done = run("rules", "add", *arguments, "--json", given=given)
     assert done.code == exits.OK, done.err
     rules: list[dict[str, Any]] = done.json()["rules"]

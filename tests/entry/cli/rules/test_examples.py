@@ -13,7 +13,6 @@ from workbench.entry.cli import exits
 
 @pytest.fixture
 def identifier(project: Any, run: Any) -> str:
-    """The id of a rule of the project."""
     rules = run("rules", "list", "--json").json()["rules"]
     return str(next(rule["id"] for rule in rules if "log the jwt" in rule["rule"]))
 
@@ -29,7 +28,6 @@ def model(ollama: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def examples(run: Any, identifier: str) -> list[str]:
-    """The examples of a rule as they are stored."""
     return list(run("rules", "examples", identifier, "--json").json()["examples"])
 
 
@@ -100,7 +98,6 @@ class Terminal:
         return self
 
     def isatty(self) -> bool:
-        """Always."""
         return sys.stdin is not None
 
 

@@ -18,13 +18,11 @@ Run = Callable[..., Any]
 
 
 def added(run: Run, *arguments: str) -> str:
-    """Add a rule and return its id."""
     identifier: str = run("rules", "add", *arguments, "--json").json()["rules"][0]["id"]
     return identifier
 
 
 def reworded(run: Run, identifier: str, text: str, *arguments: str) -> str:
-    """Reword a rule and return its new id."""
     after: str = run("rules", "edit", identifier, "--text", text, *arguments, "--json").json()["rule"]["id"]
     return after
 

@@ -16,7 +16,6 @@ from workbench.records.answers.stash import RetrieveResponse
 
 @pytest.fixture
 def talk(empty: object, run: Run) -> list[str]:
-    """A stash with three segments."""
     texts = ("We keep sessions in Redis", "The login test fails with E0308", "Decided: rotate tokens daily")
     made = [run("stash", "add", text, "--session", "s1", "--json").json()["segment"] for text in texts]
     return [one["segment_id"] for one in made]

@@ -12,7 +12,6 @@ from workbench.entry.cli import exits
 
 
 def add(run: Run, text: str, *options: str) -> str:
-    """Put a text aside and return its id."""
     identifier: str = run("stash", "add", text, *options, "--json").json()["segment"]["segment_id"]
     return identifier
 

@@ -13,7 +13,6 @@ from workbench.entry.cli import exits
 
 
 def add(run: Run, text: str, *options: str) -> str:
-    """Put a text aside and return its id."""
     return str(
         run("stash", "add", text, "--session", "s1", *options, "--json").json()["segment"]["segment_id"]
     )

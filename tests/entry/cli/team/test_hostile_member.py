@@ -37,12 +37,10 @@ class Hostile:
     admin: str  # a server of an earlier version lets more in
 
     def rows(self, statement: str, *given: object) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             return connection.execute(statement.encode(), given).fetchall()
 
     def machine(self, member: str) -> str:
-        """Return the machine of a member."""
         [(found,)] = self.rows(
             "SELECT machine FROM workbench.machines WHERE project = %s AND member LIKE %s",
             self.project,
@@ -51,7 +49,6 @@ class Hostile:
         return str(found)
 
     def entries(self, member: str, kind: str) -> list[dict[str, Any]]:
-        """Return a member's entries of a kind."""
         statement = """SELECT convert_from(line, 'UTF8') FROM workbench.entries
             WHERE project = %s AND machine = %s AND kind = %s ORDER BY begins"""
         return [
@@ -146,7 +143,6 @@ def pair(project: Any, tmp_path: Path, run: Run, team: Team) -> Pair:
 
 
 def rule_of(pair: Pair, member: str = "anna") -> dict[str, Any]:
-    """Return the body of a member's first rule."""
     body: dict[str, Any] = pair.hostile.entries(member, "rule.put")[0]["body"]
     return body
 

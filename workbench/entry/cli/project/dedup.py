@@ -83,7 +83,6 @@ def scan(file: str, form: str, meaning: bool) -> int:
 def _show(
     here: Invocation, lines: list[TextLine], groups: list[list[int]], conflicts: list[TextPair]
 ) -> None:
-    """Print the groups and the contradictions."""
     from workbench.comparison.lines import answer
 
     if here.flags.json:

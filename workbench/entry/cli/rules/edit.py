@@ -231,7 +231,6 @@ def _several(work: RuleSession, identifiers: Sequence[str]) -> list[Rule]:
 
 
 def _given_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, by field."""
     return {name: value for name, value in options.items() if value is not None and value != ()}
 
 
