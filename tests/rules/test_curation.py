@@ -6,12 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.adapters import ManualClock, MemoryJournal
-from tests.deep import times
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.records import new_marks
 from workbench.curation.store import record
@@ -188,49 +184,10 @@ def test_unsound_edits_are_refused(curator: Curator, changes: dict[str, Any], me
     assert curator.store.journal.size("rules") == size
 
 
-def test_undo_and_redo_walk_through_the_steps(curator: Curator) -> None:
-    """Each undo takes one step back, each redo one forth; a new step ends the redoing."""
-    first = curator.add(make("Use tabs."))
-    second = curator.edit(first.id, rule="Use spaces.")
-    curator.remove([second.id])
-    seen = [in_force(curator)]
-    for _ in range(3):
-        curator.undo()
-        seen.append(in_force(curator))
-    assert seen == [[], ["Use spaces."], ["Use tabs."], []]
-    with pytest.raises(UsageError, match="nothing to undo"):
-        curator.undo()
-    curator.redo()
-    curator.redo()
-    assert in_force(curator) == ["Use spaces."]
-    assert curator.store.ledger().live[second.id] == second
-    curator.add(make("Run the tests."))
-    with pytest.raises(UsageError, match="nothing to redo"):
-        curator.redo()
-
-
-def test_what_was_built_upon_is_not_undone(curator: Curator) -> None:
-    """A rule that somebody else changed since keeps that change."""
-    rule = curator.add(make("Use tabs."))
-    curator.edit(rule.id, priority=70)
-    from dataclasses import replace
-
-    from workbench.curation.records import new_marks
-    from workbench.curation.store import record
-    from workbench.rules.curation.ledger import AUTOMATIC
-    from workbench.rules.curation.ruletype import RULES
-
-    record(curator.store, [RULES.put_draft(replace(rule, priority=10), new_marks("x"))], by=AUTOMATIC)
-    with pytest.raises(UsageError, match="was changed since"):
-        curator.undo()
-
-
 def test_rules_as_of_a_moment(curator: Curator) -> None:
     """The journals tell what was in force at any time."""
     clock = ManualClock()
     journal = MemoryJournal(clock)
-    from dataclasses import replace
-
     timed = Curator(replace(curator.store, journal=journal, now=clock.now), "test")
     rule = timed.add(make("Use tabs."))
     clock.advance(3600)
@@ -238,39 +195,6 @@ def test_rules_as_of_a_moment(curator: Curator) -> None:
     entry = next(iter(journal.read("rules")))[1]
     assert [found.rule for found in timed.store.ledger(entry.at).live.values()] == ["Use tabs."]
     assert [found.rule for found in timed.store.ledger().live.values()] == ["Use spaces."]
-
-
-@pytest.mark.parametrize(
-    ("action", "options", "expected"),
-    [
-        (Action.KEEP_LEFT, {}, ["Use tabs."]),
-        (Action.KEEP_RIGHT, {}, ["Use spaces."]),
-        (Action.KEEP_BOTH, {}, ["Use spaces.", "Use tabs."]),
-        (Action.MERGE, {}, ["Use tabs."]),
-        (Action.MERGE, {"text": "Use tabs or spaces."}, ["Use tabs or spaces."]),
-        (Action.NARROW_SCOPE, {"scope": ("path:*.go",)}, ["Use spaces.", "Use tabs."]),
-        (Action.SUPERSEDE, {}, ["Use spaces."]),
-    ],
-)
-def test_a_conflict_is_settled_undone_and_settled_again(
-    curator: Curator, action: Action, options: dict[str, Any], expected: list[str]
-) -> None:
-    """Each decision has its effect, is remembered, and goes away with undo as if it had not been."""
-    left, right = curator.add(make("Use tabs.")), curator.add(make("Use spaces."))
-    before = curator.store.ledger()
-    curator.resolve(ConflictDecision("c1", left.id, right.id, action, **options))
-    settled = curator.store.ledger()
-    assert sorted(rule.rule for rule in settled.live.values()) == expected
-    assert settled.settled["c1"].action == action.value
-    curator.undo()
-    undone = curator.store.ledger()
-    assert (undone.live, undone.settled) == (before.live, {})
-    curator.redo()
-    again = curator.store.ledger()
-    assert (again.live, set(again.settled)) == (settled.live, {"c1"})
-    assert {old: standing(again, old) for old in before.live} == {
-        old: standing(settled, old) for old in before.live
-    }
 
 
 def standing(ledger: RuleLedger, identifier: str) -> str:
@@ -301,95 +225,3 @@ def test_a_circle_of_replacements_ends(curator: Curator) -> None:
     ledger = curator.store.ledger()
     assert ledger.current("a") is None
     assert list(ledger.live) == []
-
-
-class Curating(RuleBasedStateMachine):
-    """Random curation: undo restores exactly what was, redo exactly what came."""
-
-    @initialize()
-    def start(self) -> None:
-        import contextlib
-        from pathlib import Path
-
-        self.clock = clock = ManualClock()
-        store = RuleStore(
-            root=Path("."),
-            project_id="p",
-            home=None,
-            journal=MemoryJournal(clock),
-            home_journal=MemoryJournal(clock),
-            latest=lambda kind: None,
-            publish=lambda kind, write: Path("."),
-            lock=lambda name: contextlib.nullcontext(),
-            now=clock.now,
-            count_tokens=len,
-            replace_file=lambda path, data, expected: None,
-        )
-        self.curator = Curator(store, "test")
-        self.past: list[dict[str, Rule]] = []
-        self.future: list[dict[str, Rule]] = []
-        self.now: dict[str, Rule] = {}
-        self.count = 0
-
-    def _did(self) -> None:
-        self.past.append(self.now)
-        self.future.clear()
-        self.now = dict(self.curator.store.ledger().live)
-
-    @rule(home=st.booleans())
-    def add(self, home: bool) -> None:
-        self.count += 1
-        self.curator.add(make(f"Use tool {self.count}.", project_id=None if home else "p"))
-        self._did()
-
-    @precondition(lambda self: self.now)
-    @rule(data=st.data(), words=st.booleans())
-    def edit(self, data: st.DataObject, words: bool) -> None:
-        self.count += 1
-        identifier = data.draw(st.sampled_from(sorted(self.now)))
-        if words:
-            self.curator.edit(identifier, rule=f"Use other tool {self.count}.")
-        else:
-            self.curator.edit(identifier, priority=(self.now[identifier].priority + 1) % 100)
-        self._did()
-
-    @precondition(lambda self: self.now)
-    @rule(data=st.data())
-    def remove(self, data: st.DataObject) -> None:
-        self.curator.remove([data.draw(st.sampled_from(sorted(self.now)))])
-        self._did()
-
-    @precondition(lambda self: len(self.now) > 1)
-    @rule(data=st.data(), action=st.sampled_from([Action.KEEP_LEFT, Action.MERGE, Action.SUPERSEDE]))
-    def resolve(self, data: st.DataObject, action: Action) -> None:
-        """Settle a conflict of two rules."""
-        left, right = data.draw(st.permutations(sorted(self.now)))[:2]
-        self.count += 1
-        text = f"Use merged tool {self.count}." if data.draw(st.booleans()) else ""
-        self.curator.resolve(ConflictDecision(f"c{self.count}", left, right, action, text=text))
-        self._did()
-
-    @precondition(lambda self: self.past)
-    @rule()
-    def undo(self) -> None:
-        self.curator.undo()
-        self.future.append(self.now)
-        self.now = self.past.pop()
-
-    @precondition(lambda self: self.future)
-    @rule()
-    def redo(self) -> None:
-        self.curator.redo()
-        self.past.append(self.now)
-        self.now = self.future.pop()
-
-    @invariant()
-    def the_ledger_agrees(self) -> None:
-        """The journals alone give what is in force."""
-        if hasattr(self, "curator"):
-            self.clock.advance(1)  # what two journals say is put in order by its time
-            assert self.curator.store.ledger().live == self.now
-
-
-Curating.TestCase.settings = settings(max_examples=times(13, 40), stateful_step_count=20)
-TestCurating = Curating.TestCase

@@ -14,8 +14,7 @@ from tests.adapters import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import rule_store
 from tests.memory.learnings.facts import contradict, note_hit
 from workbench.curation import folding
-from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
-from workbench.curation.folding import read_ledger
+from workbench.curation.conflicts import ConflictDecision, RecordChanged
 from workbench.errors import UsageError
 from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.keeping import load_kept
@@ -118,32 +117,6 @@ def test_of_two_that_contradict_each_other_one_is_given(
     assert known_learnings(store.ledger()).waiting == load_kept(store).waiting == frozenset()
 
 
-@pytest.mark.parametrize("action", list(Action))
-def test_every_settlement_undoes_to_what_was_before(desk: LearningService, action: Action) -> None:
-    """A settled conflict is open again once its settlement is undone."""
-    desk.add(NEEDS, feature="auth", reason="CI broke")
-    desk.add(NEEDS_NOT, feature="auth", reason="r", source=LearningSource.AGENT)
-    found = desk.conflicts()[0]
-    before = essences(desk.store.ledger())
-    decision = ConflictDecision(found.id, found.left.id, found.right.id, action, scope=("task:42",))
-    desk.resolve(decision)
-    settled = essences(desk.store.ledger())
-    assert desk.conflicts() == ()
-    desk.undo()
-    assert before == essences(desk.store.ledger())
-    assert [found.id] == [one.id for one in desk.conflicts()]
-    desk.redo()
-    assert settled == essences(desk.store.ledger())
-
-
-def test_narrowing_needs_a_scope(desk: LearningService) -> None:
-    """A settlement that lacks what it needs changes nothing."""
-    one = desk.add(NEEDS, feature="auth", reason="r")
-    two = desk.add(PORT, feature="auth", reason="r")
-    with pytest.raises(UsageError, match="scope"):
-        desk.resolve(ConflictDecision("c", one.id, two.id, Action.NARROW_SCOPE))
-
-
 def test_a_promotion_is_one_step_that_undo_takes_back_with_its_rule(desk: LearningService) -> None:
     """The rule comes and goes with the step, and says where it is from."""
     learning = desk.add(NEEDS, feature="auth", reason="CI broke")
@@ -181,15 +154,6 @@ def test_contradictions_cost_confidence_and_a_review_restores_it(
     desk.accept([learning.id])
     assert desk.find(learning.id).confidence > learning.confidence
     assert desk.review_queue() == ()
-
-
-def test_a_step_that_was_built_upon_is_not_undone(store: LearningStore) -> None:
-    """An automatic change after a step keeps undo from overwriting it."""
-    desk, other = LearningService(store, "cli"), LearningService(store, "auto:test")
-    learning = desk.add(NEEDS, feature="auth", reason="r")
-    other.retire([learning.id], reason="gone")
-    with pytest.raises(UsageError, match="changed since"):
-        desk.undo()
 
 
 STEPS = st.lists(
@@ -257,72 +221,6 @@ def test_undoing_everything_leads_back_to_the_start(
         desk.undo()
     end = desk.store.ledger()
     assert state == (essences(end), set(end.settled), set(rules.ledger().live))
-
-
-@given(STEPS)
-def test_a_new_process_reads_what_the_last_one_left(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]]
-) -> None:
-    """The journals alone say what holds, in whatever order they are given."""
-    clock = ManualClock()
-    journal, home = MemoryJournal(clock), MemoryJournal(clock)
-    rules = rule_store(tmp_path_factory.mktemp("p"), journal, home, clock)
-    desk = LearningService(store_of(rules), "cli")
-    play(desk, clock, steps)
-    one, other = (
-        read_ledger(LearningLedger, ((journal, False), (home, True))),
-        read_ledger(LearningLedger, ((home, True), (journal, False))),
-    )
-    assert (one.records, one.done, one.undone, set(one.settled)) == (
-        other.records,
-        other.done,
-        other.undone,
-        set(other.settled),
-    )
-
-
-def test_two_processes_write_one_feature(tmp_path: Path, clock: ManualClock) -> None:
-    """What two desks over the same journals do is one history; either undoes the other's last step."""
-    journal, home = MemoryJournal(clock), MemoryJournal(clock)
-    first = LearningService(store_of(rule_store(tmp_path, journal, home, clock)), "cli")
-    second = LearningService(store_of(rule_store(tmp_path, journal, home, clock)), "tui")
-    learning = first.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
-    second.reject([learning.id])
-    assert not first.find(learning.id).live
-    first.undo()
-    assert second.find(learning.id).live
-    assert [one.by for one in second.history(learning.id)] == ["cli", "tui", "cli"]
-
-
-def test_several_pairs_are_settled_in_one_step(desk: LearningService) -> None:
-    """What an earlier decision took out is told, and one undo brings all of them back."""
-    texts = ("Port 1 is taken", "Redis is slow on boot", "Tests need a clock")
-    one, two, three = (desk.add(text, feature="auth", reason="r") for text in texts)
-    decisions = [
-        ConflictDecision("c1", one.id, two.id, Action.KEEP_LEFT),
-        ConflictDecision("c2", two.id, three.id, Action.KEEP_LEFT),
-    ]
-    done, skipped = desk.resolve_all(decisions, seen={each.id: each for each in (one, two, three)})
-    assert (done, len(skipped)) == ((decisions[0],), 1)
-    assert [each.id for each in desk.learnings()] == sorted([one.id, three.id])
-    desk.undo()
-    assert len(desk.learnings()) == 3
-
-
-def test_a_decision_others_overtook_is_refused(desk: LearningService) -> None:
-    """A pair whose learnings changed, or that somebody settled, since it was seen is left as it is."""
-    one = desk.add(NEEDS, feature="auth", reason="r")
-    two = desk.add(PORT, feature="auth", reason="r")
-    decision = ConflictDecision("c1", one.id, two.id, Action.KEEP_BOTH)
-    note_hit(desk, one.id, session_id="s", why="again")
-    desk.edit(two.id, text="Port 8080 is free")
-    with pytest.raises(RecordChanged, match="changed") as caught:
-        desk.resolve(decision, seen=(one, two))
-    assert caught.value.now == desk.find(two.id)
-    assert desk.resolve_all([decision], seen={one.id: one, two.id: two})[0] == ()
-    desk.resolve(decision, seen=(one, desk.find(two.id)))
-    with pytest.raises(ConflictSettled, match="keep-both"):
-        desk.resolve(decision)
 
 
 def test_an_agent_that_says_in_other_words_what_it_was_given_adds_no_hit(desk: LearningService) -> None:
