@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +14,14 @@ from tests.adapters import ManualClock, MemoryJournal
 from tests.curation.test_toy_record import Toy, toy_service
 from tests.deep import times
 from tests.stash.conftest import stash_over
+from tests.stores import rule_store
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.folding import read_ledger
 from workbench.curation.ledger import Ledger
 from workbench.curation.service import CurationService
 from workbench.curation.steps import BuiltUpon
 from workbench.errors import UsageError
-from workbench.memory.learnings.learningstore import LearningStore
+from workbench.memory.learnings.learningstore import store_of
 from workbench.memory.learnings.service import LearningService
 from workbench.ports import Entry, Journal
 from workbench.records.conflicts import Action
@@ -30,7 +29,6 @@ from workbench.records.learnings import FeatureLearning, LearningSource
 from workbench.records.rules import Rule
 from workbench.records.segments import ContextSegment
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.rulestore import RuleStore
 from workbench.stash.service import StashService
 
 Service = CurationService[Any, Any]
@@ -66,35 +64,8 @@ def curator(journal: Journal, home: Journal, clock: ManualClock) -> Curator:
     return Curator(rule_store(journal, home, clock), "test")
 
 
-def rule_store(journal: Journal, home: Journal, clock: ManualClock) -> RuleStore:
-    return RuleStore(
-        root=Path("."),
-        project_id="p",
-        home=None,
-        journal=journal,
-        home_journal=home,
-        latest=lambda kind: None,
-        publish=lambda kind, write: Path("."),
-        lock=lambda name: contextlib.nullcontext(),
-        now=clock.now,
-        count_tokens=len,
-        replace_file=lambda path, data, expected: None,
-    )
-
-
 def learning_service(journal: Journal, home: Journal, clock: ManualClock) -> LearningService:
-    store = LearningStore(
-        project_id="p",
-        journal=journal,
-        home_journal=home,
-        latest=lambda kind: None,
-        publish=lambda kind, write: Path("."),
-        lock=lambda name: contextlib.nullcontext(),
-        now=clock.now,
-        count_tokens=len,
-        rules=lambda: rule_store(journal, home, clock),
-    )
-    return LearningService(store, "test")
+    return LearningService(store_of(rule_store(journal, home, clock)), "test")
 
 
 def segment(text: str, project: str | None) -> ContextSegment:
@@ -138,8 +109,8 @@ class Bench:
     """A service, its journals and their clock."""
 
     service: Service
-    journal: MemoryJournal
-    home: MemoryJournal
+    journal: Any
+    home: Any
     clock: ManualClock
 
     def fresh(self) -> Ledger[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,9 @@ from tests.curation.test_curation import (
     Steps,
     bench_of,
     play,
-    rule_store,
 )
 from tests.deep import times
+from tests.stores import rule_store
 from workbench.curation import folding, lazy
 from workbench.curation.folding import LedgerReader
 from workbench.curation.ledger import Ledger
@@ -368,8 +368,8 @@ def test_a_service_saves_what_it_folded(saved: Saved) -> None:
         assert not held
         return saved.publish(kind, write)
 
-    kept = rule_store(bench.journal, bench.home, bench.clock)
-    store = replace(kept, latest=saved.latest, publish=publish, lock=lock)
+    parts = {"latest": saved.latest, "publish": publish, "lock": lock}
+    store = rule_store(bench.journal, bench.home, bench.clock, **parts)
     curator = Curator(store, "test")
     for number in range(3):
         curator.add(Rule("", "", f"Word {number} holds", project_id="p"))

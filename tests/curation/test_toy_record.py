@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import ClassVar
 
 from tests.adapters import ManualClock, MemoryJournal
+from tests.stores import store_parts
 from workbench.curation.conflicts import ConflictDecision
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import RecordType, Settling
@@ -61,17 +60,7 @@ class ToyService(CurationService[Ledger[Toy], Toy]):
 
 
 def toy_service(journal: Journal, home: Journal, clock: ManualClock) -> ToyService:
-    store = ToyStore(
-        project_id="p",
-        journal=journal,
-        home_journal=home,
-        latest=lambda kind: None,
-        publish=lambda kind, write: Path("."),
-        lock=lambda name: contextlib.nullcontext(),
-        now=clock.now,
-        count_tokens=len,
-    )
-    return ToyService(store, "test")
+    return ToyService(ToyStore(**store_parts(journal, home, clock)), "test")
 
 
 def test_a_toy_is_listed_edited_undone_settled_and_remembered() -> None:

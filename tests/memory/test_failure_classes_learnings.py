@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.adapters import ManualClock, MemoryJournal
-from tests.memory.learnings.conftest import Iteration, call, rule_store
+from tests.memory.learnings.conftest import Iteration, call, learning_store
 from tests.memory.learnings.conftest import iteration as iteration  # a fixture
 from workbench.errors import UsageError
 from workbench.memory.learnings.accumulation import accumulate
 from workbench.memory.learnings.echoes import note_injected
-from workbench.memory.learnings.learningstore import LearningStore, store_of
+from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.learningtype import problems
 from workbench.memory.learnings.lessons import (
     sanitize_learning_text,
@@ -50,7 +50,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: ManualClock) -> LearningStore:
-    return store_of(rule_store(tmp_path, MemoryJournal(clock), MemoryJournal(clock), clock))
+    return learning_store(MemoryJournal(clock), MemoryJournal(clock), clock, tmp_path)
 
 
 @pytest.fixture

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from store import files, generations
 from tests.adapters import ManualClock, MemoryJournal
+from tests.stores import generations_in, rule_store
 from workbench.records.rules import Rule
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.reading.discovery import RuleSource
@@ -70,24 +69,14 @@ def project(tmp_path: Path) -> Callable[[dict[str, str]], Path]:
 def store(tmp_path: Path) -> RuleStore:
     """A project directory and a home with journals in memory and generations on disk."""
     clock = ManualClock()
-    state = tmp_path / "state"
     for name in ("project", "home"):
         (tmp_path / name).mkdir()
-
-    def latest(kind: str) -> Path | None:
-        found = generations.latest(state, kind)
-        return found.path if isinstance(found, generations.Generation) else None
-
-    return RuleStore(
+    return rule_store(
+        MemoryJournal(clock),
+        MemoryJournal(clock),
+        clock,
         root=tmp_path / "project",
-        project_id="p",
         home=tmp_path / "home",
-        journal=MemoryJournal(clock),
-        home_journal=MemoryJournal(clock),
-        latest=latest,
-        publish=lambda kind, write: generations.publish(state, kind, write, clock=clock).path,
-        lock=lambda name: contextlib.nullcontext(),
-        now=clock.now,
         count_tokens=lambda text: len(text) // 4,
-        replace_file=lambda path, data, expected: files.replace_file(path, data, expected=expected),
+        **generations_in(tmp_path / "state", clock),
     )

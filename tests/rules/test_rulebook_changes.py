@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import files, generations
 from store.journal import FileJournal
 from store.team.claims import TeamClaims
 from store.team.peers import PeerJournal
 from tests.adapters import ManualClock
 from tests.deep import times
 from tests.rules.test_fetching import assert_same_answers
+from tests.stores import generations_in, rule_store
 from workbench.curation import CURATION, folding
 from workbench.errors import UsageError
 from workbench.records.ids import new_id
@@ -67,28 +67,14 @@ class Life:
     def opened(self, *, bare: bool = False) -> RuleStore:
         """Return the store as a new process has it; a bare one finds nothing that was kept."""
         state, clock = self.root / "state", self.clock
-
-        def latest(kind: str) -> Path | None:
-            found = generations.latest(state, kind)
-            return found.path if isinstance(found, generations.Generation) and not bare else None
-
-        def publish(kind: str, write: object) -> Path:
-            where = self.root / "elsewhere" if bare else state
-            return generations.publish(where, kind, write, clock=clock).path  # type: ignore[arg-type]
-
-        return RuleStore(
+        return rule_store(
+            FileJournal(state, clock),
+            FileJournal(self.root / "away", clock),
+            clock,
             root=self.root / "project",
-            project_id="p",
             home=self.root / "home",
-            journal=FileJournal(state, clock),
-            home_journal=FileJournal(self.root / "away", clock),
-            latest=latest,
-            publish=publish,
-            lock=lambda name: contextlib.nullcontext(),
-            now=clock.now,
-            count_tokens=len,
             peers=lambda: dict(self.peers) or None,
-            replace_file=lambda path, data, expected: files.replace_file(path, data, expected=expected),
+            **generations_in(state, clock, bare=self.root / "elsewhere" if bare else None),
         )
 
     def act(self, verb: str, number: int, book: Rulebook) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from store.team.replicas import is_for_team
 from tests.adapters import ManualClock, MemoryJournal
-from tests.curation.test_curation import rule_store
 from tests.curation.test_team import Replica
+from tests.stores import rule_store
 from workbench.ports import Entry
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.rulestore import RuleStore

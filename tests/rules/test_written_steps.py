@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,9 +13,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from store.files import replace_file
 from tests.adapters import ManualClock, MemoryJournal
 from tests.deep import times
+from tests.stores import rule_store
 from workbench.curation.conflicts import ConflictDecision
 from workbench.curation.steps import BuiltUpon
 from workbench.curation.store import record
@@ -417,19 +416,8 @@ class Writing(RuleBasedStateMachine):
         self.directory = tempfile.TemporaryDirectory()
         self.end, self.mark = end, mark
         self.clock = clock = ManualClock()
-        store = RuleStore(
-            root=Path(self.directory.name),
-            project_id="p",
-            home=None,
-            journal=MemoryJournal(clock),
-            home_journal=MemoryJournal(clock),
-            latest=lambda kind: None,
-            publish=lambda kind, write: Path("."),
-            lock=lambda name: contextlib.nullcontext(),
-            now=clock.now,
-            count_tokens=len,
-            replace_file=lambda path, data, expected: replace_file(path, data, expected=expected),
-        )
+        root = Path(self.directory.name)
+        store = rule_store(MemoryJournal(clock), MemoryJournal(clock), clock, root=root)
         self.count = 0
         self.slots = [Slot(text, text, 10 + at) for at in range(4) if (text := self.words(f"first {at}"))]
         self.done: list[Done] = []

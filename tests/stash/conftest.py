@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from store.vectors import build_index, load_index
 from tests.adapters import ManualClock, MemoryJournal
+from tests.stores import store_parts
 from workbench.ports import Journal
 from workbench.stash.segmentindex import IndexPlaces
 from workbench.stash.segmentmodels import EmbeddingModel
@@ -41,15 +41,9 @@ def stash(clock: ManualClock, journal: MemoryJournal) -> StashService:
 
 def stash_over(journal: Journal, clock: ManualClock, by: str = "test") -> StashService:
     """Return the service of the stash in a journal; a token is a word."""
+    parts = store_parts(journal, MemoryJournal(clock), clock, count_tokens=lambda text: len(text.split()))
     store = StashStore(
-        project_id="p",
-        journal=journal,
-        home_journal=MemoryJournal(clock),
-        latest=lambda kind: None,
-        publish=lambda kind, write: Path("."),
-        lock=lambda name: contextlib.nullcontext(),
-        now=clock.now,
-        count_tokens=lambda text: len(text.split()),
+        **parts,
         texts=partial(read_texts, journal),
         referring=partial(read_referring, journal),
         of_session=lambda session: [

@@ -31,6 +31,7 @@ from store.team.replicas import (
 from tests.adapters import ManualClock, MemoryJournal
 from tests.deep import times
 from tests.stash.conftest import read_referring, read_texts
+from tests.stores import store_parts
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
@@ -55,15 +56,7 @@ class Machine:
 
     def _store(self, peers: Callable[[], Any]) -> StashStore:
         return StashStore(
-            project_id="p",
-            journal=self.journal,
-            home_journal=MemoryJournal(self.clock),
-            latest=lambda kind: None,
-            publish=lambda kind, write: Path("."),
-            lock=lambda name: contextlib.nullcontext(),
-            now=self.clock.now,
-            count_tokens=len,
-            peers=peers,
+            **store_parts(self.journal, MemoryJournal(self.clock), self.clock, peers=peers),
             texts=partial(read_texts, self.journal),
             referring=partial(read_referring, self.journal),
             of_session=lambda session: [],

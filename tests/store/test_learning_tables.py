@@ -16,6 +16,7 @@ from store.lists.learnings import learning_list
 from tests.adapters import ManualClock
 from tests.memory.learnings.facts import contradict, note_hit
 from tests.store.engines import open_tables
+from tests.stores import store_parts
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
 from workbench.lists.conflicts import CONFLICTS, ConflictOverlay
@@ -44,16 +45,9 @@ class Place:
             "home": FileJournal(root / "home", self.clock),
         }
         self.tables = open_tables(root, self.journals, self.clock)
+        journals = self.journals["project"], self.journals["home"]
         self.store = LearningStore(
-            project_id="p",
-            journal=self.journals["project"],
-            home_journal=self.journals["home"],
-            latest=lambda kind: None,
-            publish=lambda kind, write: Path("."),
-            lock=lambda name: contextlib.nullcontext(),
-            now=self.clock.now,
-            count_tokens=len,
-            rules=lambda: pytest.fail("no rule is asked for"),
+            **store_parts(*journals, self.clock, rules=lambda: pytest.fail("no rule is asked for"))
         )
         self.desk = LearningService(self.store, "test")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,6 +19,7 @@ from store.projector import project
 from store.table_digests import digests
 from tests.adapters import ManualClock
 from tests.store.engines import open_tables
+from tests.stores import rule_store
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
 from workbench.lists.tables import ListQuery
@@ -27,7 +27,7 @@ from workbench.records.conflicts import Action
 from workbench.records.rules import Check, Provenance, Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.ledger import RuleLedger, read_uses, with_use
-from workbench.rules.curation.rulestore import RuleStore, record_usage
+from workbench.rules.curation.rulestore import record_usage
 from workbench.rules.curation.ruletype import to_body
 
 COLUMNS = """
@@ -44,19 +44,7 @@ class Desk:
         self.journal, self.home = FileJournal(root, self.clock), FileJournal(root / "home", self.clock)
         self.journals = {"project": self.journal, "home": self.home}
         self.tables = open_tables(root, self.journals, self.clock)
-        self.store = RuleStore(
-            root=root,
-            project_id="p",
-            home=root,
-            journal=self.journal,
-            home_journal=self.home,
-            latest=lambda kind: None,
-            publish=lambda kind, write: root,
-            lock=lambda name: contextlib.nullcontext(),
-            now=self.clock.now,
-            count_tokens=len,
-            replace_file=lambda path, data, expected: None,
-        )
+        self.store = rule_store(self.journal, self.home, self.clock, root=root, home=root)
         self.curator = Curator(self.store, "test")
 
     def ledger(self) -> RuleLedger:

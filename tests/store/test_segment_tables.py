@@ -15,6 +15,7 @@ from store.journal import FileJournal
 from store.lists.segments import referring_segments, segment_list, segment_texts, session_segments
 from tests.adapters import ManualClock
 from tests.store.engines import open_tables
+from tests.stores import store_parts
 from workbench.errors import UsageError
 from workbench.lists.segments import PREVIEW, SEGMENTS, SegmentRow
 from workbench.lists.tables import ListQuery, ValueCount
@@ -33,15 +34,9 @@ class Place:
         self.journals = {name: FileJournal(root / name, self.clock) for name in ("project", "home")}
         self.tables = open_tables(root / "project", self.journals, self.clock)
         self.list = segment_list(self.tables, self.clock)
+        parts = store_parts(self.journals["project"], self.journals["home"], self.clock)
         store = StashStore(
-            project_id="p",
-            journal=self.journals["project"],
-            home_journal=self.journals["home"],
-            latest=lambda kind: None,
-            publish=lambda kind, write: Path("."),
-            lock=lambda name: contextlib.nullcontext(),
-            now=self.clock.now,
-            count_tokens=len,
+            **parts,
             texts=partial(segment_texts, self.tables),
             referring=partial(referring_segments, self.tables),
             of_session=partial(session_segments, self.tables),

@@ -18,8 +18,9 @@ from store.projector import project
 from store.team.peers import PeerJournals
 from store.team.replicas import is_for_team, is_shared, replica_root
 from tests.adapters import ManualClock
-from tests.curation.test_curation import learning, learning_service, rule_store
+from tests.curation.test_curation import learning, learning_service
 from tests.store.engines import connect_tables, transaction
+from tests.stores import rule_store
 from workbench.curation.concurrency import concurrent_edits
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
@@ -44,7 +45,7 @@ class Member:
         write_atomic(root / "team" / "machine", self.machine.encode())
         self.own = {PROJECT: self.journal, HOME: home}
         self.peers = PeerJournals(root, clock, self.id)
-        rules = replace(rule_store(self.journal, home, clock), project_id=self.id, peers=self.peers.journals)
+        rules = rule_store(self.journal, home, clock, project_id=self.id, peers=self.peers.journals)
         self.rules = Curator(rules, "test")
         learnings: Any = learning_service(self.journal, home, clock).store
         self.learnings = LearningService(replace(learnings, peers=self.peers.journals), "test")

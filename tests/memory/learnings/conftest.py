@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from store import files, generations
 from tests.adapters import ManualClock, MemoryJournal
+from tests.stores import generations_in, rule_store
 from workbench.memory.learnings.learningstore import LearningStore, store_of
+from workbench.ports import Journal
 from workbench.records.iterations import (
     ErrorEntry,
     ExtractionResult,
@@ -20,7 +20,6 @@ from workbench.records.iterations import (
     RawIterationOutput,
     ToolUseEvent,
 )
-from workbench.rules.curation.rulestore import RuleStore
 
 
 @pytest.fixture
@@ -32,25 +31,14 @@ def clock() -> ManualClock:
 @pytest.fixture
 def store(tmp_path: Path, clock: ManualClock) -> LearningStore:
     """A store of learnings beside one of rules, with journals in memory."""
-    return store_of(rule_store(tmp_path, MemoryJournal(clock), MemoryJournal(clock), clock))
+    return learning_store(MemoryJournal(clock), MemoryJournal(clock), clock, tmp_path)
 
 
-def rule_store(
-    tmp_path: Path, journal: MemoryJournal, home_journal: MemoryJournal, clock: ManualClock
-) -> RuleStore:
-    state = tmp_path / "state"
-    return RuleStore(
-        root=tmp_path,
-        project_id="p",
-        home=None,
-        journal=journal,
-        home_journal=home_journal,
-        latest=lambda kind: None,
-        publish=lambda kind, write: generations.publish(state, kind, write, clock=clock).path,
-        lock=lambda name: contextlib.nullcontext(),
-        now=clock.now,
-        count_tokens=lambda text: len(text.split()),
-        replace_file=lambda path, data, expected: files.replace_file(path, data, expected=expected),
+def learning_store(journal: Journal, home: Journal, clock: ManualClock, root: Path) -> LearningStore:
+    """Return a store that writes generations below `root`; a token is a word."""
+    parts = {**generations_in(root / "state", clock), "latest": lambda kind: None}
+    return store_of(
+        rule_store(journal, home, clock, root=root, count_tokens=lambda text: len(text.split()), **parts)
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import generations
 from store.journal import FileJournal
 from tests.adapters import ManualClock
 from tests.deep import times
-from tests.memory.learnings.conftest import rule_store
+from tests.stores import generations_in, rule_store
 from workbench.curation import folding
 from workbench.curation.store import record
 from workbench.errors import UsageError
@@ -47,18 +45,9 @@ class Memory:
     def opened(self, *, bare: bool = False) -> LearningStore:
         """Return the store as a new process has it; a bare one finds nothing that was kept."""
         state, clock = self.root / "state", self.clock
-
-        def latest(kind: str) -> Path | None:
-            found = generations.latest(state, kind)
-            return found.path if isinstance(found, generations.Generation) and not bare else None
-
-        def publish(kind: str, write: Callable[[Path], None]) -> Path:
-            where = self.root / "elsewhere" if bare else state
-            return generations.publish(where, kind, write, clock=clock).path
-
+        parts = generations_in(state, clock, bare=self.root / "elsewhere" if bare else None)
         journals = (FileJournal(state, clock), FileJournal(self.root / "home", clock))
-        rules = rule_store(self.root, *journals, clock)  # type: ignore[arg-type]
-        return store_of(replace(rules, latest=latest, publish=publish))
+        return store_of(rule_store(*journals, clock, root=self.root, **parts))
 
     def act(self, verb: str, number: int) -> None:
         self.clock.advance(61)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from store import generations
 from tests.adapters import ManualClock, MemoryJournal
-from tests.memory.learnings.conftest import rule_store
+from tests.memory.learnings.conftest import learning_store
 from tests.memory.learnings.facts import contradict, note_hit
 from workbench.curation import folding
 from workbench.curation.conflicts import ConflictDecision, RecordChanged
 from workbench.errors import UsageError
 from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.keeping import load_kept
-from workbench.memory.learnings.learningstore import LearningStore, store_of
+from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS
 from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.prompt import candidates, known_learnings
@@ -210,8 +210,9 @@ def test_undoing_everything_leads_back_to_the_start(
 ) -> None:
     """Whatever was done, undoing it all restores what was there, learnings, settlements and rules."""
     clock = ManualClock()
-    rules = rule_store(tmp_path_factory.mktemp("p"), MemoryJournal(clock), MemoryJournal(clock), clock)
-    desk = LearningService(store_of(rules), "cli")
+    root = tmp_path_factory.mktemp("p")
+    desk = LearningService(learning_store(MemoryJournal(clock), MemoryJournal(clock), clock, root), "cli")
+    rules = desk.store.rules()
     play(desk, clock, before)
     depth = len(desk.store.ledger().done)
     start = desk.store.ledger()

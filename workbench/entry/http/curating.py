@@ -186,6 +186,7 @@ def show_segment(host: ProjectHost, given: messages.RecordRequest) -> ContextSeg
 def stash(host: ProjectHost, given: messages.StashRequest) -> answers.StashReceipt:
     """Put segments aside as one step, secrets masked."""
     from workbench.entry.services.stash import put_aside
+
     with host.operation("stash-edit") as work:
         segments = [ContextSegment(**structs.asdict(one)) for one in given.segments]
         added = put_aside(work.project, host.by, segments, given.reason)
