@@ -219,9 +219,11 @@ def _open_cached(option: ModelOption, settings: EmbeddingSettings) -> tuple[Embe
 
 
 def _open_packaged(option: ModelOption, settings: EmbeddingSettings) -> tuple[Embedder, Path]:
+    from store.short_texts import ShortTextEmbedder
+
     path = minilm.ensure_built(settings.cache).directory
     load = lambda: _onnx(path, minilm.MODEL_ID, settings)  # noqa: E731
-    return LazyEmbedder(minilm.MODEL_ID, load, minilm.DIMENSIONS), path
+    return ShortTextEmbedder(minilm.MODEL_ID, load, minilm.DIMENSIONS, path), path
 
 
 def _open_download(option: ModelOption, settings: EmbeddingSettings) -> tuple[Embedder, Path]:

@@ -12,6 +12,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from workbench.places import data_file, user_cache
@@ -26,10 +27,15 @@ def read_parsed(package: str, name: str, parse: Callable[[bytes], Any]) -> Any: 
     Raises: OSError where there is none of this name, and whatever `parse` raises.
     """
     source = data_file(package, name)
+    return parse_once(source, f"{package}.{source.name}", parse)
+
+
+def parse_once(source: Path, name: str, parse: Callable[[bytes], Any]) -> Any:  # noqa: ANN401 - plain data
+    """Return what `parse` makes of a file, kept under a name of its own. Raises as `read_parsed` does."""
     content = source.read_bytes()
     begin = _MAGIC + _number(zlib.crc32(content)) + _number(len(content))
     try:
-        path = user_cache() / "parsed" / f"{sys.implementation.cache_tag}" / f"{package}.{source.name}"
+        path = user_cache() / "parsed" / f"{sys.implementation.cache_tag}" / name
     except RuntimeError:  # the user has no home
         return parse(content)
     with suppress(OSError, EOFError, ValueError, TypeError):

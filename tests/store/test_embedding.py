@@ -155,7 +155,7 @@ def test_turned_off_is_obeyed(settings: EmbeddingSettings) -> None:
 
 @pytest.mark.parametrize("name", ["", minilm.MODEL])
 def test_packaged_model_is_the_default(model_cache: Path, tmp_path: Path, name: str) -> None:
-    """With nothing configured or cached the packaged model is used, loaded by the first text."""
+    """With nothing configured or cached the packaged model is used, loaded by texts that take it."""
     settings = EmbeddingSettings(cache=model_cache, model=name, fastembed_cache=tmp_path)
     embedder, report = resolve_embedder(settings)
 
@@ -164,6 +164,8 @@ def test_packaged_model_is_the_default(model_cache: Path, tmp_path: Path, name: 
     assert (report.source, report.model, report.degraded) == (embedding.PACKAGED, minilm.MODEL_ID, ())
     assert report.as_configured
     assert embedder.embed(["x"]).shape == (1, embedder.dimensions)
+    assert not embedder.loaded
+    assert embedder.embed(["x"] * 9).shape == (9, embedder.dimensions)
     assert embedder.loaded
 
 
