@@ -153,7 +153,9 @@ def tracked_below(repository: Repository, directory: str) -> tuple[str, ...]:
     except OSError:
         return ()
     # Version 4 shortens names by what they share with the one before; a split index names few of them.
-    whole = data[:4] == b"DIRC" and data[4:8] in (b"\0\0\0\2", b"\0\0\0\3") and b"link\0\0" not in data
+    whole = data[:4] == b"DIRC" and data[4:8] in (b"\0\0\0\2", b"\0\0\0\3")
+    if b"link\0\0" in data:  # the mark of a split index, or a name of that end
+        whole = whole and not any(path.startswith("sharedindex.") for path in os.listdir(repository.git_dir))
     if whole and wanted.encode() not in data.lower():
         return ()
     listed = git_process.run(repository.root, ["ls-files", "-z", "--cached"]).split(b"\0")

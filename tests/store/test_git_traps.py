@@ -82,3 +82,26 @@ def test_a_stream_of_git_that_waits_is_ended(work: Any) -> None:
     os.mkfifo(work.root / "deep" / ".gitattributes")
     with pytest.raises(GitError, match="named pipe"):
         list(log_commits(found(work.root)))
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+def test_git_runs_for_tracked_names_only_where_its_index_is_split(
+    work: Any, monkeypatch: pytest.MonkeyPatch, is_split: bool
+) -> None:
+    """A file whose name ends as the mark of a split index does costs no process of git."""
+    work.write("src/unlink")
+    work.write(".other/state" if is_split else "other")
+    work.commit()
+    if is_split:
+        work.git("update-index", "--split-index")
+    calls: list[list[str]] = []
+    run = git_process.run
+
+    def noting(root: Path, words: list[str]) -> bytes:
+        calls.append(words)
+        return run(root, words)
+
+    monkeypatch.setattr(git_process, "run", noting)
+
+    assert tracked_below(found(work.root), ".other") == ((".other/state",) if is_split else ())
+    assert bool(calls) == is_split
