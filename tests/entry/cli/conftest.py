@@ -91,6 +91,22 @@ def project(_package: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return work
 
 
+@pytest.fixture(scope="session")
+def _indexed_package(_package: Work, tmp_path_factory: pytest.TempPathFactory) -> Work:
+    """Make a copy of that repository with its index and tables."""
+    work = _package.copy(tmp_path_factory.mktemp("indexed") / "work")
+    assert main.run(["--project", str(work.root), "index"]) == 0
+    return work
+
+
+@pytest.fixture
+def indexed(_indexed_package: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A copy of the indexed repository, and the current directory in it."""
+    work = _indexed_package.copy(tmp_path / "work")
+    monkeypatch.chdir(work.root)
+    return work
+
+
 @pytest.fixture
 def entries(project: Any) -> Callable[[str], list[dict[str, Any]]]:
     """Read the bodies of a stream of the project's journal."""

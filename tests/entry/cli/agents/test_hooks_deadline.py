@@ -97,20 +97,19 @@ def test_a_crash_in_c_is_no_failure_of_the_hook(tmp_path: Path) -> None:
     assert "ended by signal 11" in read_failures(hook_log(), 0.0)[0].reason
 
 
-def test_a_prompt_is_recorded_before_its_plan(project: Any, run: Run, tmp_path: Path) -> None:
+def test_a_prompt_is_recorded_before_its_plan(indexed: Any, run: Run, tmp_path: Path) -> None:
     """The plan is not done in time: prompt, edit and end of the session are all there."""
-    assert run("index").code == 0
     now = "signal.setitimer(signal.ITIMER_REAL, 0.01)"
     late = ask_stuck(
         "workbench.entry.services.plan.preview_for",
         now,
-        payload(project.root, prompt=PROMPT),
+        payload(indexed.root, prompt=PROMPT),
         tmp_path / "reached",
     )
     assert (late.returncode, late.stdout, late.stderr) == (0, b"", b"")
     assert (tmp_path / "reached").exists()
-    edit = payload(project.root, tool_name="Edit", tool_input={"file_path": f"{project.root}/pkg/auth.py"})
-    for event, given in (("PostToolUse", edit), ("Stop", payload(project.root))):
+    edit = payload(indexed.root, tool_name="Edit", tool_input={"file_path": f"{indexed.root}/pkg/auth.py"})
+    for event, given in (("PostToolUse", edit), ("Stop", payload(indexed.root))):
         respond(given, event, "claude").then()
     shown = run("episode", "show", "h77", "--json").json()
     assert shown["task_text"] == PROMPT
@@ -143,22 +142,21 @@ def test_every_agents_session_is_recorded_without_its_plan(
 
 
 @pytest.mark.parametrize("agent", EVENTS)
-def test_no_deadline_is_too_short_for_a_session(agent: str, project: Any, run: Run) -> None:
+def test_no_deadline_is_too_short_for_a_session(agent: str, indexed: Any, run: Run) -> None:
     """The agent waits for nothing: prompt, edit and end are recorded by what goes on after its hooks."""
-    assert run("index").code == 0
-    file = {"file_path": f"{project.root}/pkg/auth.py"}
+    file = {"file_path": f"{indexed.root}/pkg/auth.py"}
     name = "replace" if agent == "gemini" else "Edit"
     fields: tuple[dict[str, Any], ...] = (
         {"prompt": PROMPT},
         {"tool_name": name, "tool_input": file, **file},
         {},
     )
-    journal = project.root / ".workbench/journal/sessions.jsonl"
+    journal = indexed.root / ".workbench/journal/sessions.jsonl"
     environment = {**os.environ, "WORKBENCH_HOOKS_DEADLINE": "0"}
     for event, given, kind in zip(EVENTS[agent], fields, ("started", "event", "ended"), strict=True):
         subprocess.run(
             [sys.executable, "-c", HOOK, "hook", event, "--agent", agent],
-            input=payload(project.root, **given),
+            input=payload(indexed.root, **given),
             capture_output=True,
             check=True,
             timeout=LONG,
@@ -182,20 +180,19 @@ def test_what_only_answers_ends_with_its_time() -> None:
     assert not records(read_call(b'{"cwd": "/"}', "Stop", "claude"))
 
 
-def test_an_edit_or_a_stop_begins_a_session_that_nobody_began(project: Any, run: Run) -> None:
+def test_an_edit_or_a_stop_begins_a_session_that_nobody_began(indexed: Any, run: Run) -> None:
     """The prompt's own hook never came: edits and the end are recorded all the same, of an empty task."""
-    assert run("index").code == 0
-    inside, outside = f"{project.root}/pkg/auth.py", "/etc/passwd"
+    inside, outside = f"{indexed.root}/pkg/auth.py", "/etc/passwd"
     for file in (outside, inside):
-        given = payload(project.root, tool_name="Edit", tool_input={"file_path": file})
+        given = payload(indexed.root, tool_name="Edit", tool_input={"file_path": file})
         respond(given, "PostToolUse", "claude").then()
-    respond(payload(project.root), "Stop", "claude").then()
+    respond(payload(indexed.root), "Stop", "claude").then()
     shown = run("episode", "show", "h77", "--json").json()
     assert (shown["session_id"], shown["task_text"]) == ("h77/1", "")
     assert ([one["path"] for one in shown["changes"]], shown["traced"]) == (["pkg/auth.py"], False)
     assert "the prompt was not recorded" in run("episode", "show", "h77").out
-    respond(payload(project.root, prompt=PROMPT), "UserPromptSubmit", "claude").then()
-    other = {"session_id": "h78", "cwd": str(project.root)}
+    respond(payload(indexed.root, prompt=PROMPT), "UserPromptSubmit", "claude").then()
+    other = {"session_id": "h78", "cwd": str(indexed.root)}
     respond(json.dumps(other).encode(), "SessionEnd", "claude").then()
     respond(json.dumps({**other, "session_id": "h79"}).encode(), "Stop", "claude").then()
     listed = run("episode", "list", "--json").json()["sessions"]

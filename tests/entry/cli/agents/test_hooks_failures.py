@@ -61,13 +61,12 @@ def test_a_hook_that_is_late_ends_without_an_answer(monkeypatch: pytest.MonkeyPa
     assert "not done after" in read_failures(hook_log(), 0.0)[0].reason
 
 
-def test_one_variable_turns_all_hooks_off(project: Any, run: Run) -> None:
+def test_one_variable_turns_all_hooks_off(indexed: Any) -> None:
     """WORKBENCH_HOOKS=0: nothing is answered, recorded or logged, and `doctor` says that they are off."""
-    assert run("index").code == 0
-    payload = {"session_id": "s", "cwd": str(project.root), "prompt": "refresh the jwt token"}
+    payload = {"session_id": "s", "cwd": str(indexed.root), "prompt": "refresh the jwt token"}
     done = ask_process(json.dumps(payload).encode(), WORKBENCH_HOOKS="0")
     assert (done.returncode, done.stdout) == (0, b"")
-    assert not (project.root / ".workbench" / "journal" / "handovers.jsonl").exists()
+    assert not (indexed.root / ".workbench" / "journal" / "handovers.jsonl").exists()
     assert not hook_log().exists()
 
 
@@ -150,23 +149,21 @@ def test_doctor_says_why_hooks_failed(project: Any, run: Run) -> None:
     )
 
 
-def test_a_damaged_index_is_a_reason_for_the_log(project: Any, run: Run) -> None:
+def test_a_damaged_index_is_a_reason_for_the_log(indexed: Any) -> None:
     """No context comes of it, and the log says why; the session is recorded all the same."""
-    assert run("index").code == 0
-    for path in (project.root / ".workbench" / "index").glob("project-*/*"):
+    for path in (indexed.root / ".workbench" / "index").glob("project-*/*"):
         path.write_bytes(b"junk")
-    given = {"session_id": "s", "cwd": str(project.root), "prompt": "refresh the jwt token after a 401"}
+    given = {"session_id": "s", "cwd": str(indexed.root), "prompt": "refresh the jwt token after a 401"}
     reply = respond(json.dumps(given).encode(), "UserPromptSubmit", "claude")
     assert reply.output == b""
     with pytest.raises(StoreError, match="cannot be used"):
         reply.then()
 
 
-def test_a_session_that_is_no_name_is_recorded_of_none(project: Any, run: Run) -> None:
+def test_a_session_that_is_no_name_is_recorded_of_none(indexed: Any, run: Run) -> None:
     """Whatever a payload calls its session, nothing is searched or written by a name that cannot be one."""
-    assert run("index").code == 0
     for session in ("a b", "\0", "\ud800", "../x", '"', "x" * 500, 7, None):
-        given = {"session_id": session, "cwd": str(project.root), "prompt": "refresh the jwt token"}
+        given = {"session_id": session, "cwd": str(indexed.root), "prompt": "refresh the jwt token"}
         reply = respond(json.dumps(given).encode(), "UserPromptSubmit", "claude")
         reply.then()
         assert b"refresh_token" in reply.output

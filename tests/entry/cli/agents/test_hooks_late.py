@@ -56,12 +56,11 @@ def order(root: Path, agent: str = "claude", **given: Any) -> bytes:
     return order_for(read_call(data, EVENTS[agent], agent))
 
 
-def test_a_late_plan_is_answered_by_names_and_kept(project: Any, run: Run) -> None:
+def test_a_late_plan_is_answered_by_names_and_kept(indexed: Any) -> None:
     """The agent gets names when the time is over; the finished pack comes with the next prompt, once."""
-    assert run("index").code == 0
     late = subprocess.run(
         [sys.executable, "-c", WAITING, "hook", "UserPromptSubmit"],
-        input=payload(project.root, prompt=PROMPT),
+        input=payload(indexed.root, prompt=PROMPT),
         capture_output=True,
         check=True,
         timeout=LONG,
@@ -72,10 +71,10 @@ def test_a_late_plan_is_answered_by_names_and_kept(project: Any, run: Run) -> No
     assert answer["systemMessage"] == NOTICE
     assert "answered by names" in read_failures(hook_log(), 0.0)[0].reason
     limit = time.monotonic() + LONG
-    while not [*project.root.glob(".workbench/hooks/*.late")]:
+    while not [*indexed.root.glob(".workbench/hooks/*.late")]:
         assert time.monotonic() < limit
         os.sched_yield()
-    again = payload(project.root, prompt="login returns the user")
+    again = payload(indexed.root, prompt="login returns the user")
     given = respond(again, "UserPromptSubmit", "claude").output.decode()
     assert json.loads(given)["hookSpecificOutput"]["additionalContext"].startswith(LATE_HEAD)
     assert "Brief" in given
@@ -83,38 +82,35 @@ def test_a_late_plan_is_answered_by_names_and_kept(project: Any, run: Run) -> No
     assert LATE_HEAD[:20] not in respond(again, "UserPromptSubmit", "claude").output.decode()
 
 
-def test_a_kept_pack_comes_after_a_tool(project: Any, run: Run) -> None:
+def test_a_kept_pack_comes_after_a_tool(indexed: Any) -> None:
     """Whichever hook is next gives it, in that event's form, to its own session alone."""
-    assert run("index").code == 0
-    call = read_call(payload(project.root, prompt=PROMPT), "UserPromptSubmit", "claude")
+    call = read_call(payload(indexed.root, prompt=PROMPT), "UserPromptSubmit", "claude")
     keep_late(call, json.dumps(ANSWER).encode())
-    edit: dict[str, Any] = {"tool_name": "Edit", "tool_input": {"file_path": f"{project.root}/pkg/auth.py"}}
-    other = respond(payload(project.root, "other", **edit), "PostToolUse", "claude")
+    edit: dict[str, Any] = {"tool_name": "Edit", "tool_input": {"file_path": f"{indexed.root}/pkg/auth.py"}}
+    other = respond(payload(indexed.root, "other", **edit), "PostToolUse", "claude")
     assert other.output == b""
-    given = json.loads(respond(payload(project.root, **edit), "PostToolUse", "claude").output)
+    given = json.loads(respond(payload(indexed.root, **edit), "PostToolUse", "claude").output)
     assert given["hookSpecificOutput"]["hookEventName"] == "PostToolUse"
     assert given["hookSpecificOutput"]["additionalContext"] == f"{LATE_HEAD}the pack\n\n"
-    assert respond(payload(project.root, **edit), "PostToolUse", "claude").output == b""
+    assert respond(payload(indexed.root, **edit), "PostToolUse", "claude").output == b""
 
 
-def test_what_is_late_again_is_kept_again(project: Any, run: Run) -> None:
+def test_what_is_late_again_is_kept_again(indexed: Any) -> None:
     """A tool's hook that is too late to give the pack leaves it to the next; Cursor takes none."""
-    assert run("index").code == 0
-    call = read_call(payload(project.root, prompt=PROMPT), "UserPromptSubmit", "claude")
+    call = read_call(payload(indexed.root, prompt=PROMPT), "UserPromptSubmit", "claude")
     assert keep_late(call, json.dumps(ANSWER).encode())
-    edit = payload(project.root, tool_name="Edit", tool_input={"file_path": f"{project.root}/pkg/auth.py"})
+    edit = payload(indexed.root, tool_name="Edit", tool_input={"file_path": f"{indexed.root}/pkg/auth.py"})
     call = read_call(edit, "PostToolUse", "claude")
     assert keep_late(call, respond(edit, "PostToolUse", "claude").output)
     given = json.loads(respond(edit, "PostToolUse", "claude").output)
     assert given["hookSpecificOutput"]["additionalContext"].count("What the workbench chose") == 1
-    assert not keep_late(read_call(payload(project.root, prompt=PROMPT), "beforeSubmitPrompt", "cursor"), b"")
+    assert not keep_late(read_call(payload(indexed.root, prompt=PROMPT), "beforeSubmitPrompt", "cursor"), b"")
 
 
 @pytest.mark.parametrize("agent", EVENTS)
-def test_the_user_is_told_once(agent: str, project: Any, run: Run) -> None:
+def test_the_user_is_told_once(agent: str, indexed: Any) -> None:
     """The first answer by names of a session says why, in the agent's own form, the second does not."""
-    assert run("index").code == 0
-    first, second = (json.loads(answer_by_name(order(project.root, agent))) for _ in range(2))
+    first, second = (json.loads(answer_by_name(order(indexed.root, agent))) for _ in range(2))
     assert first["systemMessage"] == NOTICE
     assert "systemMessage" not in second
     assert first["hookSpecificOutput"] == second["hookSpecificOutput"]

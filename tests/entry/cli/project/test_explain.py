@@ -12,9 +12,8 @@ from workbench.entry.cli import exits
 from workbench.text.tokens import estimated_tokens
 
 
-def test_a_file_is_explained(project: Any, run: Run) -> None:
+def test_a_file_is_explained(indexed: Any, run: Run) -> None:
     """Its index entry, its commits with their issues, and what changed with it."""
-    run("index")
     found = run("explain", "pkg/auth.py", "--task", "logins lose the token (#7)", "--json").json()
     facts = found["facts"]
     assert (facts["language"], facts["role"], facts["imports"]) == ("python", "source", ["pkg/store.py"])
@@ -42,14 +41,13 @@ def test_the_index_in_the_tables_is_the_one_that_plans_use(project: Any, run: Ru
 
 
 def test_paths_are_found_from_where_one_stands(
-    project: Any, run: Run, monkeypatch: pytest.MonkeyPatch
+    indexed: Any, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Relative to the current directory, else to the project; a file that is gone keeps its past."""
-    run("index")
-    monkeypatch.chdir(project.root / "pkg")
+    monkeypatch.chdir(indexed.root / "pkg")
     assert run("explain", "auth.py", "--json").json()["path"] == "pkg/auth.py"
     assert run("explain", "pkg/auth.py", "--json").json()["path"] == "pkg/auth.py"
-    Path(project.root / "pkg" / "store.py").unlink()
+    Path(indexed.root / "pkg" / "store.py").unlink()
     run("refresh")
     found = run("explain", "store.py", "--json")
     assert found.code == exits.USAGE
@@ -57,10 +55,9 @@ def test_paths_are_found_from_where_one_stands(
     assert (gone["facts"], gone["edited"]) == (None, 1)
 
 
-def test_a_file_that_is_gone_is_called_so(project: Any, run: Run) -> None:
+def test_a_file_that_is_gone_is_called_so(indexed: Any, run: Run) -> None:
     """Renamed or removed since it was indexed, with a task and without, and once the index has seen it."""
-    run("index")
-    Path(project.root / "pkg" / "store.py").rename(project.root / "pkg" / "shop.py")
+    Path(indexed.root / "pkg" / "store.py").rename(indexed.root / "pkg" / "shop.py")
     for words in (("pkg/store.py",), ("read the token", "pkg/store.py")):
         shown = run("explain", *words).out.splitlines()
         assert shown[:2] == ["pkg/store.py", "  no longer there; known from the index"]
@@ -68,9 +65,8 @@ def test_a_file_that_is_gone_is_called_so(project: Any, run: Run) -> None:
     assert run("explain", "pkg/store.py").out.splitlines()[1] == "  no longer there; known from the history"
 
 
-def test_an_unknown_file_is_refused(project: Any, run: Run) -> None:
+def test_an_unknown_file_is_refused(indexed: Any, run: Run) -> None:
     """What neither the index nor any task knows is no file of the project."""
-    run("index")
     ran = run("explain", "pkg/\x1b[2Jnone.py")
     assert ran.code == exits.USAGE
     assert "\x1b" not in ran.err
@@ -127,9 +123,8 @@ def test_what_is_no_file_of_the_project_is_refused(
     assert (ran.code, reason in ran.err) == (exits.USAGE, True)
 
 
-def test_events_of_every_type_are_counted(project: Any, run: Run) -> None:
+def test_events_of_every_type_are_counted(indexed: Any, run: Run) -> None:
     """Hits, deltas and decisions about a file count beside reads and edits."""
-    run("index")
     run("episode", "start", "fix the login", "--session", "s")
     for kind in ("grepai_hit", "grepai_hit", "delta", "decision", "read"):
         run("episode", "event", "s", "--type", kind, "--file", "pkg/auth.py")

@@ -47,9 +47,8 @@ def test_status_says_what_was_skipped(project: Any, run: Any) -> None:
     assert answer["capped"] is False
 
 
-def test_doctor_finds_a_sound_project_sound(project: Any, run: Any) -> None:
+def test_doctor_finds_a_sound_project_sound(indexed: Any, run: Any) -> None:
     """Nothing is broken; what is missing comes with a next step."""
-    run("index")
     answer = run("doctor", "--json").json()
     names = [finding["name"] for finding in answer["findings"]]
     assert {"python", "git", "tokenizer", "embedding", "journals", "indexes", "locks", "disk"} <= set(names)
@@ -74,10 +73,9 @@ def test_doctor_names_a_repository_that_git_refuses(project: Any, run: Any) -> N
     assert "safe.directory" in found["project"]["step"]
 
 
-def test_doctor_reports_unreadable_lines_and_damaged_indexes(project: Any, run: Any) -> None:
+def test_doctor_reports_unreadable_lines_and_damaged_indexes(indexed: Any, run: Any) -> None:
     """Each broken thing is named with its place and the next step, and the code is 1."""
-    run("index")
-    state = project.root / ".workbench"
+    state = indexed.root / ".workbench"
     with (state / "journal" / "sessions.jsonl").open("ab") as file:
         file.write(b"garbage\n")
     damaged = next(
@@ -253,12 +251,11 @@ def test_registered_models_are_reported(project: Any, run: Any) -> None:
     assert told[-1] == "registered rust_linear mine-1 1, active"
 
 
-def test_who_holds_a_lock_is_named_and_waits_are_counted(project: Any, run: Any) -> None:
+def test_who_holds_a_lock_is_named_and_waits_are_counted(indexed: Any, run: Any) -> None:
     """Now by `doctor`, afterwards by `stats` and in the metrics of a server."""
-    run("index")
-    with locks.exclusive(project.root / ".workbench" / "locks" / "sessions.lock"):
+    with locks.exclusive(indexed.root / ".workbench" / "locks" / "sessions.lock"):
         assert f"sessions is held by process {os.getpid()}" in run("doctor").out
-    opened = open_project(project.root, Config())
+    opened = open_project(indexed.root, Config())
     record_call(opened.journal, "plan", 90.0, by="cli", stages={LOCKS: 80.0, LOCK + "tables": 80.0})
     shown = run("stats").out
     assert "waits for locks: " in shown

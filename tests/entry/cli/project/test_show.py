@@ -11,9 +11,8 @@ from tests.test_imports import RUN_CLI, modules
 from workbench.entry.cli import exits
 
 
-def test_names_files_and_lines_are_shown(project: Any, run: Run) -> None:
+def test_names_files_and_lines_are_shown(indexed: Any, run: Run) -> None:
     """The text alone is on stdout; an unknown name beside known ones has its line."""
-    run("index")
     found = run("show", "refresh_token", "pkg/auth.py:1-1", "refresh_tokn")
     assert (found.code, found.err) == (0, "")
     assert found.out.startswith("pkg/auth.py:6-8 refresh_token\n  def refresh_token(token):\n")
@@ -34,10 +33,9 @@ def test_json_has_what_became_of_each_handle(project: Any, run: Run) -> None:
     assert found["tokens"] <= found["token_budget"] == 60
 
 
-def test_files_are_named_as_seen_from_here(project: Any, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_named_as_seen_from_here(indexed: Any, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As other programs print them in a directory of the project."""
-    run("index")
-    monkeypatch.chdir(project.root / "pkg")
+    monkeypatch.chdir(indexed.root / "pkg")
     assert run("show", "auth.py:6").out.startswith("pkg/auth.py:6-8 refresh_token\n")
     assert run("show", "../pkg/auth.py:1-1").out.startswith("pkg/auth.py:1\n")
 
@@ -59,9 +57,8 @@ def test_the_session_of_the_agent_is_given_nothing_twice(
     assert "def refresh_token" in run("show", "refresh_token", "--again").out
 
 
-def test_a_name_in_an_indexed_project_imports_what_it_uses(project: Any, run: Run) -> None:
+def test_a_name_in_an_indexed_project_imports_what_it_uses(indexed: Any) -> None:
     """No database, no parser, no model, no history, no rules; numpy holds the index."""
-    run("index")
     names = modules(RUN_CLI.format(arguments=["show", "refresh_token:callers", "pkg/auth.py"]))
     heavy = ("duckdb", "tree_sitter", "onnxruntime", "hnswlib", "bm25s", "workbench.plan.pipeline")
     assert "numpy" in names

@@ -32,9 +32,8 @@ def shared(_package: Work, tmp_path_factory: pytest.TempPathFactory) -> Work:
     return _package.copy(tmp_path_factory.mktemp("shared") / "work")
 
 
-def test_formats_hold_the_same_rows(project: Any, run: Run, tmp_path: Path) -> None:
+def test_formats_hold_the_same_rows(indexed: Any, run: Run, tmp_path: Path) -> None:
     """Table, CSV, JSON and Parquet agree; lists and JSON are values; repeated names stay apart."""
-    run("index")
     asked = """select 1 as a, 2 as a, [1, 2] as list, '{"x": null}'::JSON as json, NULL as nothing,
         'a,"b' as text"""
     assert run("sql", asked, "--json").json() == [
@@ -133,9 +132,8 @@ def test_memory_is_bounded(project: Any, run: Run) -> None:
     assert "hint:" in ran.err
 
 
-def test_ctrl_c_ends_a_statement(project: Any, run: Run) -> None:
+def test_ctrl_c_ends_a_statement(indexed: Any) -> None:
     """One that is at work is interrupted as well as one whose rows are being read; no copy stays."""
-    run("index")
     endless = "select i from range(1000000000000) as numbers(i)"
     program = [sys.executable, "-m", "workbench", "sql", "--format", "csv", "--timeout", "3600"]
     with running([*program, endless], stderr=subprocess.PIPE) as process:
@@ -144,7 +142,7 @@ def test_ctrl_c_ends_a_statement(project: Any, run: Run) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=LONG)
     assert (process.returncode, "interrupted" in errors) == (exits.INTERRUPTED, True)
-    assert list((project.root / ".workbench" / "spill").iterdir()) == []
+    assert list((indexed.root / ".workbench" / "spill").iterdir()) == []
 
 
 def test_hostile_text_is_shown(project: Any, run: Run) -> None:

@@ -317,9 +317,8 @@ def test_settings_say_how_far_outcomes_count(project: Any, run: Any) -> None:
     assert weights() == usual
 
 
-def test_sessions_are_filtered_sorted_and_paged(project: Any, run: Any) -> None:
+def test_sessions_are_filtered_sorted_and_paged(indexed: Any, run: Any) -> None:
     """The filter is the app's; a cursor leads to the next page of the same query and to no other."""
-    run("index")
     for name, task in (("a", "fix the login"), ("b", "fix the logout"), ("c", "write the notes")):
         run("episode", "start", task, "--session", name)
         run("episode", "event", name, "--type", "read", "--file", "pkg/auth.py")
