@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Work, make_repository
+from tests.deep import times
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_project
 from workbench.plan.pipeline import Plan, plan
@@ -137,7 +138,7 @@ def check(found: OpenedProject, task: str, path: str, reason: str) -> None:
         assert reason == ESTIMATE or reason.startswith(("named in the task", "its kind,")), reason
 
 
-@settings(max_examples=60)
+@settings(max_examples=times(20, 60))
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))
 def test_what_a_reason_names_is_there(project: OpenedProject, words: list[str]) -> None:
     """Whatever the task: each word, count, definition, task and file of each reason can be found again."""

@@ -18,6 +18,7 @@ from store.table_queries import (
     completeness,
 )
 from tests.adapters import ManualClock
+from tests.deep import times
 from tests.store.engines import connect_tables, open_tables, transaction
 from workbench.lists.filters import parse
 from workbench.lists.sessions import SESSIONS
@@ -71,7 +72,7 @@ TOLD = st.one_of(
 )
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(2, 4), deadline=None, suppress_health_check=list(HealthCheck))
 @given(entries=st.lists(TOLD, max_size=15), pauses=st.sets(st.integers(0, 20)))
 def test_the_tables_say_what_the_fold_says(
     entries: list[tuple[str, dict[str, Any]]],

@@ -14,6 +14,7 @@ from store.journal import FileJournal
 from store.lists.conflicts import ConflictTable
 from store.lists.learnings import learning_list
 from tests.adapters import ManualClock
+from tests.deep import times
 from tests.memory.learnings.facts import contradict, note_hit
 from tests.store.engines import open_tables
 from tests.stores import store_parts
@@ -132,7 +133,10 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=3, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=times(2, 3),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(STEPS, STEPS)
 def test_tables_and_ledger_agree(
     tmp_path_factory: pytest.TempPathFactory, before: list[tuple[str, int]], after: list[tuple[str, int]]

@@ -18,6 +18,7 @@ from store.migrations import migrate
 from store.projector import project
 from store.table_digests import digests
 from tests.adapters import ManualClock
+from tests.deep import times
 from tests.store.engines import open_tables
 from tests.stores import rule_store
 from workbench.curation.conflicts import ConflictDecision
@@ -202,7 +203,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(3, 5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_the_tables_are_the_ledger(steps: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     """After any curation, caught up with now and then or at once, the tables hold what the engine holds."""
@@ -257,7 +258,10 @@ def _act(desk: Desk, number: int, what: str, left: int, right: int) -> None:
 ANCHORS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), max_size=4)
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=times(3, 5),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(
     st.lists(st.tuples(st.sampled_from(("a.md", "b.md")), ANCHORS, st.booleans()), min_size=1, max_size=5),
     st.integers(0, 3),

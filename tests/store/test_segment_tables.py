@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from store.journal import FileJournal
 from store.lists.segments import referring_segments, segment_list, segment_texts, session_segments
 from tests.adapters import ManualClock
+from tests.deep import times
 from tests.store.engines import open_tables
 from tests.stores import store_parts
 from workbench.errors import UsageError
@@ -99,7 +100,9 @@ def play(place: Place, steps: list[tuple[str, int]]) -> None:
 VERBS = ("add", "edit", "protect", "remove", "undo", "redo", "shown", "merged", "embedded", "retype", "read")
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=times(3, 5), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(steps=st.lists(st.tuples(st.sampled_from(VERBS), st.integers(0, 2)), max_size=12))
 def test_tables_say_what_the_ledger_says(
     steps: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory

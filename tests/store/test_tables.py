@@ -531,7 +531,7 @@ FIELDS = [
 ]
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(2, 4), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     changes=st.lists(
         st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSONS, max_size=4)),

@@ -19,6 +19,7 @@ from store.team.peers import PeerJournals
 from store.team.replicas import is_for_team, is_shared, replica_root
 from tests.adapters import ManualClock
 from tests.curation.test_curation import learning, learning_service
+from tests.deep import times
 from tests.store.engines import connect_tables, transaction
 from tests.stores import rule_store
 from workbench.curation.concurrency import concurrent_edits
@@ -120,7 +121,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(3, 5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_tables_hold_what_ledgers_do(steps: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     """On a machine that is caught up with now and then."""

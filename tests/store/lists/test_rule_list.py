@@ -344,7 +344,7 @@ def test_what_counts_as_english_has_no_other_letters_digits_and_blanks() -> None
 
 
 @given(text=QUERIES)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(4, 6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_facets_count_the_values_of_what_matches(shelf: Shelf, text: str) -> None:
     """Counts are those of the rules that match, the most frequent value first."""
     query = ListQuery(parse(text, FIELDS))
