@@ -115,7 +115,7 @@ class EpisodeProjector:
         if not self._touched:
             return
         touched = [(one,) for one in sorted(self._touched)]
-        stored = self._stored(touched)
+        stored = self._select_stored(touched)
         self._stage(TOUCH, SESSION, [(one,) for one in sorted(stored)])
         self._stage(TOUCH_SESSIONS, SESSION, touched)
         gone, replaced = (
@@ -147,7 +147,7 @@ class EpisodeProjector:
         self._connection.execute(INSERT_AFFINITY)
         self._connection.execute(CREATE_TOUCHED)
 
-    def _stored(self, sessions: list[tuple[str]]) -> set[str]:
+    def _select_stored(self, sessions: list[tuple[str]]) -> set[str]:
         """Return which of sessions have rows: most have none before they are imported."""
         staged = {"session_id": ("str", [one for (one,) in sessions])}
         return {one for (one,) in select(self._connection, SELECT_STORED, staged)}

@@ -43,7 +43,7 @@ class Output:
     def json(self, value: object) -> None:
         """Write a value as indented JSON to stdout, in UTF-8 whatever the locale says."""
         text = to_json(value) + "\n"
-        with _named(sys.stdout):
+        with _name_in_errors(sys.stdout):
             sys.stdout.flush()
             binary: IO[bytes] | None = getattr(sys.stdout, "buffer", None)
             if binary is None:
@@ -161,13 +161,13 @@ def _columns() -> int:
 
 def _write(stream: TextIO, text: str) -> None:
     encoding = stream.encoding or "utf-8"
-    with _named(stream):
+    with _name_in_errors(stream):
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
 
 
 @contextmanager
-def _named(stream: TextIO) -> Iterator[None]:
+def _name_in_errors(stream: TextIO) -> Iterator[None]:
     """Have an error of writing to a stream say which one: a full disk behind `>` is not the project's."""
     try:
         yield
