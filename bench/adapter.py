@@ -103,8 +103,8 @@ def measure(
     mapped, mean = fit_outlines(moment.view.index, vectors, files, embed)
     base = load_model()
     models = [
-        replace(base, model_id=f"adapter {penalty:g}", adapter=one)
-        for penalty, one in zip(PENALTIES, adapters, strict=True)
+        replace(base, model_id=f"adapter {penalty:g}", adapter=adapter)
+        for penalty, adapter in zip(PENALTIES, adapters, strict=True)
     ]
     for task in [half[int(number * step)] for number in range(min(count, len(half)))]:
         moment = timeline.at(task.revision)

@@ -242,10 +242,10 @@ def merges(pairs: Sequence[Pair], embed: Embed) -> None:
 def collection(rules: Sequence[Rule], embed: Embed, sample: int) -> None:
     """Print what is found in real rule files, and a sample of it."""
     vectors = np.asarray(embed([rule.action_text[:600] or "." for rule in rules]), np.float32)
-    found = find_conflicts(rules, vectors, build_index(vectors, searches=len(vectors)))
+    conflicts = find_conflicts(rules, vectors, build_index(vectors, searches=len(vectors)))
     bare = find_conflicts(rules)
-    kinds, without = (Counter(item.kind.value for item in some) for some in (found, bare))
-    actions = Counter((item.kind.value, item.suggestion.action.value) for item in found)
+    kinds, without = (Counter(item.kind.value for item in some) for some in (conflicts, bare))
+    actions = Counter((item.kind.value, item.suggestion.action.value) for item in conflicts)
     print(
         f"\n## {len(rules)} rules of real files\n\n| kind | by words and meaning | by words | suggestions |"
     )
@@ -257,7 +257,7 @@ def collection(rules: Sequence[Rule], embed: Embed, sample: int) -> None:
         print(f"| {kind.value} | {kinds[kind.value]} | {without[kind.value]} | {proposed} |")
     by_id = {rule.id: rule for rule in rules}
     for kind in ConflictKind if sample else ():
-        mine = [item for item in found if item.kind is kind]
+        mine = [item for item in conflicts if item.kind is kind]
         for item in random.Random(7).sample(mine, min(sample, len(mine))):
             show(item, by_id)
 

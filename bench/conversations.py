@@ -201,7 +201,7 @@ def _known(kind: type[Turn], line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(path: Path, records: Iterable[Turn | Question]) -> None:
-    text = "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in records)
+    text = "".join(json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in records)
     path.write_text(text, encoding="utf-8")
 
 

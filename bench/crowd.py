@@ -102,7 +102,7 @@ def work(root: Path, rounds: int, seconds: float, number: int) -> dict[str, Any]
         page = opened.rule_list.page(query, limit=1000)
         waits.append((locks.seconds_waited() - before) * 1000)
         durations.append((time.perf_counter() - start) * 1000)
-        ids = [one.id for one in page.rows]
+        ids = [row.id for row in page.rows]
         if len(ids) != len(set(ids)) or len(ids) != min(page.total, 1000):
             faults.append(f"{number}: a page of {len(ids)} rows, {len(set(ids))} of them different")
         if query is own and page.total != len(made):
@@ -131,13 +131,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         root = Path(scratch) / "project"
         (root / ".git").mkdir(parents=True)
         os.environ.update(HOME=scratch, WORKBENCH_HOME=str(Path(scratch) / "home"))
-        found = crowd(root, processes=asked.processes, rules=asked.rules, seconds=asked.seconds)
-    print(f"{found.edits:,} edits and {found.reads:,} reads by {asked.processes} processes")
-    for name, values in (("wait for locks", found.waits), ("read", found.durations)):
+        report = crowd(root, processes=asked.processes, rules=asked.rules, seconds=asked.seconds)
+    print(f"{report.edits:,} edits and {report.reads:,} reads by {asked.processes} processes")
+    for name, values in (("wait for locks", report.waits), ("read", report.durations)):
         p50, p95 = quantile(values, 0.5), quantile(values, 0.95)
         print(f"{name}: p50 {p50:,.1f} ms, p95 {p95:,.1f} ms, longest {values[-1]:,.1f} ms")
-    print(f"lost edits: {len(found.lost)}, inconsistent answers: {len(found.faults)}")
-    return 1 if found.lost or found.faults else 0
+    print(f"lost edits: {len(report.lost)}, inconsistent answers: {len(report.faults)}")
+    return 1 if report.lost or report.faults else 0
 
 
 if __name__ == "__main__":

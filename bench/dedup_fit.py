@@ -89,9 +89,9 @@ def conflicts(
             if instructs(pair.left) and instructs(pair.right):
                 continue
             contrast = stated_contrast(pair.left, pair.right, both=False) is not None
-            for found in opposed_sentences(pair.left, pair.right):
-                if bool(found.denials) is (features is denial_features):
-                    rows.append({**features(found), "contrast": float(contrast)})
+            for sentence in opposed_sentences(pair.left, pair.right):
+                if bool(sentence.denials) is (features is denial_features):
+                    rows.append({**features(sentence), "contrast": float(contrast)})
                     gold.append(pair.gold == CONFLICT)
                     weights.append(weight)
     return fitted(rows, gold, weights, PENALTY)

@@ -131,13 +131,13 @@ def ask_expand(project: workbench.Project, task: Task) -> Reading:
 def read_definition(text: str, name: str) -> tuple[tuple[str, int], ...]:
     """Return the first place that an answer names: in a body the first line with the name."""
     head, _, rest = text.partition("\n")
-    if (found := re.match(r"(\S+?):(\d+)-?\d*\b", head)) is None:
-        found = re.search(r"^\s*(\S+?):(\d+)-", rest, re.M)
-        return () if found is None else ((found[1], int(found[2])),)
+    if (match := re.match(r"(\S+?):(\d+)-?\d*\b", head)) is None:
+        match = re.search(r"^\s*(\S+?):(\d+)-", rest, re.M)
+        return () if match is None else ((match[1], int(match[2])),)
     for offset, line in enumerate(rest.splitlines()):
         if re.search(rf"\b{name}\b", line) and not line.lstrip().startswith(("//", "*", "/*")):
-            return ((found[1], int(found[2]) + offset),)
-    return ((found[1], int(found[2])),)
+            return ((match[1], int(match[2]) + offset),)
+    return ((match[1], int(match[2])),)
 
 
 def read_uses(text: str) -> tuple[tuple[str, int], ...]:
@@ -201,12 +201,12 @@ def _grep(root: Path, *words: str) -> str:
 def f1_of(task: Task, read: Reading) -> float:
     """Return the F1 of an answer, as sverklo-bench scores it."""
     if task.category == "P1":
-        return float(any(_same(one, right, 3) for one in read.places for right in task.places))
+        return float(any(_same(place, right, 3) for place in read.places for right in task.places))
     if task.category == "P2":
         places = set(_plain_places(read.places))
         right = _plain_places(task.places)
         recall = _share(sum(any(_same(one, each, 2) for one in places) for each in right), len(right), 1.0)
-        good = sum(any(_same(one, each, 2) for each in right) for one in places)
+        good = sum(any(_same(place, each, 2) for each in right) for place in places)
         return _harmonic(recall, _share(good, len(places), 0.0))
     sides = [_sets(read.imports, task.imports), _sets(read.importers, task.importers)]
     return _harmonic(sum(r for r, _ in sides) / 2, sum(p for _, p in sides) / 2)
@@ -249,7 +249,7 @@ def main(arguments: list[str] | None = None) -> int:
     tasks = list(read_tasks(options.tasks, options.repos))
     rows: dict[tuple[str, str, str], list[tuple[float, float, int]]] = {}
     with tempfile.TemporaryDirectory() as made:
-        for dataset in dict.fromkeys(one.dataset for one in tasks):
+        for dataset in dict.fromkeys(task.dataset for task in tasks):
             root = Path(made) / dataset
             source = options.repos / dataset
             subprocess.run(
@@ -257,7 +257,7 @@ def main(arguments: list[str] | None = None) -> int:
             )
             shutil.rmtree(root / ".workbench", ignore_errors=True)
             with workbench.open_project(root) as project:
-                for task in (one for one in tasks if one.dataset == dataset):
+                for task in (task for task in tasks if task.dataset == dataset):
                     for name, read in (
                         ("expand", ask_expand(project, task)),
                         ("git grep", ask_grep(root, task)),

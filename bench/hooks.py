@@ -72,7 +72,7 @@ def chances(project: OpenedProject, text: str) -> Chances:
     found = needed_chances(made.model, made.files)
     own = max(own_chances(made.model, made.files).values(), default=0.0)
     return own, sorted(
-        ((one.path, found[one.path]) for one in made.files[:_SHOWN]), key=lambda pair: -pair[1]
+        ((file.path, found[file.path]) for file in made.files[:_SHOWN]), key=lambda pair: -pair[1]
     )
 
 

@@ -110,7 +110,7 @@ async def _measure_requests(connections: list[Connection], pace: float) -> None:
             f"{_share(times, 50):.1f} / {_share(times, 95):.1f} ms",
         )
     began = time.perf_counter()
-    await asyncio.gather(*(_repeat(one, HEALTHS // CLIENTS) for one in connections))
+    await asyncio.gather(*(_repeat(connection, HEALTHS // CLIENTS) for connection in connections))
     _row("health, requests a second", f"{HEALTHS / (time.perf_counter() - began):,.0f}")
     direct, tool = await _checks(connections[0])
     _row("a check of a tool call by HTTP / by MCP, medians", f"{direct:.1f} / {tool:.1f} ms")
@@ -180,7 +180,7 @@ async def _mixed(connections: list[Connection], seconds: float) -> None:
             await connection.ask("/v1/episode/end", {"session_id": session, "outcome": "success"})
             counts[0] += 8
 
-    loads = [asyncio.create_task(client(one, number)) for number, one in enumerate(connections)]
+    loads = [asyncio.create_task(client(connection, number)) for number, connection in enumerate(connections)]
     samples = []
     for tenth in range(11):
         samples.append(await _resources(connections[0]._path))

@@ -75,7 +75,7 @@ class Half:
 
     def of(self, *, label: bool) -> tuple[Text, ...]:
         """Return those that carry an instruction, or those that do not."""
-        return tuple(one for one in self.texts if one.label is label)
+        return tuple(text for text in self.texts if text.label is label)
 
 
 def even(text: str) -> bool:
@@ -203,7 +203,7 @@ def fitted(texts: Sequence[Text]) -> InjectionModel:
     x, y = np.array(rows), np.array(labels, float)
     w = np.where(y > 0, 0.5 * len(y) / y.sum() / 4, 1.0)
     found = _logistic(x, y, w)
-    benign = [one for one in texts if not one.label and one.group != "rules: bullets"]
+    benign = [text for text in texts if not text.label and text.group != "rules: bullets"]
     for step in range(MOST_STEPS):
         found[NAMES.index("instructions around")] -= STEP * bool(step)
         plain = InjectionModel(tuple(round(float(value), 4) for value in found), 1.0)
@@ -264,13 +264,13 @@ def _report(half: Half, model: InjectionModel) -> None:
         if one.label:
             groups.setdefault(one.group, []).append(one)
             groups.setdefault(f"{one.group.split(',')[0].split(':')[0]}: kind: {one.kind}", []).append(one)
-    answers = {one.text: flagged(one.text, model) for one in half.texts}
+    answers = {text.text: flagged(text.text, model) for text in half.texts}
     for group in sorted(groups):
         members = groups[group]
-        hits = sum(answers[one.text] for one in members)
-        base = sum(BASELINE.search(one.text) is not None for one in members)
+        hits = sum(answers[member.text] for member in members)
+        base = sum(BASELINE.search(member.text) is not None for member in members)
         print(f"| {group} | {share(hits, len(members))} | {base / len(members):.3f} |")
-    size = sum(len(one.text) for one in half.texts)
+    size = sum(len(text.text) for text in half.texts)
     started = time.process_time()
     for one in half.texts:
         scan(one.text)
@@ -281,11 +281,11 @@ def _left_out(fit_half: Half, test_half: Half) -> None:
     """Print recall on each kind by a model fitted without it."""
     print("| kind left out of the fit | recall on it, test half |\n|---|---|")
     for kind in KINDS:
-        model = fitted([one for one in fit_half.texts if one.kind != kind])
+        model = fitted([text for text in fit_half.texts if text.kind != kind])
         members = [
-            one for one in test_half.texts if one.kind == kind and one.group.startswith("spliced: ours")
+            text for text in test_half.texts if text.kind == kind and text.group.startswith("spliced: ours")
         ]
-        print(f"| {kind} | {share(sum(flagged(one.text, model) for one in members), len(members))} |")
+        print(f"| {kind} | {share(sum(flagged(member.text, model) for member in members), len(members))} |")
 
 
 if __name__ == "__main__":

@@ -181,8 +181,8 @@ def cooled(examples: Sequence[Example], base: KindModel) -> KindModel:
     scores: list[list[float]] = []
     left: list[Example] = []
     for name in FIT:
-        model = fit([one for one in examples if one.repository != name], base)
-        held = [one for one in examples if one.repository == name]
+        model = fit([example for example in examples if example.repository != name], base)
+        held = [example for example in examples if example.repository == name]
         scores += [np.log(probabilities(model, kind_features(one.text))).tolist() for one in held]
         left += held
     logits = np.asarray(scores)
@@ -265,7 +265,7 @@ def table(held_out: Mapping[str, Sequence[Example]]) -> str:
     lines = ["| texts | n | system | accuracy | macro F1 |", "|---|--:|---|--:|--:|"]
     for name, examples in held_out.items():
         for system, answer in SYSTEMS.items():
-            pairs = [(one.kind, answer(one.text)) for one in examples]
+            pairs = [(example.kind, answer(example.text)) for example in examples]
             right = [float(truth is found) for truth, found in pairs]
             cells = (
                 f"{measure:.3f} [{low:.3f}, {high:.3f}]"
@@ -307,19 +307,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     titles = issues(options.issues) if options.issues else []
     if options.fit:
         fitted = [one for name in FIT for one in found[name]]
-        fitted += [one for one in titles if is_fitted(one) and one.kind in KINDS]
+        fitted += [title for title in titles if is_fitted(title) and title.kind in KINDS]
         write(cooled(fitted, load_kinds()), options.fit)
         load_kinds.cache_clear()
     held = {
         name: examples for name, examples in found.items() if name not in FIT and len(examples) >= LEAST_TEXTS
     }
     working = {
-        name: [one for one in rows if one.kind is not QueryType.GENERAL] for name, rows in held.items()
+        name: [row for row in rows if row.kind is not QueryType.GENERAL] for name, rows in held.items()
     }
-    everything = [one for rows in working.values() for one in rows]
+    everything = [row for rows in working.values() for row in rows]
     parts = {
         "Fixes, features and refactorings": {**working, "all commits": everything},
-        "Issues": {ISSUES: [one for one in titles if not is_fitted(one)]},
+        "Issues": {ISSUES: [title for title in titles if not is_fitted(title)]},
         "With documents, tests, builds and chores": {"all commits": list(chain(*held.values()))},
     }
     for title, texts in parts.items():

@@ -52,7 +52,7 @@ def fill(opened: OpenedProject, count: int) -> Rule:
         )
         for number in range(count // PART)
     ]
-    bodies = [{name: getattr(one, name) for name in one.__slots__} for one in learnings]
+    bodies = [{name: getattr(learning, name) for name in learning.__slots__} for learning in learnings]
     opened.journal.append("memory/bench", "learning.put", bodies, by="bench")
     opened.conflicts.keep("rule", [conflict(rules, number) for number in range(count // PART)])
     return rules[0]

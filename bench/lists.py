@@ -63,8 +63,8 @@ def generate(root: Path, rules: int, learnings: int) -> None:
     bodies = [RULES.to_body(replace(rule, project_id=project)) for rule in make_rules(rules)]
     opened.journal.append("rules", "rule.put", bodies, by="bench")
     features: dict[str, list[dict[str, Any]]] = {}
-    for one in make_learnings(learnings, project):
-        features.setdefault(one.feature, []).append(LEARNINGS.to_body(one))
+    for learning in make_learnings(learnings, project):
+        features.setdefault(learning.feature, []).append(LEARNINGS.to_body(learning))
     for feature, mine in features.items():
         opened.journal.append(f"memory/{feature}", "learning.put", mine, by="bench")
     opened.open_tables().catch_up()

@@ -52,10 +52,10 @@ def main(arguments: Sequence[str]) -> None:
             continue
         half = len(samples) // 2
         older, newer = samples[:half], samples[half:]
-        found = fit_weights(older, least=LEAST)
+        weights = fit_weights(older, least=LEAST)
         base = np.asarray([ndcg_with(one) for one in newer])
-        with_own = measure(newer, found.weights if found.better else {})
-        anyway = measure(newer, found.weights or refit(older))
+        with_own = measure(newer, weights.weights if weights.better else {})
+        anyway = measure(newer, weights.weights or refit(older))
         best = measure(newer, refit(newer))
         served.append(float(with_own.mean() / base.mean() - 1))
         untested.append(float(anyway.mean() / base.mean() - 1))
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> None:
         print(
             f"{name:24} {base.mean():.3f}      {with_own.mean():.3f} ({served[-1]:+.1%})  "
             f"{untested[-1]:+6.1%} (p {p:.2f})  {best.mean() / base.mean() - 1:+.1%}  "
-            f"{found.before:.3f} -> {found.after:.3f} (p {found.p:.3f})",
+            f"{weights.before:.3f} -> {weights.after:.3f} (p {weights.p:.3f})",
             flush=True,
         )
     if served:
@@ -98,7 +98,7 @@ def samples_of(folder: Path, name: str, count: int, cache: Path) -> list[TaskSam
 
 def refit(samples: Sequence[TaskSample]) -> dict[str, float]:
     """Return weights fitted to samples with the middle penalty, whatever they are worth."""
-    usable = [one for one in samples if one.usable]
+    usable = [sample for sample in samples if sample.usable]
     trust = task_weights(usable)
     names = choose_features(usable, trust)
     return dict(
@@ -110,7 +110,7 @@ def measure(samples: Sequence[TaskSample], weights: Mapping[str, float]) -> NDAr
     """Return float64 [n], nDCG@10 of each task with weights on top."""
     names = tuple(weights)
     values = np.asarray(list(weights.values()))
-    return np.asarray([ndcg_with(one, names, values) for one in samples])
+    return np.asarray([ndcg_with(sample, names, values) for sample in samples])
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ def _scores(shown: Set[object], gold: Set[object]) -> tuple[float, float, float]
 
 def candidates_of(task: PackTask, planner: Planner) -> FileOffers:
     """Return the candidates of a task as plans offer them."""
-    files = {one.path: one for one in task.files}
+    files = {file.path: file for file in task.files}
 
     def touches(path: str, _cut: FileCut) -> ChunkTouches:
         return files[path].touches
@@ -159,8 +159,8 @@ def candidates_of(task: PackTask, planner: Planner) -> FileOffers:
     return file_candidates(
         planner,
         task.intent,
-        [RankedFile(one.path, one.chance, {}) for one in task.files],
-        {one.path: one.chance for one in task.files},
+        [RankedFile(file.path, file.chance, {}) for file in task.files],
+        {file.path: file.chance for file in task.files},
         task.contents.__getitem__,
         STYLES[DEFAULT_STYLE],
         touch=touches,
@@ -204,10 +204,10 @@ def bm25_system(task: PackTask, ceiling: int) -> tuple[Shown, int]:
 def whole_system(task: PackTask, ceiling: int) -> tuple[Shown, int]:
     """Show the whole first source file, whatever it costs."""
     del ceiling
-    for one in task.files:
-        if one.role is Role.SOURCE:
-            tokens = int(one.cut.table[:, cuts.TOKENS].sum())
-            return [ShownFile(one.path, ((1, one.cut.lines),), tokens)], tokens
+    for file in task.files:
+        if file.role is Role.SOURCE:
+            tokens = int(file.cut.table[:, cuts.TOKENS].sum())
+            return [ShownFile(file.path, ((1, file.cut.lines),), tokens)], tokens
     return [], 0
 
 
@@ -237,7 +237,7 @@ def grep_system(task: PackTask, ceiling: int) -> tuple[Shown, int]:
 
 
 def _fill(task: PackTask, order: Sequence[int], ceiling: int) -> tuple[Shown, int]:
-    owner = np.repeat(np.arange(len(task.files)), [one.cut.count for one in task.files])
+    owner = np.repeat(np.arange(len(task.files)), [file.cut.count for file in task.files])
     found: dict[str, list[Span]] = {}
     used = 0
     for place in order:
@@ -310,7 +310,7 @@ def table(groups: Mapping[str, Sequence[Outcome]], first: str) -> str:
     """Return a Markdown table of means, a line for each group, the places with their 95 % interval."""
     names = [field.name.replace("_", " ") for field in fields(Outcome)]
     lines = [f"| {first} | packs | {' | '.join(names)} |", "|---" + "|--:" * (len(names) + 1) + "|"]
-    lines += [f"| {name} | {len(found)} | {' | '.join(_cells(found))} |" for name, found in groups.items()]
+    lines += [f"| {name} | {len(group)} | {' | '.join(_cells(group))} |" for name, group in groups.items()]
     return "\n".join(lines)
 
 

@@ -35,9 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     outputs: dict[Path, list[str]] = {options.before: [], options.after: []}
     for turn in range(options.rounds):
-        for place, found in outputs.items():
+        for place, output in outputs.items():
             print(f"\rround {turn + 1} of {options.rounds}: {place.name}", end="", file=sys.stderr)
-            found.append(run(place.absolute(), options.bench, options.rest))
+            output.append(run(place.absolute(), options.bench, options.rest))
     print(file=sys.stderr)
     print("\n".join(table(series(outputs[options.before]), series(outputs[options.after]))))
     return 0

@@ -228,10 +228,10 @@ def crowd_of(root: Path, processes: int, seconds: float) -> Crowd:
                 threading.Thread(target=work, args=(root, crowd, number, until, socket))
                 for number in range(processes)
             ]
-            for one in workers:
-                one.start()
-            for one in workers:
-                one.join()
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join()
         finally:
             server.terminate()
     return crowd

@@ -104,14 +104,14 @@ def go_examples(source: str) -> Iterator[str]:
     for start in re.finditer(r"\btps\s*:?=\s*\[\]string\{", source):
         at, depth = start.end(), 1
         while depth and at < len(source):
-            if found := GO_TEXT.match(source, at):
+            if match := GO_TEXT.match(source, at):
                 before = source[source.rfind("\n", 0, at) + 1 : at]
                 alone = not re.search(r"//|\(|\+\s*$", before) and not re.match(
-                    r"\s*\+", source[found.end() :]
+                    r"\s*\+", source[match.end() :]
                 )
-                if alone and found[0] and not found[0].startswith("//"):
-                    yield found[1] if found[1] is not None else str(json.loads(found[0]))
-                at = found.end()
+                if alone and match[0] and not match[0].startswith("//"):
+                    yield match[1] if match[1] is not None else str(json.loads(match[0]))
+                at = match.end()
                 continue
             depth += {"{": 1, "}": -1}.get(source[at], 0)
             at += 1
@@ -173,14 +173,14 @@ def _read(folder: Path) -> tuple[int, int, int, float]:
             continue
         text = data.decode("utf-8", "replace")
         started = time.process_time()
-        found = find_secrets(text)
+        secrets = find_secrets(text)
         seconds += time.process_time() - started
         size += len(data)
         lines += text.count("\n") + 1
         lost += len(
             {
                 line
-                for one in found
+                for one in secrets
                 for line in range(one.line, one.line + 1 + text.count("\n", one.start, one.end))
             }
         )

@@ -67,7 +67,7 @@ def nonsense() -> list[str]:
 def ask(project: OpenedProject, kind: str, text: str) -> Asked:
     """Return what a project knows of a text."""
     made = rank(project.workspace, project.planner, text)
-    odds = log_odds(made.model, [one.score for one in made.files])
+    odds = log_odds(made.model, [file.score for file in made.files])
     return Asked(kind, text, task_evidence(project.workspace.view, made.intent, odds))
 
 
@@ -83,7 +83,7 @@ def ask_all(source: Path, sentences: Sequence[Reworded], texts: Path, tasks: int
             for text in asked:
                 yield ask(project, kind, text)
         order = git(source, "log", "--no-merges", "--format=%H").split()
-        known = [one for one in sentences if one.commit in order]
+        known = [sentence for sentence in sentences if sentence.commit in order]
         if not known:
             return
         oldest = max(order.index(one.commit) for one in known)
@@ -112,10 +112,10 @@ def fit(asked: Sequence[Asked]) -> dict[str, float]:
         if one.kind in _PARTS and one.evidence.met and one.evidence.past and not one.evidence.named
     ]
     names = list(rows[0].evidence.features)
-    matrix = np.asarray([[*(one.evidence.features[name] for name in names), 1.0] for one in rows])
+    matrix = np.asarray([[*(row.evidence.features[name] for name in names), 1.0] for row in rows])
     spread = np.append(matrix[:, :-1].std(axis=0) + 1e-9, 1.0)
-    labels = np.asarray([one.kind in ("subjects", "reworded") for one in rows], dtype=np.float64)
-    kinds = [one.kind for one in rows]
+    labels = np.asarray([row.kind in ("subjects", "reworded") for row in rows], dtype=np.float64)
+    kinds = [row.kind for row in rows]
     share = np.asarray([_PARTS[kind] / kinds.count(kind) for kind in kinds])
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:

@@ -56,7 +56,7 @@ def measure_rows(rows: Sequence[Row]) -> list[tuple[Order, Order]]:
         order, scores = order_row(row, model, files)
         ranked = [RankedFile(row.paths[place], float(scores[place]), {}) for place in order]
         moved = order_by_role(ranked, read, parse_intent(row.task.text))
-        before, after = ([one.path for one in files] for files in (ranked, moved))
+        before, after = ([file.path for file in files] for files in (ranked, moved))
         measured.append((measure_order(before, row.truth), measure_order(after, row.truth)))
     return measured
 

@@ -78,8 +78,8 @@ def table(intents: Intents, embed: Embedding) -> None:
         print("messages of intents no parameter has seen, and all messages of no intent")
         _figures(*part(case, seen, scores))
         print("\nall messages (recall@1, recall@5)")
-        for name, found in scores.items():
-            print(f"  {name:28} {first(case, found, 1).mean():.3f}  {first(case, found, 5).mean():.3f}")
+        for name, score in scores.items():
+            print(f"  {name:28} {first(case, score, 1).mean():.3f}  {first(case, score, 5).mean():.3f}")
 
 
 def _figures(case: Case, scores: dict[str, Float64]) -> None:
@@ -148,9 +148,9 @@ def own_benchmark(embed: Embedding) -> None:
                 f"recall@1 {first(case, scores, 1).mean():.3f}"
             )
         for name in CALIBRATED[:2]:
-            found = micro_f1_difference(counts[HYBRID], counts[name])
-            interval = f"[{found.low:+.3f}, {found.high:+.3f}]"
-            print(f"  {split}: hybrid - {name}: {found.value:+.3f} {interval}, p = {found.p:.4f}")
+            gap = micro_f1_difference(counts[HYBRID], counts[name])
+            interval = f"[{gap.low:+.3f}, {gap.high:+.3f}]"
+            print(f"  {split}: hybrid - {name}: {gap.value:+.3f} {interval}, p = {gap.p:.4f}")
 
 
 def other_rules(folder: Path, intents: Intents, embed: Embedding) -> None:

@@ -104,7 +104,7 @@ def part(case: Case, rows: Bool, scores: dict[str, Float64]) -> tuple[Case, dict
     at = np.flatnonzero(rows)
     messages = tuple(case.messages[row] for row in at.tolist())
     kept = Case(case.rules, case.index, messages, case.vectors[at], case.right[at])
-    return kept, {name: found[at] for name, found in scores.items()}
+    return kept, {name: score[at] for name, score in scores.items()}
 
 
 def f1(counts: NDArray[np.int64]) -> float:

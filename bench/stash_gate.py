@@ -53,9 +53,9 @@ class GateTask:
 
 def gate(transcripts: Path, repositories: Sequence[Path], cache: Path, say: Say) -> Iterator[str]:
     """Yield the rows of a table: tasks that would get a segment, by meaning and words and by words alone."""
-    recordings = list(read_recordings([transcript(one) for one in find_files([transcripts])], _quiet))
+    recordings = list(read_recordings([transcript(file) for file in find_files([transcripts])], _quiet))
     segments, _ = stash_tasks(recordings)
-    foreign = [GateTask(text) for one in repositories for text in commit_subjects(one)]
+    foreign = [GateTask(text) for repository in repositories for text in commit_subjects(repository)]
     own = own_turns(segments)
     yield f"{len(segments):,} segments of {len(recordings)} sessions\n"
     yield "| | tasks | by similarity alone | get a segment | segments each |"
@@ -72,12 +72,12 @@ def gate(transcripts: Path, repositories: Sequence[Path], cache: Path, say: Say)
         model = None if embedder is None else EmbeddingModel(embedder.model, "", embedder.embed)
         say(f"{evidence}: stashing")
         with stash_past(segments, load().config, model) as past:
-            end = float(max(second_of(one.timestamp) for one in segments))
+            end = float(max(second_of(segment.timestamp) for segment in segments))
             past.put(np.arange(len(segments)), end)
             for name, tasks in (("other projects' commits", foreign), ("later turns", own)):
-                answers = [_find(past, one, end) for one in tasks]
-                near = [any(hit.similarity >= LEAST_SIMILARITY for hit in found) for found in answers]
-                entering = [sum(is_about(hit, evidence) for hit in found) for found in answers]
+                answers = [_find(past, task, end) for task in tasks]
+                near = [any(hit.similarity >= LEAST_SIMILARITY for hit in answer) for answer in answers]
+                entering = [sum(is_about(hit, evidence) for hit in answer) for answer in answers]
                 label = f"{name}, {'by meaning and words' if evidence == 'dense' else 'by words alone'}"
                 share = np.count_nonzero(entering) / len(entering)
                 yield (
@@ -91,7 +91,7 @@ def commit_subjects(repository: Path) -> list[str]:
     place = find_repository(repository)
     if place is None:
         raise SystemExit(f"{repository} is not a repository")
-    subjects = [one.subject for one in log_commits(place, limit=NEWEST, line_counts=False)]
+    subjects = [commit.subject for commit in log_commits(place, limit=NEWEST, line_counts=False)]
     return subjects[:: max(len(subjects) // FOREIGN, 1)][:FOREIGN]
 
 

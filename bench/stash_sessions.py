@@ -41,7 +41,7 @@ def half_of(files: Sequence[Path], half: str) -> list[Path]:
 
 def session_rows(files: Sequence[Path], cache: Path, *, lexical: bool, say: Say) -> list[TaskRow]:
     """Return a row for each question of some sessions, oldest first; with `lexical` by words alone."""
-    recordings = list(read_recordings([transcript(one) for one in files], lambda done, total, stage: None))
+    recordings = list(read_recordings([transcript(file) for file in files], lambda done, total, stage: None))
     segments, newest_first = stash_tasks(recordings)
     tasks = newest_first[::-1]
     resolved, note = resolve_embedder(EmbeddingSettings(cache=user_cache()))
@@ -83,7 +83,7 @@ def compare(label: str, rows: Sequence[TaskRow]) -> Iterator[str]:
     """Yield a line for each system, and for the difference, with intervals (95 %) over whole sessions."""
     clusters = [row.session for row in rows]
     tables = {
-        name: np.array([[row.systems[name].measures[one] for one in MEASURES] for row in rows])
+        name: np.array([[row.systems[name].measures[measure] for measure in MEASURES] for row in rows])
         for name in _SYSTEMS
     }
     gaps = tables[HYBRID] - tables[BM25]

@@ -101,7 +101,7 @@ def speed(sizes: Sequence[int], say: Callable[[str], None]) -> Iterator[str]:
             say(f"{size:,}: indexing")
             indexing = _seconds(partial(index.publish, drawn.model()))
             add = stash_service(past.project, "bench").add
-            single = [_seconds(partial(add, one)) for one in drawn.segments(SINGLE)]
+            single = [_seconds(partial(add, segment)) for segment in drawn.segments(SINGLE)]
             start, times = _answer(past, drawn)
         yield (
             f"| {size:,} | {_spread(single)} | {size / batches:,.0f}/s | {indexing:.1f} s "
@@ -114,7 +114,7 @@ def embedding(say: Callable[[str], None]) -> str:
     model, note = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if model is None:
         return f"no embedding model: {', '.join(note.degraded)}"
-    texts = [one.text for one in Drawn().segments(EMBEDDED)]
+    texts = [segment.text for segment in Drawn().segments(EMBEDDED)]
     model.embed(texts[:8])
     say("embedding")
     batch = _seconds(partial(model.embed, texts))

@@ -62,14 +62,14 @@ def prompt_tasks(timeline: Timeline, limit: int) -> list[ReplayTask]:
     tasks: list[ReplayTask] = []
     seen: set[str] = set()
     for commit in timeline.commits:
-        found = _TRAILER.search(commit.body)
+        match = _TRAILER.search(commit.body)
         modified = _modified(commit)
-        if found is None or found[1] in seen or len(commit.parents) != 1 or not modified:
+        if match is None or match[1] in seen or len(commit.parents) != 1 or not modified:
             continue
-        seen.add(found[1])
-        prompts = [part.strip() for part in _prompts(timeline, found[1]) if len(count_terms(part)) >= 4]
+        seen.add(match[1])
+        prompts = [part.strip() for part in _prompts(timeline, match[1]) if len(count_terms(part)) >= 4]
         if prompts and len(commit.files) <= MAX_FILES:
-            parent, cluster = commit.parents[0], found[1]
+            parent, cluster = commit.parents[0], match[1]
             at = timeline.reader.line.times.get(parent, commit.at)
             tasks.append(
                 ReplayTask(

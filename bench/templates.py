@@ -58,7 +58,7 @@ def main() -> None:
                 ):
                     with patch.object(Workspace, "templates", templates):
                         files = rank(project.workspace, project.planner, text).files
-                    paths = [one.path for one in files]
+                    paths = [file.path for file in files]
                     truth = changed & known
                     hits = [path in truth for path in paths]
                     arms[name].append((ndcg(hits, len(truth), _FILES), recall(hits, len(truth), _FILES)))

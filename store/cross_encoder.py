@@ -28,10 +28,10 @@ class CrossEncoder:
 
     def __init__(self, directory: Path) -> None:
         """Raises: ModelError for a directory without a model."""
-        found = model_file(directory)
-        if found is None or not (directory / "tokenizer.json").is_file():
+        path = model_file(directory)
+        if path is None or not (directory / "tokenizer.json").is_file():
             raise ModelError(f"{directory} holds no model.onnx with tokenizer.json", hint=_HINT)
-        stat = found.stat()
+        stat = path.stat()
         identity = f"{directory.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}"
         self.model = f"{directory.name}@{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
         self.directory = directory

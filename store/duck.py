@@ -249,8 +249,8 @@ def _translate_error(error: Exception, path: Path) -> Exception:
     )
     text = str(error).splitlines()[0][:300]
     if "Could not set lock on file" in text or "Conflicting lock" in text:
-        found = _HOLDER.search(str(error))
-        who = f"process {found[2]} ({Path(found[1]).name})" if found else "another program"
+        match = _HOLDER.search(str(error))
+        who = f"process {match[2]} ({Path(match[1]).name})" if match else "another program"
         return StoreBusy(f"{who} has {path} open", hint="Close it there and try again.")
     if "No space left" in text or "File too large" in text or "Disk quota" in text:
         return StoreError(f"writing {path} failed: {text}", hint="Free some space and run the same again.")

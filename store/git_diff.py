@@ -76,8 +76,8 @@ def diff_hunks(
     ]
     with git_process.running(repository.root, whole) as child:
         assert child.stdout is not None
-        found = parse_hunks(child.stdout)
-    return {path: found[path] for path in sorted(found)}
+        hunks = parse_hunks(child.stdout)
+    return {path: hunks[path] for path in sorted(hunks)}
 
 
 def parse_hunks(lines: Iterator[bytes]) -> dict[str, tuple[Hunk, ...]]:

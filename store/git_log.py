@@ -304,14 +304,14 @@ def _raw_entry(entry: bytes, source: Iterator[bytes], into: list[tuple[str, str,
 
 
 def _count_entry(entry: bytes, source: Iterator[bytes], into: dict[str, tuple[int, int]]) -> None:
-    found = _COUNT.match(entry)
-    if found is None:
+    match = _COUNT.match(entry)
+    if match is None:
         raise GitError(f"git log gave the count {entry[:60]!r}", hint="Update git.")
-    path = entry[found.end() :]
+    path = entry[match.end() :]
     if not path:
         _next(source)
         path = _next(source)
-    into[name(path)] = (int(found[1] or 0), int(found[2] or 0))
+    into[name(path)] = (int(match[1] or 0), int(match[2] or 0))
 
 
 def _next(source: Iterator[bytes]) -> bytes:

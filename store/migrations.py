@@ -119,7 +119,7 @@ def _begin(connection: Connection) -> int:
     sql, count = first_schema()
     with _transaction(connection):
         connection.execute(sql)
-        values = [value for one in records(known_migrations()[:count]) for value in one]
+        values = [value for record in records(known_migrations()[:count]) for value in record]
         connection.execute(INSERT_RECORD + ", (?, ?, ?)" * (count - 1), values)
     return count
 

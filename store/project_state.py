@@ -139,8 +139,8 @@ class ProjectState:
         from store.team.replicas import own_machine
 
         machines, own = read_machines(self.state / "team"), own_machine(self.state)
-        names = {one.id: machine_label(one) for one in machines}
-        mine = next((one.member for one in machines if one.id == own), "")
+        names = {machine.id: machine_label(machine) for machine in machines}
+        mine = next((machine.member for machine in machines if machine.id == own), "")
         return names | {"": f"this machine ({mine})"} if mine else names
 
     @cached_property

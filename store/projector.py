@@ -230,7 +230,7 @@ Sizes = Mapping[Place, int]
 
 def of_streams(sizes: Sizes, streams: tuple[str, ...]) -> Sizes:
     """Return the sizes of streams whose names begin in one of some ways."""
-    return sizes if streams == ALL else {one: sizes[one] for one in sizes if one[1].startswith(streams)}
+    return sizes if streams == ALL else {size: sizes[size] for size in sizes if size[1].startswith(streams)}
 
 
 def with_streams(known: Sizes, sizes: Sizes, streams: tuple[str, ...]) -> Sizes:

@@ -59,12 +59,12 @@ class QdrantServer:
     def names(self) -> tuple[str, ...]:
         """Return the names of all collections there are, sorted. Raises: StoreError."""
         with self.translate_errors():
-            return tuple(sorted(one.name for one in self.client.get_collections().collections))
+            return tuple(sorted(collection.name for collection in self.client.get_collections().collections))
 
     def serving(self) -> dict[str, str]:
         """Return the collection that each alias leads to. Raises: StoreError."""
         with self.translate_errors():
-            return {one.alias_name: one.collection_name for one in self.client.get_aliases().aliases}
+            return {alias.alias_name: alias.collection_name for alias in self.client.get_aliases().aliases}
 
     def count(self, name: str) -> int:
         """Return how many points a collection has. Raises: StoreError."""

@@ -188,14 +188,14 @@ class QdrantCollection:
             return vectors, known
         ids = point_ids(keys)
         rows: dict[str, list[int]] = {}
-        for row, one in enumerate(ids):
-            rows.setdefault(one, []).append(row)
+        for row, identifier in enumerate(ids):
+            rows.setdefault(identifier, []).append(row)
         for start in range(0, len(ids), PUT):
             with self.server.translate_errors():
-                found = self.server.client.retrieve(
+                segments = self.server.client.retrieve(
                     self.own, ids[start : start + PUT], with_payload=False, with_vectors=[DENSE]
                 )
-            for point in found:
+            for point in segments:
                 sides: Any = point.vector
                 vectors[rows[str(point.id)]] = sides[DENSE]
                 known[rows[str(point.id)]] = True
@@ -208,11 +208,11 @@ class QdrantCollection:
         ids, there = point_ids(keys), set[str]()
         for start in range(0, len(ids), ASK):
             with self.server.translate_errors():
-                found = self.server.client.retrieve(
+                segments = self.server.client.retrieve(
                     self.own, ids[start : start + ASK], with_payload=False, with_vectors=False
                 )
-            there |= {str(point.id) for point in found}
-        return np.array([one in there for one in ids], np.bool_)
+            there |= {str(point.id) for point in segments}
+        return np.array([identifier in there for identifier in ids], np.bool_)
 
     def count(self) -> int:
         """Return how many points there are. Raises: StoreError."""

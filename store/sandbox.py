@@ -210,12 +210,12 @@ def _check(statement: str) -> None:
     """Let pass exactly one statement that reads."""
     import duckdb
 
-    found = duckdb.extract_statements(statement)
-    if not found:
+    statements = duckdb.extract_statements(statement)
+    if not statements:
         raise UsageError("there is no statement", hint='Such as `workbench sql "from episodes limit 5"`.')
-    if len(found) > 1:
-        raise UsageError(f"there are {len(found)} statements", hint="Give them one at a time.")
-    kind = found[0].type.name
+    if len(statements) > 1:
+        raise UsageError(f"there are {len(statements)} statements", hint="Give them one at a time.")
+    kind = statements[0].type.name
     if kind == "MULTI":
         raise UsageError(
             "this PIVOT is several statements", hint="Name its values: PIVOT … ON column IN (…)."

@@ -55,9 +55,9 @@ def journal_sizes(root: Path, now: float) -> list[StoredSize]:
     return [
         StoredSize(
             name,
-            sum(one.bytes for one in parts),
-            sum(one.records or 0 for one in parts),
-            None if all(one.growth is None for one in parts) else sum(one.growth or 0.0 for one in parts),
+            sum(part.bytes for part in parts),
+            sum(part.records or 0 for part in parts),
+            None if all(part.growth is None for part in parts) else sum(part.growth or 0.0 for part in parts),
         )
         for name, parts in sorted(found.items())
     ]
@@ -123,7 +123,7 @@ def directory_sizes(root: Path, now: float) -> list[StoredSize]:
     for directory, folders, files in os.walk(root):
         place = Path(directory).relative_to(root).parts
         if not place:
-            folders[:] = [one for one in folders if one not in ("journal", "journal-copy")]
+            folders[:] = [folder for folder in folders if folder not in ("journal", "journal-copy")]
         for name in files:
             with suppress(FileNotFoundError):
                 found[_kind(place, name)].append(Path(directory, name).lstat())

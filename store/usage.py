@@ -77,8 +77,8 @@ def _records(connection: Connection, since: float, patience: float) -> UsageReco
     handovers = tuple(map(_handover, rows(SELECT_HANDOVERS, since=since, patience=patience)))
     if not handovers:
         return UsageRecords()
-    sessions = sorted({one.session for one in handovers if one.session})
-    paths = sorted({path for one in handovers for path in one.files})
+    sessions = sorted({handover.session for handover in handovers if handover.session})
+    paths = sorted({path for handover in handovers for path in handover.files})
     neighbours: dict[str, set[str]] = {}
     for first, second in rows(SELECT_NEIGHBOURS, paths=paths):
         neighbours.setdefault(first, set()).add(second)

@@ -292,7 +292,7 @@ class _Builder:
         if len(parts) == 1 and parts[0][0] is codes.SUBPATTERN:
             return self._spellings(parts[0][1][3], flags)
         letters = [self._alphabet.read(code, value, flags) for code, value in parts]
-        plain = tuple(one for one in letters if one is not None)
+        plain = tuple(letter for letter in letters if letter is not None)
         return frozenset({plain}) if plain and len(plain) == len(letters) else frozenset()
 
     def _ahead(self, body: Any, flags: int) -> tuple[int, int]:

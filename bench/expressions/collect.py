@@ -75,7 +75,7 @@ def of_module(module: ModuleType) -> tuple[list[Expression], list[str]]:
 def every_expression() -> list[Expression]:
     """Return all expressions, each once, those that functions put together included."""
     found, _ = collect()
-    together = (one for expressions in built().values() for one in expressions)
+    together = (expression for expressions in built().values() for expression in expressions)
     distinct = {(one.pattern.pattern, one.pattern.flags, one.uses): one for one in (*found, *together)}
     return list(distinct.values())
 
@@ -124,7 +124,7 @@ def _called(module: ModuleType, tree: ast.Module, unknown: list[str]) -> Iterato
     for node in ast.walk(tree):
         names = node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
         of_re = isinstance(node, ast.ImportFrom) and node.module == "re"
-        if any((of_re and one.name in _CALLS) or (one.name == "re" and one.asname) for one in names):
+        if any((of_re and name.name in _CALLS) or (name.name == "re" and name.asname) for name in names):
             unknown.append(f"{module.__name__}: {ast.unparse(node)}")  # calls of another name are not seen
 
 

@@ -83,7 +83,7 @@ def figures(fleet: Fleet, work: Work) -> dict[str, Any]:
 
     Seconds of processors are of machines whose process was not killed.
     """
-    observers = [one.number for one in fleet.machines if one.observes]
+    observers = [machine.number for machine in fleet.machines if machine.observes]
     found: dict[str, Any] = {
         "calls": dict(Counter(call["kind"] for call in work.calls)),
         "failed calls": dict(Counter(note["why"][:80] for note in work.failed)),
@@ -113,9 +113,9 @@ def processor_seconds(work: Work, minutes: float) -> dict[str, dict[str, float]]
     found: dict[str, dict[str, float]] = {}
     for face in dict.fromkeys(one["face"] for one in work.ended):
         machines = [one["seconds"] for one in work.ended if one["face"] == face]
-        kinds = dict.fromkeys(kind for one in machines for kind in one)
+        kinds = dict.fromkeys(kind for machine in machines for kind in machine)
         found[f"processor seconds of a machine a minute, {face}"] = {
-            kind: round(sum(one.get(kind, 0.0) for one in machines) / len(machines) / minutes, 3)
+            kind: round(sum(machine.get(kind, 0.0) for machine in machines) / len(machines) / minutes, 3)
             for kind in kinds
         }
     return found
@@ -260,7 +260,7 @@ def run(plan: FleetPlan, place: Path) -> tuple[dict[str, Any], list[str]]:
             **figures(fleet, work),
         }
         for name in ("bytes", "connections"):
-            found[f"server, {name}, most"] = max((one[name] for one in database.samples), default=0)
+            found[f"server, {name}, most"] = max((sample[name] for sample in database.samples), default=0)
         return found, faults_of(fleet, work, states, database.lines())
     finally:
         fleet.kill_all()

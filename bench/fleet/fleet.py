@@ -117,9 +117,9 @@ class Fleet:
         git = ["git", "-c", "user.name=F", "-c", "user.email=f@example.org", "-C", str(source)]
         for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "Total prices"]):
             subprocess.run([*git, *words], check=True)
-        for one in self.machines:
-            Path(one.home).mkdir()
-            subprocess.run(["git", "clone", "-q", str(source), one.root], check=True)
+        for machine in self.machines:
+            Path(machine.home).mkdir()
+            subprocess.run(["git", "clone", "-q", str(source), machine.root], check=True)
 
     def add_rules(self, count: int) -> list[str]:
         """Add rules on the first machine, and return the ids of those that are there to be edited."""
@@ -153,8 +153,8 @@ class Fleet:
             given = Specification(machine, self.plan.agents, self.plan.pace, notes, skew=skew)
             self.processes.append(self._spawn(given))
             self.processes[-1].ids = json.loads(self.processes[-1].receive())
-        for one in self.processes:
-            one.send("begin")
+        for process in self.processes:
+            process.send("begin")
 
     def _spawn(self, specification: Specification) -> Process:
         path = Path(f"{specification.notes}.specification")
@@ -190,8 +190,8 @@ class Fleet:
         """Kill processes and their servers with SIGKILL, and start them again after so many seconds."""
         with self.fault("processes are killed"):
             for process in processes:
-                for one in process.ids:
-                    os.kill(one, signal.SIGKILL)
+                for identifier in process.ids:
+                    os.kill(identifier, signal.SIGKILL)
                 process.child.wait()
             time.sleep(seconds)
             for process in processes:
@@ -203,7 +203,7 @@ class Fleet:
 
     def edit_at_once(self, rules: Sequence[str]) -> None:
         """Give each rule two priorities, on a machine that is cut off and on one that is not."""
-        library = [one for one in self.machines if one.face == "library"]
+        library = [machine for machine in self.machines if machine.face == "library"]
         sides = [[one for one in library if self.is_behind_proxy(one) is side] for side in (True, False)]
         for number, rule in enumerate(rules):
             for priority, side in enumerate(sides, 60):
@@ -213,16 +213,16 @@ class Fleet:
 
     def end(self) -> None:
         """End the work of all processes."""
-        for one in self.processes:
-            one.send("end")
-        for one in self.processes:
-            one.receive()
-            one.child.wait()
+        for process in self.processes:
+            process.send("end")
+        for process in self.processes:
+            process.receive()
+            process.child.wait()
 
     def states(self) -> dict[int, dict[str, Any]]:
         """Let all synchronise and return what each machine has, read by a process that took no part."""
         found: dict[int, dict[str, Any]] = {}
-        places = "".join(f"{json.dumps([one.root, one.home])}\n" for one in self.machines)
+        places = "".join(f"{json.dumps([machine.root, machine.home])}\n" for machine in self.machines)
         command = [sys.executable, "-m", "bench.fleet.state"]
         done = subprocess.run(
             command,
@@ -241,5 +241,5 @@ class Fleet:
         """End what is still running, if something failed."""
         for process in self.processes:
             if process.child.poll() is None:
-                for one in process.ids:
-                    os.kill(one, signal.SIGKILL)
+                for identifier in process.ids:
+                    os.kill(identifier, signal.SIGKILL)

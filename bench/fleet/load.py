@@ -73,8 +73,8 @@ class Agents:
 
     def start(self) -> None:
         """Begin to work."""
-        for one in self._threads:
-            one.start()
+        for thread in self._threads:
+            thread.start()
 
     def observe(self, face: LibraryFace) -> None:
         """Look for rules of all machines, again and again, in one more thread."""
@@ -83,8 +83,8 @@ class Agents:
     def stop(self) -> None:
         """End the work and wait for the calls under way."""
         self._stopped.set()
-        for one in self._threads:
-            one.join()
+        for thread in self._threads:
+            thread.join()
 
     def _work(self, number: int) -> None:
         dice = random.Random(f"{self._name} {number}")

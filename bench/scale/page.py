@@ -118,7 +118,7 @@ def write(lines: Sequence[Mapping[str, Any]]) -> None:
 def drawn(lines: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
     """Return the page and its pictures by path; of a part and a size the last result is taken."""
     results: dict[tuple[str, Any], Mapping[str, float]] = {
-        (one["part"], one["size"]): one["values"] for one in lines
+        (line["part"], line["size"]): line["values"] for line in lines
     }
     text = PAGE.read_text(encoding="utf-8")
     tables = {name: table(results, part, rows) for name, (part, rows) in TABLES.items()}
@@ -200,7 +200,7 @@ def pictures(results: Results) -> dict[str, list[Chart]]:
 
     return {
         "answers": [
-            chart("An answer, the query embedded", "ms", "records", {one: (one, answer) for one in kinds}),
+            chart("An answer, the query embedded", "ms", "records", {kind: (kind, answer) for kind in kinds}),
             chart("Beside plain alternatives", "ms", "segments", others),
         ],
         "commands": [
@@ -223,8 +223,8 @@ def pictures(results: Results) -> dict[str, list[Chart]]:
                 "MB",
                 "records",
                 {
-                    **{f"{one}, asked": (one, "ask peak MB") for one in kinds},
-                    **{f"{one}, indexing": (one, "index peak MB") for one in kinds},
+                    **{f"{kind}, asked": (kind, "ask peak MB") for kind in kinds},
+                    **{f"{kind}, indexing": (kind, "index peak MB") for kind in kinds},
                 },
             ),
         ],

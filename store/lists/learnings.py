@@ -24,7 +24,7 @@ _STALE: Final = f"{_HEARD} >= {STALE_DAYS}"
 
 
 def _names(values: Sequence[str]) -> str:
-    return f"[{', '.join(repr(str(one)) for one in values)}]"
+    return f"[{', '.join(repr(str(value)) for value in values)}]"
 
 
 # Why a live learning waits for itself, and for the sake of an older one; the more urgent reason counts.

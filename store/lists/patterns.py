@@ -72,7 +72,7 @@ def subsequence(needle: str, letters: Alphabet) -> Pattern:
     """
     first, second, others = needle[0], needle[1], needle[1:]
     upper = first.upper()
-    gaps = [f"[^{letters.blanks}{_either(one)}]*[{_either(one)}]" for one in others]
+    gaps = [f"[^{letters.blanks}{_either(other)}]*[{_either(other)}]" for other in others]
     rest, tail = "".join(gaps), "".join(gaps[1:])
     starts = [f"[^{letters.word}][{_either(first)}]{rest}"]
     if len(upper) == 1 and upper in ascii_uppercase:

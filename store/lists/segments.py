@@ -83,7 +83,7 @@ def segment_texts(tables: Tables, identifiers: Collection[str]) -> dict[str, str
     ids = sorted(set(identifiers))
     if not ids:
         return {}
-    numbers: list[Any] = [row_number(one) for one in ids]
+    numbers: list[Any] = [row_number(identifier) for identifier in ids]
     asked = {"segment_id": ("str", ids), "number": ("int64", numbers)}
     return dict(tables.read(lambda connection: select(connection, SELECT_TEXTS, asked)))
 

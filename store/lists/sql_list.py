@@ -263,7 +263,7 @@ class SqlList(Generic[RowT]):
         tests = [columns.visible, *condition.tests]
         if within is not None:
             tests.append("number IN (SELECT number FROM staged)")
-        points = [f"{one} AS w{at}" for at, one in enumerate(condition.points)]
+        points = [f"{point} AS w{at}" for at, point in enumerate(condition.points)]
         listed = [f"({sql}) AS k{at}" for at, (sql, _) in enumerate(keys) if sql != _MATCH]
         inner = ", ".join(("number", *points, *listed, *((more,) if more else ())))
         conditions = " AND ".join(tests)

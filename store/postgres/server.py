@@ -283,10 +283,10 @@ def _batches(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """Yield rows of `MOST` bytes together, if no line is longer; one empty batch if there are none."""
     batch: list[Row] = []
     size = 0
-    for one in rows:
-        if batch and size + len(one[1]) > MOST:
+    for row in rows:
+        if batch and size + len(row[1]) > MOST:
             yield batch
             batch, size = [], 0
-        batch.append(one)
-        size += len(one[1])
+        batch.append(row)
+        size += len(row[1])
     yield batch

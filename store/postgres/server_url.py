@@ -65,7 +65,7 @@ def parse_url(url: str) -> Parameters:
                 hint=f"Write sslmode={', '.join(_SAFE_MODES)}, or disable if that is what you want.",
             )
         given["sslmode"] = mode or next(
-            (one for one in _SAFE_MODES if one == os.environ.get("PGSSLMODE")), _SAFE_MODES[0]
+            (mode for mode in _SAFE_MODES if mode == os.environ.get("PGSSLMODE")), _SAFE_MODES[0]
         )
     return {**_DEFAULTS, **given}
 

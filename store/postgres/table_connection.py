@@ -104,8 +104,8 @@ class TableResult:
         names = [column.name for column in self._cursor.description or ()]
         values = [*zip(*self._cursor.fetchall(), strict=True)] or [()] * len(names)
         return {
-            name: np.array(found, dtype=None if found else np.int64)
-            for name, found in zip(names, values, strict=True)
+            name: np.array(value, dtype=None if value else np.int64)
+            for name, value in zip(names, values, strict=True)
         }
 
 

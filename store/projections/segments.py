@@ -144,7 +144,7 @@ class SegmentProjector:
             marks = {"event": _USES[entry.kind], "at": entry.at, "by": entry.by}
             facts = {**marks, "query": used.query, "session_id": used.session_id}
             ids = dict.fromkeys(used.ids)
-            self._uses += [{"position": offset, "segment_id": one, **facts} for one in ids]
+            self._uses += [{"position": offset, "segment_id": identifier, **facts} for identifier in ids]
             self._touched.update(ids)
 
     def flush(self) -> None:

@@ -154,7 +154,7 @@ def _texts_of(own: FileJournal, segments: set[str]) -> dict[str, object]:
     if len(segments) > _FEW or not all(map(_PLAIN.fullmatch, segments)):
         entries = (entry for _, entry in own.read(STASH)) if segments else iter(())
     else:
-        found = (mentioning(own.root, STASH, f'"segment_id":"{one}"') for one in sorted(segments))
+        found = (mentioning(own.root, STASH, f'"segment_id":"{segment}"') for segment in sorted(segments))
         entries = chain.from_iterable(found)
     texts: dict[str, object] = {}
     for entry in entries:
@@ -218,7 +218,7 @@ def _look_back(own: FileJournal, known: Adoption, least: str) -> tuple[set[str],
     What comes before `least` in the order may be left out. The last line becomes a point of `known`.
     """
     at = next((one for one in reversed(known.points) if one.order < least and _is_there(own, one)), None)
-    known.points = [one for one in known.points if at is not None and one.start <= at.start]
+    known.points = [point for point in known.points if at is not None and point.start <= at.start]
     order, own_order = (at.order, at.own) if at is not None else ("", "")
     origins: set[str] = set()
     latest: dict[str, _News] = {}

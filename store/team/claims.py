@@ -94,8 +94,8 @@ class TeamClaims:
         """Find out which rules and learnings are the user's own, in all projects. Raises: JournalError."""
         if self._home is None:
             return
-        streams = [one for one in self._home.streams() if is_shared(one)]
-        stamp = [(one, self._home.revision(one)) for one in streams]
+        streams = [stream for stream in self._home.streams() if is_shared(stream)]
+        stamp = [(stream, self._home.revision(stream)) for stream in streams]
         if stamp != self._own[0]:
             found = (entry for one in streams for _, entry in self._home.read(one) if entry.kind in _PUT)
             self._own = stamp, frozenset(str(entry.body.get("id", "")) for entry in found)
@@ -136,7 +136,7 @@ def _time_problem(entry: Entry) -> str:
     limit = latest.isoformat()
     names = _TIMES if entry.kind in _PUT or entry.kind == _SEGMENT else ()
     late = next(
-        (one for one in names if isinstance(entry.body.get(one), str) and entry.body[one] > limit), ""
+        (name for name in names if isinstance(entry.body.get(name), str) and entry.body[name] > limit), ""
     )
     return f"its {late} is after it was written" if late else ""
 

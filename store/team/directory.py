@@ -43,7 +43,7 @@ class DirectoryTeam:
 
     def register(self, machine: str, name: str) -> None:
         """Be a machine from now on. Raises: StoreError."""
-        known = {one.id: one for one in self.machines()}
+        known = {machine.id: machine for machine in self.machines()}
         if machine not in known or known[machine].name != name:
             named = [*(one for one in known.values() if one.id != machine), TeamMachine(machine, "", name)]
             write_machines(self._root, named)
@@ -52,7 +52,7 @@ class DirectoryTeam:
     def machines(self) -> Sequence[TeamMachine]:
         """Return the machines with a journal here, or that are named here."""
         known = {name: TeamMachine(name, "", name) for name in self._names()}
-        known |= {one.id: one for one in read_machines(self._root)}
+        known |= {machine.id: machine for machine in read_machines(self._root)}
         return [known[name] for name in sorted(known)]
 
     def heads(self, machines: Collection[str] = ()) -> Mapping[StreamKey, StreamHead]:

@@ -134,7 +134,7 @@ def are_old(root: Path) -> bool:
 
 def write_machines(root: Path, machines: Iterable[TeamMachine]) -> None:
     """Keep who the machines of a directory of replicas are. Raises: StoreError."""
-    rows = sorted((one.id, one.member, one.name, one.seen_at) for one in machines)
+    rows = sorted((machine.id, machine.member, machine.name, machine.seen_at) for machine in machines)
     write_atomic(root / _MACHINES, msgspec.json.encode(rows))
 
 

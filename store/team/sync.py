@@ -150,7 +150,7 @@ class TeamReplicas:
 
     def _know(self, server: TeamServer, heads: Mapping[StreamKey, StreamHead]) -> None:
         """Keep who the machines are: asked where one has joined, and now and then for when they were seen."""
-        known = {one.id for one in self.machines}
+        known = {machine.id for machine in self.machines}
         if known.issuperset(machine for machine, _ in heads) and not are_old(self._state / TEAM):
             return
         self.machines = list(server.machines())

@@ -275,18 +275,18 @@ class ProjectTeam:
         with closing(self.connect()) as server:
             done = self.sync(progress=progress, server=server)
             with team_lock(self._state, PATIENCE):
-                found = compare_teams(DirectoryTeam(self._state / TEAM), server, progress)
+                teams = compare_teams(DirectoryTeam(self._state / TEAM), server, progress)
                 record = read_record(self._state, self.machine)
-                for one in found.differences:
-                    record.peers.get(one.machine, {}).pop(one.stream, None)
-                if found.differences:
+                for difference in teams.differences:
+                    record.peers.get(difference.machine, {}).pop(difference.stream, None)
+                if teams.differences:
                     write_record(self._state, record)
-        return done, found
+        return done, teams
 
     def _adopt(self, replicas: TeamReplicas) -> None:
         """Take others' segments into the own stash. Raises: StoreError, StoreBusy."""
         if marks := replicas.received_marks(STASH):
-            names = {one.id: machine_label(one) for one in replicas.machines}
+            names = {machine.id: machine_label(machine) for machine in replicas.machines}
             adopt_segments(self._state, self._journal, self._project.peer_journals, marks, names)
         forget_rewritten(self._state, replicas.generations(), self._clock)
 

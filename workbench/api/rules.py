@@ -125,10 +125,10 @@ class ProjectRules(CuratedRecords["Rule"]):
         with self._host.turn() as project:
             rules, notes = current_rules(project.root, project.config)
             context = work_context(project, os.fspath(cwd), **known)
-            found = check_response(check_tool_call(project.root, rules, tool, given, context))
+            response = check_response(check_tool_call(project.root, rules, tool, given, context))
         for note in notes:
             report(note)
-        return found
+        return response
 
     def add(
         self, text: str, *, home: bool = False, file: str = "", reason: str = "", **fields: Unpack[RuleFields]

@@ -198,7 +198,7 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
             collect_daily(work.project, service)
             expires_at = None if expires_in is None else service.in_days(expires_in)
             request = StashImportRequest(session_id, expires_at=expires_at, reason=reason)
-            return import_response(list(import_files(service, [Path(one) for one in places], request)))
+            return import_response(list(import_files(service, [Path(place) for place in places], request)))
 
     def prune(
         self,
@@ -294,4 +294,4 @@ class ProjectStash(CuratedRecords["ContextSegment"]):
                 max_tokens=max_tokens,
             )
             done = stash_service(work.project, self._host.by).collect(policy, dry_run=dry_run)
-            return tuple((one.segment.id, one.why) for one in done.disposals)
+            return tuple((disposal.segment.id, disposal.why) for disposal in done.disposals)

@@ -104,7 +104,7 @@ def writer(by: str, machine: str, names: Mapping[str, str]) -> str:
 
 def sign_changes(changes: Iterable[RecordChange[R]], names: Mapping[str, str]) -> tuple[RecordChange[R], ...]:
     """Return changes that say by whom they are, with the team's machine."""
-    return tuple(replace(one, by=writer(one.by, one.machine, names)) for one in changes)
+    return tuple(replace(change, by=writer(change.by, change.machine, names)) for change in changes)
 
 
 def edit_notes(
@@ -156,7 +156,7 @@ def _differences(kind: RecordType[R], edit: ConcurrentEdit[R]) -> str:
     base = [edit.base] if edit.base is not None else []
     found = []
     for name in sorted((kind.editable | {"state"}) - {kind.words, "name", "action_text"}):
-        values = [plain_value(getattr(one, name, None)) for one in (*sides, *base)]
+        values = [plain_value(getattr(side, name, None)) for side in (*sides, *base)]
         if len(set(values if len(sides) == 1 else values[:2])) > 1:
             before = f" (base {values[-1]})" if base else ""
             found.append(f"{name.replace('_', ' ')} {' | '.join(values[: len(sides)])}{before}")
@@ -186,9 +186,9 @@ def mark_drafts(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> list[Entry
     """Return drafts of a person's step with the marks of a team; `ledger` is as it was before the step."""
     kind = ledger.type
     slots = {
-        at: _slot(ledger, kind.record_ids(one.body))
-        for at, one in enumerate(drafts)
-        if one.kind == kind.put and not one.home and kind.is_marked(one)
+        at: _slot(ledger, kind.record_ids(draft.body))
+        for at, draft in enumerate(drafts)
+        if draft.kind == kind.put and not draft.home and kind.is_marked(draft)
     }
     put = set(slots.values())
     again = _settled_again(ledger, drafts)
@@ -215,7 +215,7 @@ def _last_steps(ledger: Ledger[Any], slot: str, identifiers: Sequence[str]) -> l
     heads = ledger.heads.get(slot, ())[-1:]
     changes = [ledger.changes[number] for number in heads]
     changes = changes or [one for one in map(ledger.last_change, identifiers) if one is not None][:1]
-    return [one.step for one in changes]
+    return [change.step for change in changes]
 
 
 def _slot(ledger: Ledger[Any], identifiers: Sequence[str]) -> str:
@@ -237,7 +237,7 @@ def _settled_again(ledger: Ledger[Any], drafts: Sequence[EntryDraft]) -> dict[st
 
 def find_edit(ledger: Ledger[R], conflict: str) -> ConcurrentEdit[R] | None:
     """Return the concurrent edit that a conflict is, None if it is one of two records."""
-    return next((one for one in concurrent_edits(ledger) if one.id == conflict), None)
+    return next((edit for edit in concurrent_edits(ledger) if edit.id == conflict), None)
 
 
 def draft_choice(

@@ -262,8 +262,8 @@ class LedgerReader(Generic[L]):
         """Return the ledger with what was appended; None if some of it comes before what stays folded."""
         peers = self._peers()
         if not peers and not self._machines:
-            found = merge_streams(self._open(ledger, {}), ledger.type.kinds)
-            for place, entry, home in found:
+            streams = merge_streams(self._open(ledger, {}), ledger.type.kinds)
+            for place, entry, home in streams:
                 if place < self._latest:
                     return None
                 self._latest = place
@@ -335,7 +335,7 @@ class LedgerReader(Generic[L]):
             start, end, last, key = one.stream
             self._ends[number, name] = replace(stream, start=start, end=end, last=last, key=key)
         del self._recent[:settled]
-        moved = (replace(one, count=one.count - settled) for one in self._checkpoints)
+        moved = (replace(checkpoint, count=checkpoint.count - settled) for checkpoint in self._checkpoints)
         self._checkpoints = [one for one in moved if one.count > 0]
 
     def _take(self, ledger: L, entry: Entry, home: bool) -> None:

@@ -53,8 +53,8 @@ def changed_ids(reader: LedgerReader[L], ledger: L, about: str, before: LedgerOr
     is_own = before.reader is reader
     refolds = reader.refolds(before.refolds, ledger.refolds) if is_own else None
     if refolds is not None and before.progress is not None and before.about == about:
-        since = _least(before.progress, ledger.progress, *(one.progress for one in refolds))
-        return ledger.ids_since(since).union(*(one.ids for one in refolds))
+        since = _least(before.progress, ledger.progress, *(refold.progress for refold in refolds))
+        return ledger.ids_since(since).union(*(refold.ids for refold in refolds))
     since = before.mark.progress
     if not any(since[:1]) or before.mark != _mark(reader, ledger, about, since):
         return None

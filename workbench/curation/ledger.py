@@ -198,7 +198,7 @@ class Ledger(Generic[R]):
         ours = {*self._line(slot, step)} - {step, other}
         common = next((one for one in self._line(slot, other) if one in ours), "")
         changes = self.steps[common].changes if common in self.steps else []
-        made = (one.after for one in reversed(changes) if self.slot(one.record_id) == slot)
+        made = (change.after for change in reversed(changes) if self.slot(change.record_id) == slot)
         return next((one for one in made if one is not None), None)
 
     def _line(self, slot: str, step: str) -> Iterator[str]:
@@ -314,9 +314,9 @@ class Ledger(Generic[R]):
         self._begin_slot(entry, _TeamMark(slot, frozenset()), names, after)
         heads = [self.changes[number] for number in self.heads.get(slot, ())]
         step = str(_marks(entry).get("step") or entry.id)
-        if not heads or any(one.step == step for one in heads):
+        if not heads or any(head.step == step for head in heads):
             return None  # its step put another version in its place
-        return _TeamMark(slot, frozenset(one.step for one in heads if self._is_of(entry.machine, one)))
+        return _TeamMark(slot, frozenset(head.step for head in heads if self._is_of(entry.machine, head)))
 
     def _begin_slot(self, entry: Entry, mark: _TeamMark, names: Sequence[str], after: R | None) -> None:
         """Let a slot without heads have the version that holds, where the writer of an entry saw another."""
@@ -338,12 +338,12 @@ class Ledger(Generic[R]):
 
     def _first_known(self, names: Sequence[str]) -> str:
         """Return the first id of which there is a version, or one in its place; "" for none."""
-        return next((one for one in names if one in self.versions or one in self.successors), "")
+        return next((name for name in names if name in self.versions or name in self.successors), "")
 
     def _is_of(self, machine: str, change: RecordChange[R]) -> bool:
         """Whether a machine wrote a change: of directories that were copied each has the same entries."""
         return change.machine == machine or any(
-            one.machine == machine for one in self.steps[change.step].changes
+            change.machine == machine for change in self.steps[change.step].changes
         )
 
     def _fork(self, old: str, successor: str) -> None:
@@ -365,13 +365,13 @@ class Ledger(Generic[R]):
         """Let the last change make the version of a slot that holds; those it had not seen stay open."""
         heads = self.heads.get(mark.slot, ())
         changes = [self.changes[number] for number in heads]
-        known = [one.after for one in changes if one.step in mark.seen or one.step == step.id]
+        known = [change.after for change in changes if change.step in mark.seen or change.step == step.id]
         same = self.type.same_content
         unseen = [
             number
-            for number, one in zip(heads, changes, strict=True)
-            if one.step not in mark.seen and one.step != step.id
-            if not any(same(one.after, other) for other in (*known, after))
+            for number, change in zip(heads, changes, strict=True)
+            if change.step not in mark.seen and change.step != step.id
+            if not any(same(change.after, other) for other in (*known, after))
         ]
         self.heads[mark.slot] = (*unseen, len(self.changes) - 1)
         self.parents[f"{mark.slot}@{step.id}"] = tuple(sorted(mark.seen))

@@ -41,7 +41,7 @@ def _is_copy(ledger: Ledger[Any], step: CurationStep[Any], entry: Entry) -> bool
     identifier = kind.record_ids(entry.body)[0]
     if entry.kind not in (kind.put, kind.removed):
         return any((one.id, one.at) == (identifier, entry.at) for one in (*step.resolved, *step.reopened))
-    made = next((one for one in reversed(step.changes) if one.record_id == identifier), None)
+    made = next((change for change in reversed(step.changes) if change.record_id == identifier), None)
     if made is None or (made.at, made.by) != (entry.at, entry.by):
         return False
     if entry.kind == kind.removed:

@@ -168,7 +168,7 @@ class CurationService(Generic[L, R]):
         wanted = self.identify(ledger, identifier) if identifier else ""
         if wanted and wanted not in ledger.versions:
             ledger.require(wanted)
-        return tuple(one for one in ledger.changes if not wanted or one.record_id == wanted)
+        return tuple(change for change in ledger.changes if not wanted or change.record_id == wanted)
 
     def step(self, make: Callable[[L], StepDraft[R]]) -> StepDraft[R]:
         """Make a step of the ledger as it is now and record it. Raises: what `make` does."""
@@ -222,17 +222,17 @@ class CurationService(Generic[L, R]):
     def _check_agent(self, ledger: L, sides: Iterable[R], drafts: StepDraft[R]) -> None:
         """Refuse an agent a settlement after which what a person confirmed does not hold as it is."""
         kind = ledger.type
-        for one in sides if self.by in AGENTS else ():
-            if kind.is_confirmed(one) and not any(kind.same_content(one, held) for held in drafts.records):
+        for side in sides if self.by in AGENTS else ():
+            if kind.is_confirmed(side) and not any(kind.same_content(side, held) for held in drafts.records):
                 raise UsageError(
-                    f"a person confirmed {kind.short(one.id)}: no agent takes it out of force",
+                    f"a person confirmed {kind.short(side.id)}: no agent takes it out of force",
                     hint=f"Ask the user to settle it, in the app or by `workbench {kind.group}`.",
                 )
 
     def _check_shared(self, ledger: L, sides: Iterable[R], drafts: StepDraft[R]) -> None:
         """Refuse a settlement that leaves what is a person's own in the place of what a team has."""
         short = ledger.type.short
-        own = {one.id: one.project_id is None for one in sides} if self.store.team else {}
+        own = {side.id: side.project_id is None for side in sides} if self.store.team else {}
         if len(set(own.values())) > 1 and all(one.project_id is None for one in drafts.records):
             (mine,), (shared,) = ([short(one) for one in own if own[one] is kept] for kept in (True, False))
             raise UsageError(

@@ -101,7 +101,7 @@ def draft_same_changes(
 
 def some_names(kind: RecordType[R], records: Sequence[R]) -> str:
     """Return the first ids of records and how many more there are."""
-    names = ", ".join(kind.short(one.id) for one in records[:_NAMED])
+    names = ", ".join(kind.short(record.id) for record in records[:_NAMED])
     return f"{names} and {len(records) - _NAMED:,} more" if len(records) > _NAMED else names
 
 
@@ -190,7 +190,7 @@ def _step_to_undo(ledger: Ledger[R], identifier: str) -> CurationStep[R]:
         raise UsageError("there is nothing to undo", hint=f"`workbench {group} history` lists what was done.")
     found = next((one for one in reversed(ledger.done) if one.startswith(identifier)), None)
     if found is None:
-        theirs = (one for one in reversed(ledger.steps.values()) if one.of_another)
+        theirs = (step for step in reversed(ledger.steps.values()) if step.of_another)
         found = next((one.id for one in theirs if one.id.startswith(identifier)), None)
     if found is None:
         raise UnknownRecord(

@@ -139,10 +139,10 @@ def parse(text: str, fields: Iterable[Field] = ()) -> Filter:
             most = f"a filter has at most {MOST_TERMS} terms; leave the others out"
             problems.append(Problem(start, len(text), most))
             break
-        found = _TOKEN.match(text, position)
-        assert found is not None, "every part of it is optional"
-        sign, name = bool(found["sign"]), found["name"]
-        position = found.end()
+        match = _TOKEN.match(text, position)
+        assert match is not None, "every part of it is optional"
+        sign, name = bool(match["sign"]), match["name"]
+        position = match.end()
         if name is None:
             term, position = _words(text, position, negated=sign)
             characters += len(term.text) if term is not None else 0
@@ -173,9 +173,9 @@ def write(terms: Sequence[Term]) -> str:
 
 def _words(text: str, position: int, *, negated: bool) -> tuple[Words | None, int]:
     if text[position : position + 1] == '"':
-        found = _VALUE.match(text, position)
-        assert found is not None, "it starts with a quotation mark"
-        return (Words(value, True, negated) if (value := _unquote(found[0])) else None), found.end()
+        match = _VALUE.match(text, position)
+        assert match is not None, "it starts with a quotation mark"
+        return (Words(value, True, negated) if (value := _unquote(match[0])) else None), match.end()
     bare = _BARE.match(text, position)
     if bare is None:
         # A sign on its own is text that is being typed.
@@ -186,8 +186,8 @@ def _words(text: str, position: int, *, negated: bool) -> tuple[Words | None, in
 def _values(text: str, position: int) -> tuple[list[str], Op, int]:
     """Return the values after a colon, what they are compared by, and where they end."""
     op = Op.IS
-    if (found := _OP.match(text, position)) is not None:
-        op, position = Op(found[0]), found.end()
+    if (match := _OP.match(text, position)) is not None:
+        op, position = Op(match[0]), match.end()
     values = []
     while (value := _VALUE.match(text, position)) is not None:
         values.append(_unquote(value[0]))
@@ -254,8 +254,8 @@ def _unknown(name: str, known: Mapping[str, Field]) -> str:
 def _skip(text: str, position: int) -> int:
     """Return where a token that starts before `position` ends, quoted parts taken whole."""
     while position < len(text) and not text[position].isspace():
-        found = _VALUE.match(text, position)
-        position = position + 1 if found is None else found.end()
+        match = _VALUE.match(text, position)
+        position = position + 1 if match is None else match.end()
     return position
 
 

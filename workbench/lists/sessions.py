@@ -83,9 +83,9 @@ def names_commits(wanted: Filter) -> bool:
 
 def moment(text: str, now: datetime) -> str:
     """Return a span or a date as an ISO time, "" if it is neither."""
-    if (found := _SPAN.fullmatch(text)) is None:
+    if (match := _SPAN.fullmatch(text)) is None:
         return text if _DATE.fullmatch(text) else ""
     try:
-        return (now - timedelta(**{_UNITS[found[2]]: int(found[1])})).isoformat(timespec="minutes")
+        return (now - timedelta(**{_UNITS[match[2]]: int(match[1])})).isoformat(timespec="minutes")
     except OverflowError:
         return "0001-01-01"

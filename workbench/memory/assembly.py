@@ -255,7 +255,7 @@ class Assembler:
         helper = bool(value.get("parent_tool_use_id")) or value.get("isSidechain") is True
         ended = None
         moments = list(claude_code.record_moments(value, line, value, subagent=helper))
-        prompt = next((one for one in moments if isinstance(one, Prompt)), None)
+        prompt = next((moment for moment in moments if isinstance(moment, Prompt)), None)
         going = self._now
         # Of a run of `claude -p` the result is the end, whatever is put in the user's mouth on the way.
         if prompt is not None and going is not None and not going.empty and not _is_run(going):
@@ -288,8 +288,8 @@ class Assembler:
             return
         if not helper:
             now.tell(api_error="")
-            for one in words:
-                now.say(one)
+            for word in words:
+                now.say(word)
 
     def _gathering(self, value: Mapping[str, Any]) -> Gathering:
         session = text(value.get("session_id")) or text(value.get("sessionId"))

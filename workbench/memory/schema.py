@@ -85,7 +85,7 @@ def embedding_text(record: IterationRecord) -> str:
     """Return what an iteration is found by, the most specific first, at most 4,000 characters (F7)."""
     lines = [record.task_title, record.summary]
     lines += [f"{error.file_path or ''} {error.message}".strip() for error in record.errors[:_SHOWN]]
-    lines += [_decision(one.description, one.rationale) for one in record.decisions[:_SHOWN]]
+    lines += [_decision(decision.description, decision.rationale) for decision in record.decisions[:_SHOWN]]
     changed = [file.path for file in record.files_touched if file.action is not FileAction.READ]
     lines.append(" ".join(changed[:_SHOWN]))
     lines.append(" ".join(filter(None, (record.feature, record.discipline, str(record.outcome)))))
@@ -124,7 +124,7 @@ def payload_of(record: IterationRecord, project: str, embedding_model: str) -> M
         summary=record.summary,
         errors=tuple(error.message for error in record.errors),
         error_types=tuple(sorted({error.error_type or ErrorType.UNKNOWN for error in record.errors})),
-        decisions=tuple(_decision(one.description, one.rationale) for one in record.decisions),
+        decisions=tuple(_decision(decision.description, decision.rationale) for decision in record.decisions),
         files=tuple(file.path for file in record.files_touched),
         embedding_hash=embedding_hash(embedding_text(record)),
         embedding_model=embedding_model,

@@ -163,14 +163,14 @@ def rate_by_language(
 
     An answer that is no rating of every file counts as none. Never fails.
     """
-    ids = {one.path: f"f{number}" for number, one in enumerate(sorted(files, key=_path), 1)}
+    ids = {file.path: f"f{number}" for number, file in enumerate(sorted(files, key=_path), 1)}
     data = question(task, sorted(files, key=_path))
     usable = lambda value: all(_is_rating(value.get(name)) for name in ids.values())  # noqa: E731
     shape, most = schema(tuple(ids.values())), _ANSWER_TOKENS * (len(ids) + 1)
     found = _answer(source, SYSTEM, data, shape, usable, timeout=timeout, max_tokens=most)
     if found.value is None:
         return Ratings(failed=found.cost.failed, cost=found.cost)
-    values = tuple(found.value[ids[one.path]] / BEST for one in files)
+    values = tuple(found.value[ids[file.path]] / BEST for file in files)
     return Ratings(values, cost=found.cost, cached=found.cached)
 
 
@@ -182,7 +182,7 @@ def rate_by_encoder(
     Its logits are only compared with each other: what they are for code is not what they were trained for.
     """
     masked = redact(task).text[:MAX_TASK]
-    texts = [f"{redact(one.path).text}\n{one.names}\n{one.lines}" for one in files]
+    texts = [f"{redact(file.path).text}\n{file.names}\n{file.lines}" for file in files]
     key = _key(encoder.model, masked, *texts)
     logits = _numbers((cache.get(key) or {}).get("values"), len(texts))
     cached = bool(logits)
@@ -195,7 +195,7 @@ def rate_by_encoder(
     low, high = min(logits), max(logits)
     if high - low < 1e-9:
         return Ratings((0.5,) * len(files), cached=cached)
-    return Ratings(tuple((one - low) / (high - low) for one in logits), cached=cached)
+    return Ratings(tuple((logit - low) / (high - low) for logit in logits), cached=cached)
 
 
 def classify_task(source: CachedModel, task: str, *, timeout: float) -> IntentAnswer:
@@ -212,12 +212,12 @@ def classify_task(source: CachedModel, task: str, *, timeout: float) -> IntentAn
 def question(task: str, files: Sequence[FileExcerpt]) -> dict[str, Any]:
     """Return what a language model gets, secrets masked, lines cut until the question is short enough."""
     masked = redact(task).text[:MAX_TASK]
-    most = max((len(one.lines) for one in files), default=0)
+    most = max((len(file.lines) for file in files), default=0)
     while True:
         described = {
-            f"f{number}": {"path": redact(one.path).text}
-            | {name: text[:most] for name, text in (("defines", one.names), ("lines", one.lines)) if text}
-            for number, one in enumerate(files, 1)
+            f"f{number}": {"path": redact(file.path).text}
+            | {name: text[:most] for name, text in (("defines", file.names), ("lines", file.lines)) if text}
+            for number, file in enumerate(files, 1)
         }
         data = {"task": masked, "files": described}
         if most <= _LEAST or utf8_bound(quote(data)) <= MAX_QUESTION:
@@ -286,7 +286,7 @@ def _numbers(values: object, count: int) -> tuple[float, ...]:
     """Return so many kept numbers, none at all if they are anything else."""
     if not isinstance(values, list) or len(values) != count:
         return ()
-    sound = all(isinstance(one, int | float) and abs(one) < 1e9 for one in values)
+    sound = all(isinstance(value, int | float) and abs(value) < 1e9 for value in values)
     return tuple(map(float, values)) if sound else ()
 
 

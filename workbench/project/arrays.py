@@ -133,9 +133,9 @@ def make_pool(strings: Iterable[bytes]) -> Pool:
 
 def join_pools(parts: Sequence[Pool]) -> Pool:
     """Return pools one after the other."""
-    ends = np.cumsum([0, *(len(one.data) for one in parts)])
-    starts = [one.starts[1:] + end for one, end in zip(parts, ends.tolist(), strict=False)]
-    data = [one.data for one in parts]
+    ends = np.cumsum([0, *(len(part.data) for part in parts)])
+    starts = [part.starts[1:] + end for part, end in zip(parts, ends.tolist(), strict=False)]
+    data = [part.data for part in parts]
     return Pool(
         np.concatenate([np.empty(0, np.uint8), *data]), np.concatenate([np.zeros(1, np.int64), *starts])
     )

@@ -82,11 +82,11 @@ def admit_changes(changes: WorkChanges, admits: Callable[[str], bool]) -> WorkCh
     """Return changes without the paths that a filter does not admit."""
 
     def admitted(files: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
-        return tuple(one for one in files if admits(one.path))
+        return tuple(file for file in files if admits(file.path))
 
     return replace(
         changes,
-        commits=tuple(replace(one, files=admitted(one.files)) for one in changes.commits),
+        commits=tuple(replace(commit, files=admitted(commit.files)) for commit in changes.commits),
         committed=admitted(changes.committed),
         uncommitted=admitted(changes.uncommitted),
         untracked=admitted(changes.untracked),

@@ -154,7 +154,7 @@ def explore_response(view: LayerView) -> ExploreResponse:
                 layer=section.layer,
                 title=TITLES[section.layer],
                 total=section.total,
-                entries=tuple(ShownEntry(one.path, one.text, one.details) for one in section.entries),
+                entries=tuple(ShownEntry(entry.path, entry.text, entry.details) for entry in section.entries),
             )
             for section in view.sections
         ),

@@ -29,7 +29,7 @@ def _requirement(source: str, kind: str) -> Dependency | None:
 
 
 def _requirements_of(sources: Iterable[str], kind: str) -> list[Dependency]:
-    return [found for source in sources if (found := _requirement(source, kind)) is not None]
+    return [dependency for source in sources if (dependency := _requirement(source, kind)) is not None]
 
 
 def pyproject(path: str, text: str) -> Manifest:

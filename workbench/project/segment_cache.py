@@ -88,7 +88,7 @@ class SegmentCache:
         except OSError:
             return
         self._fresh, self._size = {}, 0
-        self._segments = [one for one in self._segments if one not in joined]
+        self._segments = [segment for segment in self._segments if segment not in joined]
         for one in joined:
             one.path.unlink(missing_ok=True)
         found = _open(path)

@@ -230,7 +230,7 @@ def _unpack(data: bytes) -> Snapshot:
     counts = (files, files, directories, int(header["others"]))
     names = [tuple(text.split("\0")) if count else () for text, count in zip(texts, counts, strict=True)]
     numbers = np.frombuffer(data, "<i8", offset=at).astype(np.int64)
-    if [len(found) for found in names] != list(counts) or len(numbers) != 3 * files + 2 * directories:
+    if [len(name) for name in names] != list(counts) or len(numbers) != 3 * files + 2 * directories:
         raise ValueError("its parts do not add up")
     sizes, mtimes, seen, *rest = np.split(numbers, [files, 2 * files, 3 * files, 3 * files + directories])
     return Snapshot(

@@ -108,7 +108,7 @@ def first_error(language: str, data: bytes) -> int:
     if node is None or not node.has_error:
         return 0
     while not (node.is_error or node.is_missing):
-        inner = next((one for one in node.children if one.has_error or one.is_missing), None)
+        inner = next((child for child in node.children if child.has_error or child.is_missing), None)
         if inner is None:
             break
         node = inner

@@ -248,7 +248,7 @@ class IndexKeeper:
         builder = IndexBuilder()
         extraction = extract_all(
             store.root,
-            [found.path for found in scanned.files],
+            [file.path for file in scanned.files],
             cap=limits.max_bytes,
             take=builder.add,
             keeper=store.texts,

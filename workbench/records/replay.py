@@ -280,5 +280,5 @@ class RunComparison:
 
     def change(self, system: str, measure: str) -> MeasureChange | None:
         """Return how a measure of a system changed, None if it was not measured in both runs."""
-        found = (one for one in self.changes if (one.system, one.measure) == (system, measure))
+        found = (change for change in self.changes if (change.system, change.measure) == (system, measure))
         return next(found, None)

@@ -142,7 +142,7 @@ def by_kind(answers: Sequence[MessageAnswer], threshold: float) -> dict[str, tup
     values: dict[str, list[float]] = {}
     for answer, value in zip(answers, message_f1(count_answers(answers, threshold)).tolist(), strict=True):
         values.setdefault(answer.message.kind, []).append(value)
-    return {kind: (len(found), _mean(found)) for kind, found in values.items()}
+    return {kind: (len(value), _mean(value)) for kind, value in values.items()}
 
 
 def _rules_above(answer: MessageAnswer, threshold: float) -> list[str]:

@@ -135,9 +135,7 @@ def run_benchmark(
     seconds. Raises: ModelError.
     """
     runs = _answers(dataset, systems, embed, clock, progress)
-    thresholds = {
-        name: choose_threshold(answers_in(found.answers, Split.FIT)) for name, found in runs.items()
-    }
+    thresholds = {name: choose_threshold(answers_in(run.answers, Split.FIT)) for name, run in runs.items()}
     splits = [message.split for message in dataset.messages]
     return BenchmarkReport(
         dataset=dataset.name,
@@ -147,8 +145,8 @@ def run_benchmark(
         fit=splits.count(Split.FIT),
         test=splits.count(Split.TEST),
         model=model,
-        systems=tuple(_system(name, found, thresholds[name]) for name, found in runs.items()),
-        comparisons=_comparisons({name: found.answers for name, found in runs.items()}, thresholds),
+        systems=tuple(_system(name, run, thresholds[name]) for name, run in runs.items()),
+        comparisons=_comparisons({name: run.answers for name, run in runs.items()}, thresholds),
         degraded=() if embed is not None else ("embeddings",),
         note=note,
     )
@@ -195,7 +193,7 @@ def _time(
 
 def _system(name: str, found: _Run, threshold: float) -> SystemReport:
     fitted, tested = answers_in(found.answers, Split.FIT), answers_in(found.answers, Split.TEST)
-    sweep = tuple(measure_at(tested, one) for one in THRESHOLDS)
+    sweep = tuple(measure_at(tested, threshold) for threshold in THRESHOLDS)
     return SystemReport(
         name=name,
         sweep=sweep,

@@ -22,7 +22,7 @@ def benchmark_text(report: BenchmarkReport) -> str:
     """Return the report as lines of text."""
     parts = [_head(report), _sweep(report), _chosen_table(report)]
     if report.comparisons:
-        parts.append("\n".join(_comparison(one) for one in report.comparisons))
+        parts.append("\n".join(_comparison(comparison) for comparison in report.comparisons))
     parts += [_kinds(report), _ranking(report), _latency(report)]
     return "\n\n".join(parts)
 

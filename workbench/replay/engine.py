@@ -169,7 +169,7 @@ class ReplayEngine:
         if ranking is None:
             return None
         reasons = reasons_of_system(ranking, situation)
-        return ranking, {one.path: reasons.of(one) for one in ranking.files if one.path in paths}
+        return ranking, {file.path: reasons.of(file) for file in ranking.files if file.path in paths}
 
     def _intent(self, task: ReplayTask, moment: Moment) -> Intent:
         """Return the intent as a plan had it then: words count less that earlier prompts share."""
@@ -201,7 +201,7 @@ class ReplayEngine:
         if not task.packed:
             return ranking, None, ranking.milliseconds
         waited, started = contents.milliseconds, time.perf_counter()
-        paths = [found.path for found in ranking.files[:LOOKED_AT]]
+        paths = [file.path for file in ranking.files[:LOOKED_AT]]
         rules = [] if self.rules is None else self.rules.passages(situation.intent, task.at, paths, budget)
         pack = make_pack(self.planner, situation.intent, ranking, read, budget, rules)
         elapsed = (time.perf_counter() - started) * 1000 - (contents.milliseconds - waited)
@@ -231,13 +231,13 @@ class ReplayEngine:
         from workbench.plan.second_stage import first_excerpts, rated_files  # only where it is asked for
 
         started = time.perf_counter()
-        paths = [found.path for found in ranking.files[:LOOKED_AT]]
+        paths = [file.path for file in ranking.files[:LOOKED_AT]]
         excerpts = first_excerpts(self.planner, intent, paths, read, stage.top)
         given = stage.rate(intent.task.text, excerpts, stage.timeout)
         elapsed = ranking.milliseconds + (time.perf_counter() - started) * 1000
         if given.failed or not excerpts:
             return replace(ranking, fallback=True, milliseconds=elapsed)
-        ratings = {one.path: value for one, value in zip(excerpts, given.values, strict=True)}
+        ratings = {excerpt.path: value for excerpt, value in zip(excerpts, given.values, strict=True)}
         files = rated_files(ranking.files, ratings, stage, budget, ranking.model)
         return replace(ranking, files=files, milliseconds=elapsed)
 

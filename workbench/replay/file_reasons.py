@@ -13,7 +13,7 @@ def reasons_of_system(ranking: SystemRanking, situation: Situation) -> FileReaso
     evidence = FileEvidence(
         moment.view,
         situation.intent,
-        [one.path for one in ranking.files[:LEADERS]],
+        [file.path for file in ranking.files[:LEADERS]],
         [known.head for known in moment.past],
         lambda: situation.cosines(model.adapter),
     )

@@ -147,19 +147,19 @@ def require_samples(count: int, least: int) -> None:
 
 def task_weights(samples: Sequence[TaskSample]) -> Float64:
     """Return float64 [n], how much each task counts: 1 for a new one that is not repeated."""
-    newest = max(one.at for one in samples)
-    repeated = Counter(one.text for one in samples)
-    prompts = Counter(one.session for one in samples if one.prompt)
+    newest = max(sample.at for sample in samples)
+    repeated = Counter(sample.text for sample in samples)
+    prompts = Counter(sample.session for sample in samples if sample.prompt)
     weights = np.asarray(
         [
-            one.trust
-            * 0.5 ** ((newest - one.at) / HALF_LIFE)
-            / repeated[one.text]
-            / (np.sqrt(prompts[one.session]) if one.prompt else 1.0)
-            for one in samples
+            sample.trust
+            * 0.5 ** ((newest - sample.at) / HALF_LIFE)
+            / repeated[sample.text]
+            / (np.sqrt(prompts[sample.session]) if sample.prompt else 1.0)
+            for sample in samples
         ]
     )
-    prompt = np.asarray([one.prompt for one in samples])
+    prompt = np.asarray([sample.prompt for sample in samples])
     of_prompts, of_commits = float(weights[prompt].sum()), float(weights[~prompt].sum())
     if 0 < of_commits < of_prompts:
         weights[prompt] *= of_commits / of_prompts

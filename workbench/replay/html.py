@@ -131,7 +131,7 @@ def _scores(run: ReplayRun) -> str:
     ]
     return (
         "<h2>Systems</h2>\n"
-        + _table("systems", ["", "tasks", *(one[0] for one in columns)], rows)
+        + _table("systems", ["", "tasks", *(column[0] for column in columns)], rows)
         + '<p class="soft">Under a figure: its 95 % interval, then how far it lies above the baseline with '
         "the p of a paired test over sessions; where it has no colour, no difference is shown.</p>\n"
     )

@@ -175,11 +175,11 @@ def comparison_text(found: RunComparison) -> str:
         parts.append(_figures_text(found.changes))
     else:
         parts.append("No system was measured on a common task: there is nothing to compare.")
-    worse = [one for one in found.sessions if _worse(found, one)]
+    worse = [session for session in found.sessions if _worse(found, session)]
     many = [one for one in worse if one.tasks > 1]
     if many:
         parts.append(_sessions_text(found, many))
-    tasks = [one for one in found.tasks if _worse(found, one)]
+    tasks = [task for task in found.tasks if _worse(found, task)]
     title = f"{found.system}, {found.measure}"
     if tasks:
         parts.append(_tasks_text(f"Tasks that got worse ({visible_line(title)})", tasks))
@@ -214,18 +214,18 @@ def _head_text(found: RunComparison) -> str:
 
 def _figures_text(changes: Sequence[MeasureChange]) -> str:
     rows = []
-    for one in changes:
-        digits = 0 if one.measure == "context_tokens" else 3
+    for change in changes:
+        digits = 0 if change.measure == "context_tokens" else 3
         rows.append(
             [
-                visible_line(one.system),
-                one.measure,
-                f"{one.before:,.{digits}f}",
-                f"{one.after:,.{digits}f}",
-                f"{one.gap.value:+,.{digits}f}",
-                f"[{one.gap.low:+,.{digits}f}, {one.gap.high:+,.{digits}f}]",
-                f"{one.gap.p:.4f}",
-                one.verdict,
+                visible_line(change.system),
+                change.measure,
+                f"{change.before:,.{digits}f}",
+                f"{change.after:,.{digits}f}",
+                f"{change.gap.value:+,.{digits}f}",
+                f"[{change.gap.low:+,.{digits}f}, {change.gap.high:+,.{digits}f}]",
+                f"{change.gap.p:.4f}",
+                change.verdict,
             ]
         )
     return table(["", "measure", "before", "after", "change", "95 %", "p", ""], rows)

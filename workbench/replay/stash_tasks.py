@@ -126,7 +126,7 @@ def record_session(steps: Iterable[tuple[Moment | None, Iterable[ContextSegment]
                 if call is not None and moment.outcome is not CallOutcome.REJECTED:
                     found.uses += _answer_content(call, moment, place, cwd)
         found.segments += segments
-    found.session = next((one.session_id for one in found.segments), "")
+    found.session = next((segment.session_id for segment in found.segments), "")
     return found
 
 
@@ -142,7 +142,7 @@ def _written_content(use: ToolUse, place: int, cwd: str) -> Iterator[ContentUse]
 def _answer_content(use: ToolUse, result: ToolResult, place: int, cwd: str) -> Iterator[ContentUse]:
     failed = result.outcome is CallOutcome.FAILED
     event = ToolUseEvent(use.tool, use.input, use.id, result.output, failed=failed)
-    errors = (error_key(redact(one.message).text) for one in errors_of(event, use.cwd or cwd))
+    errors = (error_key(redact(error.message).text) for error in errors_of(event, use.cwd or cwd))
     known = tuple(dict.fromkeys(key for key in errors if len(key) >= LEAST_ERROR))
     if known:
         yield ContentUse(place, errors=known)

@@ -68,7 +68,7 @@ def measure_system(
 
     `milliseconds` is the time for ranking and packing, `backed` as `backed_files` returns it.
     """
-    paths = [found.path for found in ranking.files]
+    paths = [file.path for file in ranking.files]
     hits = [path in truth.files for path in paths]
     count = len(truth.files)
     right = {path for path in paths[:LOOKED_AT] if path in truth.files}
@@ -85,7 +85,7 @@ def measure_system(
         "cache_hit_ratio": round(moment.reused, 4),
         "latency_ms": round(milliseconds, 3),
     }
-    by_path = {found.path: (place, found) for place, found in enumerate(ranking.files, 1)}
+    by_path = {file.path: (place, file) for place, file in enumerate(ranking.files, 1)}
     missed = [path for path in truth.files if path not in right]
     explained = [*paths[:LOOKED_AT], *(path for path in missed if path in by_path)] if ranking.weighed else []
     return SystemRow(

@@ -222,7 +222,7 @@ class SeenPaths:
 
     def at(self, revision: str, moment: int) -> Moment:
         """Return what sessions that had ended by a second had seen; there are no revisions to ask for."""
-        before = [one for one in self._sessions if one.ended <= moment]
+        before = [session for session in self._sessions if session.ended <= moment]
         paths = sorted(
             {
                 path

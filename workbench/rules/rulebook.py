@@ -147,13 +147,13 @@ def _unchanged_files(
     progress, ids = known.origin.progress, changed_ids(store.reader, ledger, state.about, known.origin)
     if ids is None or progress is None or known.stamps != state.stamps(sources):
         return None
-    versions = (ledger.versions[one] for one in ids if one in ledger.versions)
+    versions = (ledger.versions[identifier] for identifier in ids if identifier in ledger.versions)
     of_files = {
         rule.id for rule in versions if rule.provenance is not None or SLOT_MARK in ledger.slot(rule.id)
     }
     now = ledger.with_places(of_files)
     if progress[1:] != ledger.progress[1:] or not all(
-        _is_same(now.get(one), known.rules.plain(one)) for one in of_files
+        _is_same(now.get(file), known.rules.plain(file)) for file in of_files
     ):
         return None
     return _FileNews(known.warnings, known.files, known.pending, known.conflicts)

@@ -277,7 +277,7 @@ class RuleSet(Sequence[Rule]):
             base = self.base.all()
             if self.put or self.gone or self.used:
                 known = {**dict(zip(self.base.ids, base, strict=True)), **self.put, **self.used}
-                base = tuple([known[one] for one in self.ids])
+                base = tuple([known[identifier] for identifier in self.ids])
             self._all = base
         return self._all
 

@@ -195,11 +195,11 @@ def _open_changes(shelf: Shelf, is_wanted: Callable[[Head], bool]) -> tuple[Head
     def is_base(known: Head) -> bool:
         return bool(known["signature"] == kept["base"] and known["used_until"] == head["used_until"])
 
-    found = _open_base(shelf, is_base)
-    if found is None:
+    base = _open_base(shelf, is_base)
+    if base is None:
         return None
     put = {rule.id: rule for rule in convert(kept["put"], list[Rule])}
-    return head, found[1].with_changes(put, convert(kept["gone"], list[str]))
+    return head, base[1].with_changes(put, convert(kept["gone"], list[str]))
 
 
 def _open_base(shelf: Shelf, is_wanted: Callable[[Head], bool]) -> tuple[Head, RuleSet] | None:

@@ -107,7 +107,7 @@ def collect_edits(
         held = edits.setdefault(today.get(name, name), [])
         if not (held and held[-1].whole):
             held += older[: MAX_EDITS - len(held)]
-    return {path: tuple(found) for path, found in edits.items()}
+    return {path: tuple(edit) for path, edit in edits.items()}
 
 
 def save_edits(

@@ -328,7 +328,7 @@ def recall_templates(ledger: EpisodeLedger) -> dict[int, int]:
 
 def templates_of(tasks: Iterable[PastTask]) -> dict[int, int]:
     """Return the shingles that prompts of several sessions share, with how many do."""
-    return shared_shingles((one.session, one.shingles) for one in tasks if one.shingles)
+    return shared_shingles((task.session, task.shingles) for task in tasks if task.shingles)
 
 
 def pack_ledger(ledger: EpisodeLedger) -> bytes:

@@ -258,7 +258,7 @@ class EpisodeService:
         changes: tuple[FileChange, ...] = ()
         with suppress(GitError):
             changes = changes_since(noted, store.disk, episode.started_at)
-        bodies = [delta_body(episode, one) for one in changes if not store.excluded(one.path)]
+        bodies = [delta_body(episode, change) for change in changes if not store.excluded(change.path)]
         if bodies:
             store.journal.append_all(STREAM, [(EVENT, body) for body in bodies], by=self.by, sync=False)
         for body in bodies:

@@ -216,7 +216,7 @@ def _add_event(episode: Episode | None, entry: Entry) -> Episode | None:
         event.event_type is EventType.EDIT
         or (
             event.event_type is EventType.DELTA
-            and all(one.path != event.file_path for one in episode.changes)
+            and all(change.path != event.file_path for change in episode.changes)
         )
     ):  # a delta is what changed on disk: of a file whose edits were seen it says nothing new
         return replace(episode, last_at=last, changes=_add_edit(episode.changes, event))
@@ -349,7 +349,7 @@ def _text(value: object) -> str:
 
 def overdue(episodes: Iterable[Episode], now: float, timeout: float) -> list[Episode]:
     """Return the open episodes whose last event is more than `timeout` seconds before `now`, by their ids."""
-    found = [one for one in episodes if one.ended_at is None and now - one.last_at > timeout]
+    found = [episode for episode in episodes if episode.ended_at is None and now - episode.last_at > timeout]
     return sorted(found, key=lambda episode: episode.session_id)
 
 

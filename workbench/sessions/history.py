@@ -120,7 +120,7 @@ def build_history(past: Iterable[PastTask], trust: Trust | None = None) -> Histo
         files=pairs[1],
         edits=np.asarray(edits, dtype=np.float32),
         trust=pair_trust(verdicts, messages, moments, *pairs, trust or Trust()),
-        issues={reference: tuple(found) for reference, found in issues.items()},
+        issues={reference: tuple(issue) for reference, issue in issues.items()},
     )
 
 
@@ -243,7 +243,7 @@ def corroboration(
         np.asarray([numbers.setdefault(term, len(numbers)) for term in found], dtype=np.int64)
         for found in terms
     ]
-    lengths = np.asarray([len(found) for found in words], dtype=np.int64)
+    lengths = np.asarray([len(word) for word in words], dtype=np.int64)
     if not len(numbers):
         return np.zeros(len(tasks))
     frequency = np.bincount(np.concatenate(words), minlength=len(numbers))

@@ -138,7 +138,7 @@ def running_session(
     return RunningSession(
         session_id=activity.session,
         episode=activity.episode,
-        agent=activity.agent or next((one.agent for one in gifts.handovers if one.agent), ""),
+        agent=activity.agent or next((handover.agent for handover in gifts.handovers if handover.agent), ""),
         task=activity.task,
         state=WAITING if over else QUIET if calm else WORKING,
         prompts=activity.prompts,
@@ -150,7 +150,7 @@ def running_session(
         files=_files(activity, gifts.handovers),
         rules=_rules(gifts, rules),
         calls=len(gifts.handovers),
-        tokens=sum(one.tokens for one in gifts.handovers),
+        tokens=sum(handover.tokens for handover in gifts.handovers),
         lost_at=gifts.lost_at,
     )
 
@@ -170,7 +170,7 @@ def _files(activity: SessionActivity, handovers: Iterable[Handover]) -> tuple[Ru
 
 def _rules(gifts: SessionGifts, rules: Iterable[Rule]) -> tuple[RunningRule, ...]:
     """Return the rules that the session has: broken ones first, then kept ones, then those unchecked."""
-    given = {passage for one in gifts.handovers for passage in one.passages}
+    given = {passage for handover in gifts.handovers for passage in handover.passages}
     found = []
     for rule in rules:
         file = "" if rule.provenance is None else rule.provenance.file

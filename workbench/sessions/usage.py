@@ -49,8 +49,8 @@ def door_uses(records: UsageRecords) -> tuple[DoorUse, ...]:
     """Return what became of what each door handed over, by agent and event."""
     everything = _given_files(records.handovers)
     doors: dict[tuple[str, str], list[Handover]] = {}
-    for one in records.handovers:
-        doors.setdefault((one.agent, one.event), []).append(one)
+    for handover in records.handovers:
+        doors.setdefault((handover.agent, handover.event), []).append(handover)
     found = []
     for (agent, event), calls in sorted(doors.items()):
         counts = [0] * 7
@@ -66,8 +66,8 @@ def door_uses(records: UsageRecords) -> tuple[DoorUse, ...]:
                 later.elsewhere,
             )
             counts = [total + number for total, number in zip(counts, numbers, strict=True)]
-        silent = sum(not (one.files or one.passages) for one in calls)
-        tokens = sum(one.tokens for one in calls)
+        silent = sum(not (call.files or call.passages) for call in calls)
+        tokens = sum(call.tokens for call in calls)
         found.append(DoorUse(agent, event, len(calls), silent, tokens, *counts))
     return tuple(found)
 
@@ -139,7 +139,7 @@ def rule_uses(records: UsageRecords, rules: KnownRules) -> tuple[RuleUse, ...]:
         if not session:
             continue
         variant = next((one.variant for one in given if one.variant), "")
-        handed = {one for each in given for one in each.passages} & rules.ids
+        handed = {passage for each in given for passage in each.passages} & rules.ids
         loaded = _loaded_rules(records, session, rules)
         matched = {one for each in given for one in each.matched} & rules.ids
         had = handed | loaded
@@ -191,12 +191,12 @@ def session_measures(
     `sessions` are those of `session_uses`.
     """
     found: dict[str, list[Mapping[str, float]]] = {}
-    broken, uses = _broken_rules(records), {one.session_id: one for one in sessions}
+    broken, uses = _broken_rules(records), {session.session_id: session for session in sessions}
     for session, given in _by_session(records.handovers).items():
         use = uses[session]
         if not use.variant or not session:
             continue
-        handed = {one for each in given for one in each.passages} & rules.ids
+        handed = {passage for each in given for passage in each.passages} & rules.ids
         judged = (handed | _loaded_rules(records, session, rules)) & rules.checkable
         measures = {"rules given": float(len(handed))}
         if judged:
@@ -212,7 +212,7 @@ def session_measures(
 
 def session_outcome(outcomes: Collection[str]) -> str:
     """Return the outcome of a session from those of its tasks: partial where they differ."""
-    known = {one for one in outcomes if one != "unknown"}
+    known = {outcome for outcome in outcomes if outcome != "unknown"}
     if not known:
         return "unknown"
     return known.pop() if len(known) == 1 else "partial"
@@ -332,17 +332,17 @@ def _folder(path: str) -> str:
 def _given_files(handovers: Iterable[Handover]) -> dict[str, dict[str, Handover]]:
     """Return by session the files it was given, each with the first hand-over that had it."""
     found: dict[str, dict[str, Handover]] = {}
-    for one in handovers:
-        files = found.setdefault(one.session, {})
-        for path in one.files:
-            files.setdefault(path, one)
+    for handover in handovers:
+        files = found.setdefault(handover.session, {})
+        for path in handover.files:
+            files.setdefault(path, handover)
     return found
 
 
 def _by_session(handovers: Iterable[Handover]) -> dict[str, list[Handover]]:
     found: dict[str, list[Handover]] = {}
-    for one in handovers:
-        found.setdefault(one.session, []).append(one)
+    for handover in handovers:
+        found.setdefault(handover.session, []).append(handover)
     return found
 
 
@@ -354,15 +354,15 @@ def _loaded_rules(records: UsageRecords, session: str, rules: KnownRules) -> set
 def _delivered_rules(
     records: UsageRecords, session: str, given: Iterable[Handover], rules: KnownRules
 ) -> set[str]:
-    return {one for each in given for one in each.passages} | _loaded_rules(records, session, rules)
+    return {passage for each in given for passage in each.passages} | _loaded_rules(records, session, rules)
 
 
 def _broken_rules(records: UsageRecords) -> dict[str, frozenset[str]]:
     """Return by session the rules it broke after it was first given something that had them."""
     first: dict[tuple[str, str], float] = {}
-    for one in records.handovers:
-        for passage in one.passages:
-            first.setdefault((one.session, passage), one.at)
+    for handover in records.handovers:
+        for passage in handover.passages:
+            first.setdefault((handover.session, passage), handover.at)
     found: dict[str, set[str]] = {}
     for breach in records.breaches:
         if breach.at >= int(first.get((breach.session, breach.rule), 0.0)):

@@ -84,11 +84,11 @@ def count_breaches(
             began = began or event.cwd
             home = home or ((match := _HOME.match(event.cwd)) and match[0]) or ""
             below = root and (event.cwd == root or event.cwd.startswith(root.rstrip("/") + "/"))
-            found = _find_violations(enforced, event, file, root if below else began, home)
-            if found:
+            violations = _find_violations(enforced, event, file, root if below else began, home)
+            if violations:
                 first = len(count.violations)
-                count.violations.extend(found)
-                waiting[event.id] = list(range(first, first + len(found)))
+                count.violations.extend(violations)
+                waiting[event.id] = list(range(first, first + len(violations)))
 
 
 def _find_violations(rules: Sequence[Rule], use: ToolUse, file: str, root: str, home: str) -> list[Violation]:

@@ -215,14 +215,14 @@ class WordReader(ABC):
         else:
             self.state.fail("a ${ is not closed")
         inside, self.at = self.text[self.at + 1 : at - 1], at
-        found = _PARAMETER.fullmatch(inside)
-        other = self.inside(found[3] if found and found[2] else inside).read_quoted("")
-        if found is None:
+        match = _PARAMETER.fullmatch(inside)
+        other = self.inside(match[3] if match and match[2] else inside).read_quoted("")
+        if match is None:
             return UNKNOWN
-        value = self._value(found[1])
-        if not found[2]:
+        value = self._value(match[1])
+        if not match[2]:
             return value
-        use_other = found[2][-1] == "+" or (value == UNKNOWN and found[2][-1] in "-=")
+        use_other = match[2][-1] == "+" or (value == UNKNOWN and match[2][-1] in "-=")
         return other if use_other else value
 
     def _ansi(self) -> str:

@@ -133,7 +133,7 @@ def written_code(use: ToolUse) -> Iterator[WrittenCode]:
             yield WrittenCode(path, text(given.get("content")) or text(given.get("file_text")), whole=True)
         case Purpose.EDIT if path:
             edits = given.get("edits")
-            parts = [mapping(one) for one in edits] if isinstance(edits, list) else [given]
+            parts = [mapping(edit) for edit in edits] if isinstance(edits, list) else [given]
             changes = (_change(part) for part in parts)
             yield WrittenCode(path, "\n".join(change for change in changes if change), whole=False)
         case Purpose.PATCH:

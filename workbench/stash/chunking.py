@@ -80,7 +80,7 @@ def definition_places(text: str, kind: SegmentType, source: str) -> tuple[int, .
         return ()
     symbols, _ = extract_symbols(language, text.encode("utf-8", "replace"))
     starts = [0, *(match.end() for match in _LINE.finditer(text))]
-    return tuple(starts[one.line - 1] for one in symbols if 1 < one.line <= len(starts))
+    return tuple(starts[symbol.line - 1] for symbol in symbols if 1 < symbol.line <= len(starts))
 
 
 def sentence_chunks(text: str, kind: SegmentType) -> tuple[SegmentChunk, ...]:

@@ -93,7 +93,7 @@ def are_parts(one: ContextSegment, other: ContextSegment) -> bool:
     lines = [_LINES.fullmatch(facts.get("lines", "")) for facts in (mine, theirs)]
     if lines[0] is None or lines[1] is None:
         return False
-    (first, last), (start, end) = ((int(found[1]), int(found[2])) for found in lines if found is not None)
+    (first, last), (start, end) = ((int(line[1]), int(line[2])) for line in lines if line is not None)
     return last < start or end < first
 
 

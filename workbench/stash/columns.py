@@ -76,16 +76,16 @@ class SegmentColumns:
 
     def pack(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name, for a file of arrays."""
-        return {f"columns.{one.name}": getattr(self, one.name) for one in fields(self)}
+        return {f"columns.{field.name}": getattr(self, field.name) for field in fields(self)}
 
     def rows(self, kept: Int64) -> SegmentColumns:
         """Return copies of the columns of some rows."""
-        return SegmentColumns(**{one.name: getattr(self, one.name)[kept] for one in fields(self)})
+        return SegmentColumns(**{field.name: getattr(self, field.name)[kept] for field in fields(self)})
 
 
 def unpack_columns(arrays: Mapping[str, NDArray[Any]]) -> SegmentColumns:
     """Undo `pack`, with arrays that can be written. Raises: KeyError, ValueError if they are damaged."""
-    names = [one.name for one in fields(SegmentColumns)]
+    names = [field.name for field in fields(SegmentColumns)]
     columns = SegmentColumns(**{name: np.array(arrays[f"columns.{name}"]) for name in names})
     if any(len(getattr(columns, name)) != len(columns) for name in names):
         raise ValueError("the columns of segments do not add up")
@@ -114,8 +114,8 @@ def make_columns(segments: Sequence[ContextSegment], texts: Sequence[str]) -> Se
 
 def join_columns(parts: Sequence[SegmentColumns]) -> SegmentColumns:
     """Return columns one after the other."""
-    names = [one.name for one in fields(SegmentColumns)]
-    return SegmentColumns(**{name: np.concatenate([getattr(one, name) for one in parts]) for name in names})
+    names = [field.name for field in fields(SegmentColumns)]
+    return SegmentColumns(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 def text_key(text: str) -> int:

@@ -82,7 +82,7 @@ class NamedTime:
 def query_parts(query: StashQuery) -> tuple[QueryPart, ...]:
     """Return the parts of a query that have any text; the first is the request, or what there is of it."""
     messages = "\n".join(query.messages[-LATEST:])
-    files = "\n".join(_file_text(one) for one in query.files)
+    files = "\n".join(_file_text(file) for file in query.files)
     given = (("text", query.text), ("task", query.task), ("messages", messages), ("files", files))
     cleaned = [(name, clean_task(text)[:MOST_CHARACTERS]) for name, text in given if text.strip()]
     found = [(name, text) for name, text in cleaned if text]
@@ -95,7 +95,7 @@ def weigh_parts(parts: Sequence[QueryPart], information: float) -> tuple[QueryPa
     The less a request says itself, the more it means what was said before it.
     """
     silence = math.exp(-((information / SAYS) ** 2))
-    rest = (replace(one, weight=one.weight + ELLIPTIC.get(one.name, 0.0) * silence) for one in parts[1:])
+    rest = (replace(part, weight=part.weight + ELLIPTIC.get(part.name, 0.0) * silence) for part in parts[1:])
     return (*parts[:1], *rest)
 
 

@@ -56,7 +56,7 @@ def named_files(query: StashQuery) -> dict[str, float]:
     given = [(name, 1.0) for name in _names(request)]
     beside = (query.task if query.text else "", *query.messages[-1:])
     given += [(name, BESIDE) for text in beside for name in _names(text)]
-    paths = [one for one in query.files if is_path(one)]
+    paths = [file for file in query.files if is_path(file)]
     first, less = OPEN
     given += [(PurePosixPath(one.replace("\\", "/")).name, first * less**at) for at, one in enumerate(paths)]
     found: dict[str, float] = {}

@@ -65,7 +65,7 @@ class StashCollection:
     @property
     def tokens(self) -> int:
         """The tokens of what is given up."""
-        return sum(one.segment.tokens for one in self.disposals)
+        return sum(disposal.segment.tokens for disposal in self.disposals)
 
 
 def plan_collection(ledger: StashLedger, policy: RetentionPolicy, now: float) -> StashCollection:

@@ -49,7 +49,7 @@ def merge_segments(
 
     `now` is in seconds since the epoch.
     """
-    ordered = sorted({one.id: one for one in segments}.values(), key=time_order)
+    ordered = sorted({segment.id: segment for segment in segments}.values(), key=time_order)
     kept, left_out = _without_repetitions(ordered)
     conflicts = tuple(_contradictions(kept))
     notes = dict(beside or {})
@@ -63,8 +63,8 @@ def merge_segments(
 def time_order(segment: ContextSegment) -> tuple[str, str, int, int, str]:
     """Return what segments are ordered by: when they came to be, then their places in a transcript."""
     where = segment.metadata.get("place", segment.source)
-    found = _LINE.search(where)
-    place, line = (where[: found.start()], int(found[1])) if found else (where, 0)
+    match = _LINE.search(where)
+    place, line = (where[: match.start()], int(match[1])) if match else (where, 0)
     part = segment.metadata.get("part", "").partition("/")[0]
     return segment.timestamp, place, line, int(part) if part.isdecimal() else 0, segment.id
 

@@ -41,7 +41,7 @@ def context_pieces(segments: Sequence[ContextSegment]) -> list[ContextPiece]:
 
     It begins at the last summary of a compaction. What was found in a piece is a part of it.
     """
-    own = [one for one in segments if not one.metadata.get("agent")]
+    own = [segment for segment in segments if not segment.metadata.get("agent")]
     for place in range(len(own) - 1, -1, -1):
         if own[place].metadata.get("kind") == "summary":
             own = own[place:]
@@ -76,8 +76,8 @@ def _is_part(one: ContextSegment, of: ContextSegment) -> bool:
 
 def task_of(pieces: Sequence[ContextPiece]) -> str:
     """Return what a context is about now: the user's last words that say something, with what is planned."""
-    said = [one.segment.text for one in pieces if one.segment.metadata.get("role") == "user"]
+    said = [piece.segment.text for piece in pieces if piece.segment.metadata.get("role") == "user"]
     plans = [one.segment.text for one in pieces if one.segment.metadata.get("kind") in ("plan", "tasks")]
-    left = [one.segment.text for one in pieces if one.segment.metadata.get("kind") == "summary"]
+    left = [piece.segment.text for piece in pieces if piece.segment.metadata.get("kind") == "summary"]
     words = next((words for words in reversed(said) if len(words) > _SAYS), "") or "".join(said[-1:])
     return "\n\n".join([one for one in (words, *plans[-1:]) if one] or left)[:TASK_TERMS]

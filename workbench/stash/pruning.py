@@ -77,17 +77,17 @@ class PruneProposal:
     @property
     def kept(self) -> tuple[PrunedPiece, ...]:
         """What stays."""
-        return tuple(one for one in self.pieces if one.kept)
+        return tuple(piece for piece in self.pieces if piece.kept)
 
     @property
     def aside(self) -> tuple[PrunedPiece, ...]:
         """What is to be put aside."""
-        return tuple(one for one in self.pieces if not one.kept)
+        return tuple(piece for piece in self.pieces if not piece.kept)
 
     @property
     def tokens_before(self) -> int:
         """Tokens of the context as it is."""
-        return sum(one.tokens for one in self.pieces)
+        return sum(piece.tokens for piece in self.pieces)
 
     @property
     def tokens_after(self) -> int:
@@ -112,13 +112,13 @@ def propose_pruning(
 
     `similarities` are cosines of each piece and the task, None without a model: words alone decide then.
     """
-    words = _word_relevance([one.segment.text for one in pieces], task)
+    words = _word_relevance([piece.segment.text for piece in pieces], task)
     dense = [0.0] * len(pieces) if similarities is None else [max(0.0, min(1.0, one)) for one in similarities]
     share = 0.0 if similarities is None else 0.6
     near = [(1 - share) * word + share * vector for word, vector in zip(words, dense, strict=True)]
     superseded = _find_superseded(pieces)
     needed = _find_needed(pieces, latest, superseded, budget // _SHARE)
-    last = max((one.turn for one in pieces), default=0)
+    last = max((piece.turn for piece in pieces), default=0)
     ranked: list[tuple[float, int]] = []
     parts: list[dict[str, float]] = []
     for place, one in enumerate(pieces):
@@ -151,7 +151,7 @@ def _least_needed(
     budget: int,
 ) -> set[int]:
     """Return the places of what goes; what would fit after all is taken back, the best first."""
-    total = sum(one.tokens for one in pieces)
+    total = sum(piece.tokens for piece in pieces)
     aside: list[int] = []
     for _, place in sorted(ranked):
         if total <= budget:
@@ -220,8 +220,8 @@ def _find_needed(
 ) -> dict[int, str]:
     """Return {place: why} of what cannot go; an output of more than `most` tokens can, however new it is."""
     found: dict[int, str] = {}
-    last = max((one.turn for one in pieces), default=0)
-    prompts = [at for at, one in enumerate(pieces) if one.segment.metadata.get("role") == "user"]
+    last = max((piece.turn for piece in pieces), default=0)
+    prompts = [at for at, piece in enumerate(pieces) if piece.segment.metadata.get("role") == "user"]
     for place, one in enumerate(pieces):
         recent = one.turn > last - latest
         if place in prompts[:1]:
@@ -248,8 +248,8 @@ def _find_needed(
 
 def _find_referred(pieces: Sequence[ContextPiece], latest: int, most: int) -> dict[int, str]:
     """Return {place: why} of what the latest turns refer to: by id, or files by their names."""
-    last = max((one.turn for one in pieces), default=0)
-    recent = [one for one in pieces[-_PIECES * latest :] if one.turn > last - latest]
+    last = max((piece.turn for piece in pieces), default=0)
+    recent = [piece for piece in pieces[-_PIECES * latest :] if piece.turn > last - latest]
     said = (one.segment.text for one in recent if one.segment.type is MESSAGE)
     words = (path for text in said for path in _PATH.findall(text[:TASK_TERMS]))
     sources = (one.segment.source for one in recent if "#" not in one.segment.source)
@@ -283,7 +283,7 @@ def _reason(one: ContextPiece, parts: Mapping[str, float], superseded: str, last
 def _word_relevance(texts: Sequence[str], task: str) -> list[float]:
     """Return the share of the task's terms that each text has, rare ones counting more: in [0, 1]."""
     counts = [count_terms(text[:50_000]) for text in texts]
-    document = Counter(term for one in counts for term in one)
+    document = Counter(term for count in counts for term in count)
     wanted = {term: math.log(1 + len(texts) / (1 + document[term])) for term in count_terms(task)}
     whole = sum(sorted(wanted.values(), reverse=True)[:12])
     if not whole:

@@ -188,7 +188,7 @@ class Segmenter:
 
     def _pasted_errors(self, words: str) -> Iterator[ContextSegment]:
         use = ToolUseEvent("Bash", {"command": "pasted"}, result=words)
-        found = [one for one in errors_of(use) if one.end - one.start > _SHORTEST]
+        found = [error for error in errors_of(use) if error.end - error.start > _SHORTEST]
         if found and "\n" in words:
             yield from self.answers.error_blocks(words, found, {"role": USER}, (self._turn,), "")
 

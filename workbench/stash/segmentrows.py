@@ -123,11 +123,11 @@ class IndexedSegments:
             numbers, models = self._numbers(), range(len(self.blocks.models))
             searches = [
                 (
-                    self.blocks.part_of(query, one),
-                    allowed & (numbers == one),
-                    only and only.also("model", str(one)),
+                    self.blocks.part_of(query, model),
+                    allowed & (numbers == model),
+                    only and only.also("model", str(model)),
                 )
-                for one in models
+                for model in models
             ]
         found = [np.empty(0, np.int64)]
         for asked, among, where in searches:

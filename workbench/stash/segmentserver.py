@@ -52,7 +52,7 @@ def field_rows(part: SegmentPart, columns: SegmentColumns) -> NDArray[np.uint64]
     count = len(part)
     numbers = np.zeros(count, np.uint64) if part.numbers is None else part.numbers
     rows = (columns.types, columns.topics, columns.sessions, numbers, columns.times, columns.expires)
-    table = np.stack([np.asarray(one[:count]).astype(np.uint64) for one in rows], axis=1)
+    table = np.stack([np.asarray(row[:count]).astype(np.uint64) for row in rows], axis=1)
     return np.repeat(table, np.diff(part.chunks.starts), axis=0)
 
 
@@ -91,8 +91,8 @@ class SegmentServer:
         """Return what of a query's filters a server can look at; not at globs of sources."""
         among = {
             "type": tuple(kind.value for kind in filters.types),
-            "topic": tuple(_word(text_key(one)) for one in filters.topics),
-            "session": tuple(_word(text_key(one)) for one in filters.sessions),
+            "topic": tuple(_word(text_key(topic)) for topic in filters.topics),
+            "session": tuple(_word(text_key(session)) for session in filters.sessions),
         }
         least, most = {"expires": now + 1}, {}
         if filters.start_time:

@@ -65,7 +65,7 @@ class SegmentTail:
         """Bring what was put since into the part, and return it with its texts; `read` gives missing ones."""
         first = len(self._chunks)
         segments = self._segments[first:]
-        missing = {one.id: at for at, one in enumerate(segments, first) if not self._texts[at]}
+        missing = {segment.id: at for at, segment in enumerate(segments, first) if not self._texts[at]}
         for identifier, text in read(list(missing)).items() if missing else ():
             self._texts[missing[identifier]] = text
         texts = self._texts[first:]
@@ -78,7 +78,7 @@ class SegmentTail:
                 make_chunks(self._chunks),
                 make_pool(map(record_bytes, self._segments)),
                 make_pool(map(text_bytes, self._texts)),
-                np.fromiter((text_key(one.id) for one in self._segments), np.uint64, len(self)),
+                np.fromiter((text_key(segment.id) for segment in self._segments), np.uint64, len(self)),
                 None,
             )
         return segments, texts

@@ -227,7 +227,7 @@ def _notes(sentences: Sequence[SummarySentence], asked: SummaryQuestion) -> list
         notes.append(f"not condensed, as the question would be too long: {_list_names(asked.left_out)}")
     if asked.cut:
         notes.append(f"condensed without what is after {MAX_TEXT:,} characters: {_list_names(asked.cut)}")
-    used = {name for one in sentences for name in one.segment_ids}
+    used = {name for sentence in sentences for name in sentence.segment_ids}
     if silent := [name for name in dict.fromkeys(asked.given.values()) if name not in used]:
         notes.append(f"in no sentence of the summary: {_list_names(silent)}")
     return notes

@@ -79,14 +79,14 @@ def time_ticks(low: float, high: float, most: int) -> tuple[list[float], list[st
             found.append((at, at.strftime("%m-%d" if at.time() == _MIDNIGHT else clock)))
             at += step
     elif room <= _DAYS[-1] * _DAY:
-        days = next(one for one in _DAYS if one * _DAY >= room)
+        days = next(day for day in _DAYS if day * _DAY >= room)
         first = start.date().toordinal() + (start.time() != _MIDNIGHT)
         found = [
             (datetime.combine(date.fromordinal(day), _MIDNIGHT), f"{date.fromordinal(day):%m-%d}")
             for day in range(math.ceil(first / days) * days, end.date().toordinal() + 1, days)
         ]
     else:
-        months = next((one for one in _MONTHS if one * 30.5 * _DAY >= room), _MONTHS[-1])
+        months = next((month for month in _MONTHS if month * 30.5 * _DAY >= room), _MONTHS[-1])
         first = start.year * 12 + start.month - (start.day == 1)
         found = [
             (datetime(month // 12, month % 12 + 1, 1), f"{month // 12:04}-{month % 12 + 1:02}")

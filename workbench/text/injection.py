@@ -208,7 +208,7 @@ def _order_spans(text: str, found: InjectionScan) -> list[tuple[int, int]]:
     """Return the characters of the clauses with findings, in order and apart."""
     spans: list[tuple[int, int]] = []
     cut = split_sentences(text)
-    sure = [one for one in found.findings if one.pattern != "splice"]
+    sure = [finding for finding in found.findings if finding.pattern != "splice"]
     for one in sure or found.findings:  # what surrounds a phrase may be all that makes another a splice
         inside = [part for part in cut if part.start < one.end and one.start < part.end]
         start = min([one.start, *(part.start for part in inside)])

@@ -74,11 +74,11 @@ def redact_bytes(data: bytes) -> tuple[bytes, Mapping[str, int]]:
         return data, {}
     counts: Counter[str] = Counter()
     for _ in range(_ROUNDS):
-        found = find_spans(data)
-        if not found:
+        spans = find_spans(data)
+        if not spans:
             break
-        counts.update(span.kind for span in found)
-        data = replace_spans(data, found)
+        counts.update(span.kind for span in spans)
+        data = replace_spans(data, spans)
     return data, dict(sorted(counts.items()))
 
 

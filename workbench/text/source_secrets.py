@@ -54,16 +54,16 @@ class MaskedSource:
 
 def mask_source(data: bytes, role: Role) -> MaskedSource:
     """Return source text in UTF-8, or nearly that, without its credentials, and which there were."""
-    found = find_credentials(data, role)
-    if not found:
+    credentials = find_credentials(data, role)
+    if not credentials:
         return MaskedSource(data)
     masked = []
     line, at = 1, 0
-    for span in found:
+    for span in credentials:
         line += data.count(b"\n", at, span.start)
         at = span.start
         masked.append((line, span.kind))
-    return MaskedSource(replace_spans(data, found), tuple(masked))
+    return MaskedSource(replace_spans(data, credentials), tuple(masked))
 
 
 def find_credentials(data: bytes, role: Role) -> tuple[SecretSpan, ...]:

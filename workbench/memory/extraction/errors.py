@@ -155,9 +155,9 @@ def errors_of(use: ToolUseEvent, cwd: str = "") -> Iterator[FoundError]:
     if not use.result:
         return
     if use.rejected:
-        found = extract_failure(use.result, rejected=True)
-        if found is not None:
-            yield found
+        failure = extract_failure(use.result, rejected=True)
+        if failure is not None:
+            yield failure
         return
     if not use.failed and only_reads(use, cwd):
         return
@@ -218,7 +218,7 @@ def extract_failure(text: str, *, rejected: bool) -> FoundError | None:
         line = said[1]
     else:
         lines = [line.strip() for line in body.splitlines() if line.strip()]
-        line = next((one for one in lines if _TOLD.search(one) and not _PASSED.match(one)), "")
+        line = next((line for line in lines if _TOLD.search(line) and not _PASSED.match(line)), "")
         if not line and ended:
             return None  # output of a program that ended otherwise than well, and does not say why
         line = line or lines[0]

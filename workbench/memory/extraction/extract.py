@@ -196,12 +196,12 @@ def extract(raw: RawIterationOutput, roots: Sequence[str]) -> ExtractionResult:
     )
     errors = _errors(raw, roots, files, redactor, dropped)
     decisions: list[DecisionEntry] = []
-    for found in find_decisions(raw.texts):
+    for decision in find_decisions(raw.texts):
         if len(decisions) == MAX_DECISIONS:
             dropped["decisions beyond the bound"] += 1
             continue
-        why = None if found.rationale is None else redactor.clean(found.rationale, MAX_DECISION)
-        decisions.append(DecisionEntry(redactor.clean(found.description, MAX_DECISION), why))
+        why = None if decision.rationale is None else redactor.clean(decision.rationale, MAX_DECISION)
+        decisions.append(DecisionEntry(redactor.clean(decision.description, MAX_DECISION), why))
     if len(files) > MAX_FILES:
         dropped["files beyond the bound"] += len(files) - MAX_FILES
     if raw.omitted:
@@ -256,10 +256,10 @@ def _errors(
 ) -> tuple[ErrorEntry, ...]:
     found: dict[tuple[str, str | None, int | None], ErrorEntry] = {}
     for use in raw.tool_uses:
-        for one in errors_of(use, raw.cwd):
-            path, line = _place(one, roots, raw.cwd, files)
-            message = redactor.clean(" ".join(one.message.split()), MAX_ERROR)
-            entry = ErrorEntry(message, one.type, path, line)
+        for error in errors_of(use, raw.cwd):
+            path, line = _place(error, roots, raw.cwd, files)
+            message = redactor.clean(" ".join(error.message.split()), MAX_ERROR)
+            entry = ErrorEntry(message, error.type, path, line)
             key = (message, path, line)
             if key in found:
                 continue

@@ -31,7 +31,7 @@ def read_pytest(text: str) -> Iterator[FoundError]:
         reported = True
         _, path, name, said = match.groups()
         test = name.removeprefix("::").replace("::", ".")
-        found = next((one for one in sections if one[0] in (test, path)), None)
+        found = next((section for section in sections if section[0] in (test, path)), None)
         why = (found[3] if found else "") or said or "failed"
         places = order_places([*(found[4] if found else ()), (path, 0)])
         where = match.start() if start < 0 else start

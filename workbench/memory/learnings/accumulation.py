@@ -134,7 +134,7 @@ def accumulate(
         work = _Work(store, ledger, record_, raw, injections, texts, face, _Outcome())
         for lesson in lessons[:MOST]:
             _take(work, lesson)
-        work.out.left_out += [(one.text, "more than an iteration teaches") for one in lessons[MOST:]]
+        work.out.left_out += [(lesson.text, "more than an iteration teaches") for lesson in lessons[MOST:]]
         _judge_outcomes(work)
         record(store, work.out.drafts, by=face)
     out = work.out
@@ -180,12 +180,12 @@ def _take(work: _Work, lesson: Lesson) -> None:
         _again(work, same, learning)
         return
     others = work.comparable_learnings(learning)
-    found = check_deduplication(text, others)
-    if isinstance(found, LearningDuplicate):
-        _again(work, others[found.existing_index], learning)
+    deduplication = check_deduplication(text, others)
+    if isinstance(deduplication, LearningDuplicate):
+        _again(work, others[deduplication.existing_index], learning)
         return
-    if isinstance(found, LearningConflict):
-        other = others[found.existing_index]
+    if isinstance(deduplication, LearningConflict):
+        other = others[deduplication.existing_index]
         learning = replace(learning, conflicts_with=(other.id,))
         if lesson.observed:
             _against(work, other, f"seen otherwise: {text}")
@@ -214,14 +214,14 @@ def _hear(work: _Work, lesson: Lesson, text: str) -> None:
         template=template_of(raw.prompt, quote),
     )
     learning = _learning(work, lesson, text)
-    found = match_correction(work.ledger, said, work.rules, work.comparable_learnings(learning))
-    said, known = found.said, found.known
-    if found.rejected and known is None:
+    correction = match_correction(work.ledger, said, work.rules, work.comparable_learnings(learning))
+    said, known = correction.said, correction.known
+    if correction.rejected and known is None:
         work.out.left_out.append((text, "it was rejected before"))
         return
     if known is None and not (said.rule and not said.against):
-        others = tuple(one.id for one in found.others)
-        why = found.why or ("one way instead of another" if said.strength == Strength.CORRECTING else "")
+        others = tuple(other.id for other in correction.others)
+        why = correction.why or ("one way instead of another" if said.strength == Strength.CORRECTING else "")
         if why:
             _add(work, replace(learning, conflicts_with=others), lesson)
             made = (work.out.conflicts if others else work.out.added)[-1]
@@ -334,8 +334,8 @@ def _judge_outcomes(work: _Work) -> None:
     ]
     asked = any(one.kind is LearningKind.COMMAND for one in concerned)
     runs = list(tried_commands(work.raw)) if asked else []
-    failed = {one.line for one in runs if is_not_callable(one)}
-    worked = {one.line for one in runs if not one.failed and not one.piped}
+    failed = {run.line for run in runs if is_not_callable(run)}
+    worked = {run.line for run in runs if not run.failed and not run.piped}
     errors = {error_signature(error.message) for error in work.record.errors}
     ended_badly = work.record.outcome is not IterationOutcome.SUCCESS
     for one in concerned:

@@ -45,7 +45,7 @@ class LearningColumns:
 
     def rows(self, identifiers: Collection[str]) -> Int64:
         """Return where learnings are, those that are not there left out, int64 ascending."""
-        places = [(bisect_left(self.ids, one), one) for one in sorted(identifiers)]
+        places = [(bisect_left(self.ids, identifier), identifier) for identifier in sorted(identifiers)]
         found = [place for place, one in places if place < len(self.ids) and self.ids[place] == one]
         return np.array(found, np.int64)
 
@@ -62,16 +62,16 @@ class LearningColumns:
 
 def column_learnings(learnings: Sequence[FeatureLearning]) -> LearningColumns:
     """Return the columns of learnings that are sorted by id."""
-    feature_of, features = index_distinct([one.feature for one in learnings])
-    task_of, tasks = index_distinct([one.task_id for one in learnings])
+    feature_of, features = index_distinct([learning.feature for learning in learnings])
+    task_of, tasks = index_distinct([learning.task_id for learning in learnings])
     return LearningColumns(
-        ids=[one.id for one in learnings],
+        ids=[learning.id for learning in learnings],
         feature_of=feature_of,
         features=features,
         task_of=task_of,
         tasks=tasks,
-        own=np.array([one.project_id is None for one in learnings], np.bool_),
-        confidence=np.array([one.confidence for one in learnings], np.float64),
+        own=np.array([learning.project_id is None for learning in learnings], np.bool_),
+        confidence=np.array([learning.confidence for learning in learnings], np.float64),
     )
 
 

@@ -124,13 +124,13 @@ def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
 def _find_preparation(runs: Sequence[Tried | None]) -> Tried | None:
     """Return what made the first command work: the one thing done before it was run again, and worked."""
     failed, between = runs[0], list[Tried]()
-    for one in runs[1:]:
-        if one is None or failed is None or (one.failed and one.line == failed.line):
+    for run in runs[1:]:
+        if run is None or failed is None or (run.failed and run.line == failed.line):
             return None
-        if one.line == failed.line:
+        if run.line == failed.line:
             return between[0] if len(between) == 1 and _first_words(failed.said) else None
-        if not one.failed and _PREPARES.search(one.line) and not _FILE.search(one.line):
-            between.append(one)
+        if not run.failed and _PREPARES.search(run.line) and not _FILE.search(run.line):
+            between.append(run)
     return None
 
 
@@ -161,11 +161,11 @@ def _read_run(use: ToolUseEvent, cwd: str) -> Tried | None:
     commands, _ = shell_commands(ToolUse(use.id, use.name, use.input, "", "", cwd, ""))
     programs = [one for one in commands if one.words and program_name(one.words[0]) not in _NEVER]
     outer = programs[:1]
-    if not outer or any(not _inside(one, outer[0]) for one in programs[1:]):
+    if not outer or any(not _inside(program, outer[0]) for program in programs[1:]):
         return None  # of several commands it is not known which one failed
     runner, core = _parts(outer[0].words)
-    found = _VARIABLES.search(given)
-    variables = "" if found is None else " ".join(found[1].split())
+    match = _VARIABLES.search(given)
+    variables = "" if match is None else " ".join(match[1].split())
     directory = _relative(outer[0].directory, cwd)
     shown = " ".join(filter(None, (variables, _quote_words(outer[0].words))))
     line = _REDIRECTED.sub("", f"cd {directory} && {shown}" if directory else shown)
@@ -233,8 +233,8 @@ def _difference(failed: Tried, works: Tried) -> str:
 
 
 def _first_words(said: str) -> str:
-    found = extract_failure(said, rejected=False)
-    return "" if found is None else _OWN_PATH.sub("…", " ".join(found.message.split()))
+    failure = extract_failure(said, rejected=False)
+    return "" if failure is None else _OWN_PATH.sub("…", " ".join(failure.message.split()))
 
 
 def _quote_words(words: Sequence[str]) -> str:

@@ -179,7 +179,7 @@ def _make(store: LearningStore, ledger: LearningLedger, revision: str, before: K
         rules = rule_set(map(learning_rule, live), None if before is None else before.rules)
         doubts, columns = _doubts_of(live), column_learnings(live)
     else:
-        found = (ledger.find(one) for one in sorted(ids))
+        found = (ledger.find(identifier) for identifier in sorted(ids))
         live = [one for one in found if one is not None and one.live]
         made = {one.id: learning_rule(one) for one in live}
         put = {key: rule for key, rule in made.items() if rule != before.rules.find(key)}

@@ -135,7 +135,7 @@ class LearningLedger(Ledger[FeatureLearning]):
         return replace(
             learning,
             hit_count=learning.hit_count + len(hits),
-            last_hit=max((one.at for one in hits), default=learning.last_hit),
+            last_hit=max((hit.at for hit in hits), default=learning.last_hit),
             confidence=confidence_of(
                 learning, len(hits), sum(one.at > learning.reviewed_at for one in against)
             ),

@@ -194,7 +194,7 @@ def recurring_lessons(record: IterationRecord, before: Sequence[IterationRecord]
         message, path = messages[key]
         if len(iterations) < 2 or key in now or too_vague(f"in {message}"):
             continue
-        numbers = ", ".join(str(one.iteration_number) for one in iterations)
+        numbers = ", ".join(str(iteration.iteration_number) for iteration in iterations)
         yield Lesson(
             LearningKind.ERROR,
             f"`{path}`: `{message}` came back in iterations {numbers}; a change of that file ended it.",

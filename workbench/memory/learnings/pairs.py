@@ -156,7 +156,7 @@ def find_pairs(learnings: Sequence[FeatureLearning], find: Finder | None = None)
 
     find = find or find_duplicates
     by_feature: dict[str, list[FeatureLearning]] = {}
-    own = [one for one in learnings if one.project_id is None]
+    own = [learning for learning in learnings if learning.project_id is None]
     for one in learnings:
         if one.project_id is not None:
             by_feature.setdefault(one.feature, []).append(one)

@@ -205,7 +205,7 @@ def memory_prompt(
 def render(learnings: Sequence[FeatureLearning], now: float) -> str:
     """Return learnings as text between the workbench's marks; nothing in them can close the marks."""
     lines = [OPENING, FRAME]
-    lines += [_line(one, now) for one in learnings]
+    lines += [_line(learning, now) for learning in learnings]
     return "\n".join((*lines, CLOSING)) + "\n"
 
 

@@ -135,7 +135,7 @@ def conflicts_among(
     ledger: LearningLedger, learnings: Iterable[FeatureLearning], find: Finder = find_duplicates
 ) -> tuple[ConflictFound, ...]:
     """Return the pairs of some live learnings, as `conflicts_of`."""
-    live = {one.id: one for one in learnings}
+    live = {learning.id: learning for learning in learnings}
     judged: dict[str, tuple[FeatureLearning, FeatureLearning, TextJudgement]] = {}
     for pair in find_pairs(list(live.values()), find):
         judged[conflict_id(pair.left.id, pair.right.id)] = (pair.left, pair.right, pair.judgement)
@@ -160,23 +160,23 @@ _KINDS: Final = (ConflictKind.CONTRADICTORY, ConflictKind.NEAR)
 def conflict_rows(pairs: Iterable[ConflictFound]) -> list[ConflictRow]:
     """Return conflicts of learnings as the rows of a list."""
     rows = []
-    for one in pairs:
-        near = one.verdict is TextVerdict.DUPLICATE
-        why = f"{one.why[:1].upper()}{one.why[1:].removesuffix('.')}."
-        keep = one.right.id if one.suggestion is Action.SUPERSEDE else ""
-        advice = Suggestion(one.suggestion, why, keep, one.left.text if near else "")
-        sides = (one.left, one.right)
+    for pair in pairs:
+        near = pair.verdict is TextVerdict.DUPLICATE
+        why = f"{pair.why[:1].upper()}{pair.why[1:].removesuffix('.')}."
+        keep = pair.right.id if pair.suggestion is Action.SUPERSEDE else ""
+        advice = Suggestion(pair.suggestion, why, keep, pair.left.text if near else "")
+        sides = (pair.left, pair.right)
         rows.append(
             ConflictRow(
-                one.id,
+                pair.id,
                 "learning",
-                ConflictKind.CONCURRENT if one.concurrent else _KINDS[near],
-                one.score,
-                *_sides(one),
+                ConflictKind.CONCURRENT if pair.concurrent else _KINDS[near],
+                pair.score,
+                *_sides(pair),
                 why,
-                one.evidence,
-                replace(ADVICE, keep=one.left.id) if one.concurrent else advice,
-                (*one.left.scope, *one.right.scope),
+                pair.evidence,
+                replace(ADVICE, keep=pair.left.id) if pair.concurrent else advice,
+                (*pair.left.scope, *pair.right.scope),
                 max(max(side.timestamp, side.updated_at, side.reviewed_at) for side in sides),
             )
         )

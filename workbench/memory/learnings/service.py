@@ -112,9 +112,9 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
         from workbench.memory.learnings.keeping import near_learnings  # arrays, for those who add
 
         others = comparable(wanted, near_learnings(self.store, ledger, wanted))
-        found = check_deduplication(wanted.text, others)
-        if isinstance(found, LearningDuplicate):
-            there = others[found.existing_index]
+        deduplication = check_deduplication(wanted.text, others)
+        if isinstance(deduplication, LearningDuplicate):
+            there = others[deduplication.existing_index]
             if wanted.source is not LearningSource.AGENT:
                 raise UsageError(
                     f"that is known already: {there.id}", hint=f"workbench memory show {there.id[:SHORT]}"
@@ -125,8 +125,8 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
             note = draft_hit(there, session_id=wanted.session_id, iteration=wanted.iteration, why=why)
             record(self.store, [note], by=self.by)
             return self.find(there.id)
-        if isinstance(found, LearningConflict):
-            wanted = replace(wanted, conflicts_with=(others[found.existing_index].id,))
+        if isinstance(deduplication, LearningConflict):
+            wanted = replace(wanted, conflicts_with=(others[deduplication.existing_index].id,))
         now = self.store.moment()
         if wanted.reviewed:
             wanted = replace(wanted, reviewed_at=now, reviewed_by=self.by)
@@ -334,7 +334,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
 
         def make(ledger: LearningLedger) -> StepDraft[FeatureLearning]:
             check_unchanged(ledger, seen)
-            ids = [self.identify(ledger, one) for one in identifiers]
+            ids = [self.identify(ledger, identifier) for identifier in identifiers]
             return draft_same_changes(ledger, ids, changes, verb=verb, reason=reason, stamps=stamps)
 
         return self.step(make).records

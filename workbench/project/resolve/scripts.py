@@ -221,9 +221,9 @@ def _find_alias(tree: PathTree, importer: int, whole: str, rest: str) -> tuple[i
         for path in (rest, whole):
             for root in _SOURCE_ROOTS:
                 base = "/".join(part for part in (folder, root, path) if part)
-                found = _find_script(tree, base)
-                if found and found[0] != importer:
-                    return found
+                script = _find_script(tree, base)
+                if script and script[0] != importer:
+                    return script
         if not folder:
             return ()
         folder = folder.rpartition("/")[0]
@@ -244,7 +244,7 @@ def _workspace(
             paths = [f"{folder}/{rest}", f"{folder}/src/{rest}", f"{folder}/lib/{rest}"] if rest else []
             paths = paths or [f"{folder}/{entry}" for entry in _ENTRIES]
             for path in paths:
-                found = _find_script(tree, path)
-                if found and found[0] != importer:
-                    return found
+                script = _find_script(tree, path)
+                if script and script[0] != importer:
+                    return script
     return ()

@@ -117,7 +117,7 @@ def with_edits(
         found.append(_concurrent(edit.id, left, right, why, evidence))
     for identifier, left, right in open_forks(ledger):
         changes = [ledger.last_change(one.id) for one in (left, right)]
-        evidence = tuple(change_note("in force", one, names) for one in changes if one is not None)
+        evidence = tuple(change_note("in force", change, names) for change in changes if change is not None)
         known |= {one.id: rules.get(one.id, one) for one in (left, right)}
         found.append(replace(_concurrent(identifier, left, right, FORKED, evidence), suggestion=BOTH))
     return replace(queue, open=(*found, *queue.open)), known
@@ -132,8 +132,8 @@ def open_forks(ledger: RuleLedger) -> list[tuple[str, Rule, Rule]]:
     for pair in ledger.forks.values():
         identifier, sides = conflict_id(*pair), [ledger.current(one) for one in pair]
         left, right = (
-            one if one is not None and one.enabled and made in (one.id, *past_ids(one)) else None
-            for made, one in zip(pair, sides, strict=True)
+            side if side is not None and side.enabled and made in (side.id, *past_ids(side)) else None
+            for made, side in zip(pair, sides, strict=True)
         )
         if left is not None and right is not None and left.id != right.id:
             found[identifier] = (identifier, left, right)
@@ -153,18 +153,18 @@ def conflict_rows(conflicts: Iterable[Conflict], rules: Mapping[str, Rule]) -> l
     """Return conflicts of rules, by id, as the rows of a list."""
     return [
         ConflictRow(
-            one.id,
+            conflict.id,
             "rule",
-            one.kind,
-            one.score,
-            *_sides(one, rules),
-            one.why,
-            one.evidence,
-            one.suggestion,
-            (*rules[one.left].scope, *rules[one.right].scope),
-            max(rules[one.left].updated_at, rules[one.right].updated_at),
+            conflict.kind,
+            conflict.score,
+            *_sides(conflict, rules),
+            conflict.why,
+            conflict.evidence,
+            conflict.suggestion,
+            (*rules[conflict.left].scope, *rules[conflict.right].scope),
+            max(rules[conflict.left].updated_at, rules[conflict.right].updated_at),
         )
-        for one in conflicts
+        for conflict in conflicts
     ]
 
 

@@ -107,7 +107,7 @@ class RuleLedger(Ledger[Rule]):
         """Return the ids of rules that changes after the first so many, of rules and of files, are about."""
         found = Ledger.ids_since(self, progress)
         for _, *states in self.file_changes[progress[1] :]:
-            found |= {anchor.rule_id for one in states if one is not None for anchor in one.anchors}
+            found |= {anchor.rule_id for state in states if state is not None for anchor in state.anchors}
         return found
 
     def newest(self, progress: tuple[int, ...]) -> tuple[str, ...]:
@@ -238,7 +238,7 @@ class RuleLedger(Ledger[Rule]):
         """Return whose the lines of a rule in a file were before it took the place of others, in order."""
         for state in self.past_states(file) if olds and count else ():
             owners = [one.rule_id for one in state.anchors if one.rule_id in olds or one.rule_id == heir]
-            if any(one in olds for one in owners):
+            if any(owner in olds for owner in owners):
                 lines_of_heir = owners.count(heir)
                 return owners if len(owners) == count or not lines_of_heir else []
         return []

@@ -178,7 +178,7 @@ def _around(group: list[str], links: Mapping[str, tuple[str, ...]]) -> tuple[str
 
 def _components(links: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Return the strongly connected components of a graph in which every target is a node."""
-    back: dict[str, list[str]] = {one: [] for one in links}
+    back: dict[str, list[str]] = {link: [] for link in links}
     for one, others in links.items():
         for other in others:
             back[other].append(one)
@@ -195,7 +195,7 @@ def _walk(root: str, links: Mapping[str, Sequence[str]], seen: set[str]) -> list
     seen.add(root)
     while todo:
         node, targets = todo[-1]
-        target = next((one for one in targets if one not in seen), None)
+        target = next((target for target in targets if target not in seen), None)
         if target is None:
             found.append(node)
             todo.pop()

@@ -135,7 +135,7 @@ def _unread(text: str) -> Unread:
     places: dict[str, list[int]] = {}
     for place, word in enumerate(words):
         places.setdefault(program_name(word), []).append(place)
-    return Unread(text, words, {name: tuple(found[: MAX_TRIES + 1]) for name, found in places.items()})
+    return Unread(text, words, {name: tuple(place[: MAX_TRIES + 1]) for name, place in places.items()})
 
 
 def find_commands(pattern: CommandPattern, commands: Commands) -> tuple[Simple, ...]:

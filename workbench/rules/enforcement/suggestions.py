@@ -227,32 +227,32 @@ def _spans(found: re.Match[str]) -> list[str]:
 
 
 def _run(sentence: str) -> Check | None:
-    found = _RUN.search(sentence)
-    if found is None:
+    match = _RUN.search(sentence)
+    if match is None:
         return None
-    decision = _decision(found["rest"])
-    commands = [span for span in _spans(found) if _is_command(span)]
-    if decision is None or len(commands) != len(_spans(found)):
+    decision = _decision(match["rest"])
+    commands = [span for span in _spans(match) if _is_command(span)]
+    if decision is None or len(commands) != len(_spans(match)):
         return None
     return Check(command="\n".join(commands), decision=decision)
 
 
 def _run_plain(sentence: str) -> Check | None:
-    found = _RUN_PLAIN.search(sentence)
-    decision = _decision(found["rest"]) if found else None
-    if found is None or decision is None:
+    match = _RUN_PLAIN.search(sentence)
+    decision = _decision(match["rest"]) if match else None
+    if match is None or decision is None:
         return None
     return Check(
-        command="sudo" if "sudo" in found["command"].lower() else "git push --force", decision=decision
+        command="sudo" if "sudo" in match["command"].lower() else "git push --force", decision=decision
     )
 
 
 def _run_bare(sentence: str) -> Check | None:
-    found = _RUN_BARE.search(sentence)
-    decision = _decision(found["rest"]) if found else None
-    if found is None or decision is None or not _is_command(found["command"]):
+    match = _RUN_BARE.search(sentence)
+    decision = _decision(match["rest"]) if match else None
+    if match is None or decision is None or not _is_command(match["command"]):
         return None
-    return Check(command=found["command"], decision=decision)
+    return Check(command=match["command"], decision=decision)
 
 
 def _is_command(span: str) -> bool:
@@ -267,26 +267,26 @@ def _is_command(span: str) -> bool:
 
 
 def _change(sentence: str) -> Check | None:
-    found = _CHANGE.search(sentence)
-    return None if found is None else _about_paths(found["verb"].lower(), _spans(found), found["rest"])
+    match = _CHANGE.search(sentence)
+    return None if match is None else _about_paths(match["verb"].lower(), _spans(match), match["rest"])
 
 
 def _passive(sentence: str) -> Check | None:
-    found = _PASSIVE.search(sentence)
-    if found is None:
+    match = _PASSIVE.search(sentence)
+    if match is None:
         return None
-    verb, span, decision = found["verb"].lower(), found[1].strip(), _decision(found["rest"])
+    verb, span, decision = match["verb"].lower(), match[1].strip(), _decision(match["rest"])
     if verb in ("used", "run", "executed"):
         return Check(command=span, decision=decision) if decision and _is_command(span) else None
-    return _about_paths(_ACTIVE.get(verb, "edit"), [span], found["rest"])
+    return _about_paths(_ACTIVE.get(verb, "edit"), [span], match["rest"])
 
 
 _ACTIVE = {"committed": "commit", "deleted": "delete", "removed": "remove"}
 
 
 def _env(sentence: str) -> Check | None:
-    found = _ENV.search(sentence)
-    return None if found is None else _about_paths("commit", [found[1]], found["rest"])
+    match = _ENV.search(sentence)
+    return None if match is None else _about_paths("commit", [match[1]], match["rest"])
 
 
 def _about_paths(verb: str, spans: list[str], rest: str) -> Check | None:
@@ -302,10 +302,10 @@ def _about_paths(verb: str, spans: list[str], rest: str) -> Check | None:
 
 
 def _token(sentence: str) -> Check | None:
-    found = _USE_TOKEN.search(sentence)
-    if found is None or not (_CLEAR.match(found["rest"]) or _UNLESS.match(found["rest"])):
+    match = _USE_TOKEN.search(sentence)
+    if match is None or not (_CLEAR.match(match["rest"]) or _UNLESS.match(match["rest"])):
         return None
-    spans = _spans(found)
+    spans = _spans(match)
     known = _TOKENS.get(spans[0].strip("()").lower()) if len(spans) == 1 else None
     if known is not None:
         pattern, paths = known
@@ -323,10 +323,10 @@ def _name_pattern(span: str) -> str:
 
 
 def _force_push(sentence: str) -> Check | None:
-    found = _FORCE_TO.search(sentence)
-    if found is None or not _CLEAR.match(found["rest"]):
+    match = _FORCE_TO.search(sentence)
+    if match is None or not _CLEAR.match(match["rest"]):
         return None
-    spans = _spans(found)
+    spans = _spans(match)
     if not all(re.fullmatch(r"[\w./-]+", span) for span in spans):
         return None
     return Check(command="\n".join(f"git push --force {span}" for span in spans), decision=Decision.DENY)

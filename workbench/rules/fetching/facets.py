@@ -258,7 +258,7 @@ def _property(values: Iterable[tuple[str, ...]]) -> Property:
                 ranks[value] = [rank]
             else:
                 found.append(rank)
-    return Property({value: _ranks(found) for value, found in ranks.items()}, _ranks(none))
+    return Property({value: _ranks(rank) for value, rank in ranks.items()}, _ranks(none))
 
 
 def _ranks(found: Sequence[int]) -> Ranks:

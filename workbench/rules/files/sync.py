@@ -110,7 +110,7 @@ def _adoptions(ledger: RuleLedger, marks: StepMarks) -> list[EntryDraft]:
     """
     drafts: list[EntryDraft] = []
     mine = replace(marks, reason="edited on another machine")
-    for slot in [one for one in ledger.heads if SLOT_MARK in one]:
+    for slot in [head for head in ledger.heads if SLOT_MARK in head]:
         winner = ledger.changes[ledger.heads[slot][-1]]
         heir = ledger.current(winner.record_id)
         slots = (slot,) if heir is None else (slot, file_slot(heir))  # git may have been faster

@@ -199,5 +199,5 @@ def is_as_bad(severity: Severity, as_: Severity) -> bool:
 
 def count_severities(findings: Sequence[LintFinding]) -> dict[str, int]:
     """Return how many findings there are of each severity, the worst first."""
-    counts = Counter(one.severity for one in findings)
+    counts = Counter(finding.severity for finding in findings)
     return {str(severity): counts[severity] for severity in Severity}

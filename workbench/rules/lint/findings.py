@@ -164,8 +164,8 @@ def findings_by_rule(
 ) -> dict[str, tuple[LintFinding, ...]]:
     """Return the findings of each rule that has any, by file and line: in its lines, or of its whole file."""
     by_file: dict[str, list[LintFinding]] = {}
-    for one in findings:
-        by_file.setdefault(one.file, []).append(one)
+    for finding in findings:
+        by_file.setdefault(finding.file, []).append(finding)
     found: dict[str, tuple[LintFinding, ...]] = {}
     for rule in sorted(rules, key=place):
         where = rule.provenance
@@ -194,7 +194,7 @@ def without_ignored(project: LintProject, findings: Iterable[LintFinding]) -> li
                 return True
         return False
 
-    return [one for one in findings if not is_ignored(one)]
+    return [finding for finding in findings if not is_ignored(finding)]
 
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -216,7 +216,7 @@ def sarif_log(findings: Sequence[LintFinding]) -> Mapping[str, Any]:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(one, order.index(one.kind)) for one in findings],
+                "results": [_result(finding, order.index(finding.kind)) for finding in findings],
             }
         ],
     }

@@ -64,18 +64,18 @@ class FixOutcome:
 def rule_fixes(project: LintProject, findings: Sequence[LintFinding]) -> tuple[RuleFix, ...]:
     """Return the changes of rules that end findings, by file and line, one a rule."""
     fixes: dict[str, RuleFix] = {}
-    kinds = {one.id: one.kind for one in project.conflicts}
-    for one in findings:
-        rule = _rule_at(project, one)
+    kinds = {conflict.id: conflict.kind for conflict in project.conflicts}
+    for finding in findings:
+        rule = _rule_at(project, finding)
         if rule is None or rule.check is not None:
             continue
         before = fixes.get(rule.id, RuleFix(rule, rule.rule))
-        if one.kind is LintKind.DUPLICATE and kinds.get(one.conflict) is ConflictKind.EXACT:
-            if _is_within_file(project, one):
+        if finding.kind is LintKind.DUPLICATE and kinds.get(finding.conflict) is ConflictKind.EXACT:
+            if _is_within_file(project, finding):
                 fixes[rule.id] = RuleFix(rule)
-        elif one.kind is LintKind.MISSING_FILE and before.text:
-            moved = project.new_place(one.detail)
-            text = re.sub(rf"(?<=`){re.escape(one.detail)}(?=[`:#])", partial(_first, moved), before.text)
+        elif finding.kind is LintKind.MISSING_FILE and before.text:
+            moved = project.new_place(finding.detail)
+            text = re.sub(rf"(?<=`){re.escape(finding.detail)}(?=[`:#])", partial(_first, moved), before.text)
             if moved and text != before.text:
                 fixes[rule.id] = replace(before, text=text)
     return tuple(sorted(fixes.values(), key=lambda fix: (fix.file, fix.line)))

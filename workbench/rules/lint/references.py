@@ -216,7 +216,7 @@ def _called_once(found: RuleText) -> Iterator[tuple[int, str, str, str]]:
             codes = [match[2] for match in _SPAN.finditer(text)]
         else:
             codes = [text] if language in _SHELLS else []
-        for one in (one for code in codes for one in _called_scripts(code.strip())):
+        for one in (script for code in codes for script in _called_scripts(code.strip())):
             if one not in seen and not one[1].isupper() and not _PLACEHOLDER.search(one[1]):
                 seen.add(one)
                 yield line, text, *one

@@ -144,8 +144,8 @@ class _Admission:
         for rule, why in claims:
             self.claims.setdefault(rule.id, (rule, why))
         if len(self.claims) > 1:
-            for found in duplicates({identifier: rule for identifier, (rule, _) in self.claims.items()}):
-                self.duplicates[found.drop].append(found)
+            for duplicate in duplicates({identifier: rule for identifier, (rule, _) in self.claims.items()}):
+                self.duplicates[duplicate.drop].append(duplicate)
 
     def drop(self, rule: Rule, reason: str) -> None:
         """Leave a rule out that is not in, unless there is a reason already."""

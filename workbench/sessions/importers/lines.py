@@ -183,8 +183,8 @@ class Trimmer:
                 self.kept += raw[at:end]
                 self._inside, self._held, self._cut, at = quote >= 0, 0, False, end
                 continue
-            found = _INSIDE.match(raw, at)
-            end = at if found is None else found.end()
+            match = _INSIDE.match(raw, at)
+            end = at if match is None else match.end()
             self._keep(raw[at:end])
             if end < len(raw) and raw[end : end + 1] == b"\\":  # an escape that the next piece completes
                 self._carried = raw[end:]

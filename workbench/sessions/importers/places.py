@@ -194,11 +194,11 @@ def is_inside(directory: str, roots: Sequence[str]) -> bool:
 
 def same_address(address: str) -> str:
     """Return a repository's address in the one form that all ways of writing it share: `host/owner/name`."""
-    found = _ADDRESS.match(address.strip())
-    if found is None:
+    match = _ADDRESS.match(address.strip())
+    if match is None:
         return ""
-    path = found[2].rstrip("/").casefold()
-    return f"{found[1].casefold()}/{path.removesuffix('.git') or path}"
+    path = match[2].rstrip("/").casefold()
+    return f"{match[1].casefold()}/{path.removesuffix('.git') or path}"
 
 
 def session_roots(

@@ -151,9 +151,9 @@ def _edit(given: Mapping[str, Any], cwd: str) -> Iterator[Touch]:
     path = _first_text(given, ("file_path", "notebook_path", "path"))
     if path:
         changes = given.get("edits")
-        parts = [mapping(one) for one in changes] if isinstance(changes, list) else [given]
-        added = sum(_lines(_first_text(one, ("new_string", "new_source", "new_str"))) for one in parts)
-        removed = sum(_lines(_first_text(one, ("old_string", "old_str"))) for one in parts)
+        parts = [mapping(change) for change in changes] if isinstance(changes, list) else [given]
+        added = sum(_lines(_first_text(part, ("new_string", "new_source", "new_str"))) for part in parts)
+        removed = sum(_lines(_first_text(part, ("old_string", "old_str"))) for part in parts)
         yield Touch(absolute(path, cwd), ChangeKind.MODIFIED, added, removed)
 
 

@@ -281,7 +281,7 @@ class ReadTally:
 
 def events_of(moments: Iterable[Moment]) -> Iterator[Event]:
     """Return the tool calls and results among moments, and what cannot be read, in the order of the file."""
-    return (one for one in moments if isinstance(one, (ToolUse, ToolResult, Unreadable)))
+    return (moment for moment in moments if isinstance(moment, (ToolUse, ToolResult, Unreadable)))
 
 
 def count_moments(moments: Iterable[Moment], tally: ReadTally) -> Iterator[Moment]:

@@ -42,13 +42,13 @@ class ExtractedCorrection:
 
 def correction_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
     """Yield what the user said about how things are done, each sentence once."""
-    for one in corrections_of(raw.prompt, later=raw.place > 0):
+    for correction in corrections_of(raw.prompt, later=raw.place > 0):
         yield Lesson(
             LearningKind.CORRECTION,
-            one.text,
+            correction.text,
             "the user said so in a prompt",
-            evidence=one.quote,
-            strength=one.strength.value,
+            evidence=correction.quote,
+            strength=correction.strength.value,
         )
 
 

@@ -177,11 +177,11 @@ def match_correction(
         against = rule.judgement.verdict is TextVerdict.CONFLICT
         said = replace(said, rule=rules[rule.index], against=against)
     corrections = [one for one in ledger.all() if one.kind is LearningKind.CORRECTION]
-    live = list({one.id: one for one in (*others, *corrections) if one.live}.values())
-    gone = [one for one in corrections if one.state is LearningState.REJECTED]
+    live = list({other.id: other for other in (*others, *corrections) if other.live}.values())
+    gone = [correction for correction in corrections if correction.state is LearningState.REJECTED]
     matches = DuplicateIndex(one.text for one in live).matches(said.text)
-    same = [live[one.index] for one in matches if one.judgement.verdict is TextVerdict.DUPLICATE]
-    contrary = [live[one.index] for one in matches if one.judgement.verdict is TextVerdict.CONFLICT]
+    same = [live[match.index] for match in matches if match.judgement.verdict is TextVerdict.DUPLICATE]
+    contrary = [live[match.index] for match in matches if match.judgement.verdict is TextVerdict.CONFLICT]
     rejected = _says_it(DuplicateIndex(one.text for one in gone).matches(said.text))
     known = same[0] if same else None
     key = _key(ledger, said, known)
@@ -208,4 +208,4 @@ def _key(ledger: LearningLedger, said: Correction, known: FeatureLearning | None
 
 
 def _says_it(matches: Sequence[Match]) -> bool:
-    return any(one.judgement.verdict is TextVerdict.DUPLICATE for one in matches)
+    return any(match.judgement.verdict is TextVerdict.DUPLICATE for match in matches)

@@ -63,7 +63,7 @@ def template_of(prompt: str, sentence: str) -> str:
 
 def group_by_learning(corrections: Sequence[Correction]) -> dict[str, list[Correction]]:
     """Return {learning id: what was said of it}, in order, with what was said before it was learned."""
-    learned = {one.key: one.learning_id for one in corrections if one.learning_id}
+    learned = {correction.key: correction.learning_id for correction in corrections if correction.learning_id}
     found: dict[str, list[Correction]] = {}
     for one in corrections:
         identifier = one.learning_id or learned.get(one.key, "")
