@@ -28,7 +28,7 @@ def absolute_rules(project: Project) -> list[Rule]:
 
 
 def names(found: RankResponse) -> tuple[str, ...]:
-    return tuple(one.path for one in found.files)
+    return tuple(file.path for file in found.files)
 
 
 def refused(project: Project) -> str:

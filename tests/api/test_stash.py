@@ -48,9 +48,9 @@ def test_what_was_found_is_condensed_on_demand(work: Work, ollama: Any) -> None:
     settings = {"models.llm": "tiny", "models.llm_url": ollama.url}
     with workbench.open_project(work.root, settings=settings) as project:
         ollama.answers = ['{"sentences": [{"segments": ["s1"], "text": "Redis has them."}]}']
-        found = project.stash.summarize("sessions", project.stash.search("sessions"))
-        assert [one.segment_ids for one in found.sentences] == [(made.segment_id,)]
+        summary = project.stash.summarize("sessions", project.stash.search("sessions"))
+        assert [sentence.segment_ids for sentence in summary.sentences] == [(made.segment_id,)]
         merged = project.stash.merge(made.segment_id, summary=True, task="sessions")
-        assert merged.text == found.text
+        assert merged.text == summary.text
         assert merged.summary is not None
         assert merged.summary.cached

@@ -19,7 +19,7 @@ def test_processes_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (root / ".git").mkdir(parents=True)
 
     processes = times(2, 4)
-    found = crowd(root, processes=processes, rules=50, rounds=6)
+    report = crowd(root, processes=processes, rules=50, rounds=6)
 
-    assert (found.edits, found.reads) == (6 * processes, 6 * processes)
-    assert (found.lost, found.faults) == ((), ())
+    assert (report.edits, report.reads) == (6 * processes, 6 * processes)
+    assert (report.lost, report.faults) == ((), ())

@@ -29,7 +29,7 @@ def test_commits_are_read_without_type_scope_and_references(make_work: Any) -> N
     for number, head in enumerate(HEADS):
         work.write("a.txt", str(number))
         work.commit(head)
-    found = [(one.text, one.kind) for one in commits(work.root)]
+    found = [(commit.text, commit.kind) for commit in commits(work.root)]
     assert found == [
         ("name the fields", QueryType.GENERAL),
         ("the token is not refreshed", QueryType.BUGFIX),

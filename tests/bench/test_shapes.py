@@ -24,11 +24,11 @@ def _known(number: int) -> KnownTask:
 
 def test_a_squashed_past_has_the_words_files_and_issues_of_every_few_commits() -> None:
     """The newest of them says when and which head; the rest of a history is one smaller commit."""
-    found = squash([_known(number) for number in range(7)])
-    assert [one.head for one in found] == ["fix 0", "fix 5"]
-    assert [(one.task.terms, one.task.fix) for one in found] == [({"fix": 5}, True), ({"fix": 2}, False)]
-    assert {change.path for change in found[0].task.changes} == {f"{number}.py" for number in range(5)}
-    assert found[1].task.issue_refs == ("#5", "#6")
+    tasks = squash([_known(number) for number in range(7)])
+    assert [one.head for one in tasks] == ["fix 0", "fix 5"]
+    assert [(one.task.terms, one.task.fix) for one in tasks] == [({"fix": 5}, True), ({"fix": 2}, False)]
+    assert {change.path for change in tasks[0].task.changes} == {f"{number}.py" for number in range(5)}
+    assert tasks[1].task.issue_refs == ("#5", "#6")
 
 
 def test_every_task_is_there_as_it_is_and_some_with_another_text_or_past() -> None:

@@ -67,7 +67,7 @@ def test_an_assistants_chat_has_a_session_a_day_and_no_marks(tmp_path: Path) -> 
         ("user: Use Flask.", "2024-03-15T00:00:00+00:00"),
         ("user: Use Flask.", "2024-03-15T00:01:00+00:00"),
     ]
-    assert [(one.kind, one.segment_ids) for one in found.questions] == [
+    assert [(question.kind, question.segment_ids) for question in found.questions] == [
         ("knowledge_update", ("beam-100K-7/0", "beam-100K-7/1"))
     ]
 

@@ -22,7 +22,7 @@ def test_halves_are_of_whole_sessions_wherever_they_lie() -> None:
     files = [Path(f"/a/{at}.jsonl") for at in range(7)]
     halves = [half_of(files, half) for half in (CHOOSE, REPORT)]
     assert sorted([*halves[0], *halves[1]]) == files
-    moved = half_of([Path("/b") / one.name for one in reversed(files)], CHOOSE)
+    moved = half_of([Path("/b") / file.name for file in reversed(files)], CHOOSE)
     assert [one.name for one in moved] == [one.name for one in halves[0]]
 
 

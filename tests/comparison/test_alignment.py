@@ -41,14 +41,14 @@ def test_antonyms_and_denying_prefixes_are_opposed() -> None:
 
 def test_a_denial_on_one_side_opposes_what_is_in_its_scope() -> None:
     """The subject of a denied verb is not denied."""
-    found = laid("A man is playing a guitar", "A man is not playing a guitar")
-    assert [p.opposed for p in sorted(found.pairs, key=lambda p: p.left)] == [False, True, True]
+    alignment = laid("A man is playing a guitar", "A man is not playing a guitar")
+    assert [p.opposed for p in sorted(alignment.pairs, key=lambda p: p.left)] == [False, True, True]
 
 
 def test_names_are_the_same_only_if_equal() -> None:
     """Code, paths and tools have no synonyms."""
-    found = laid("Use `get_user` from src/a.py", "Use `get_users` from src/b.py")
-    assert (found.only_left, found.only_right) == ((0, 1), (0, 1))
+    alignment = laid("Use `get_user` from src/a.py", "Use `get_users` from src/b.py")
+    assert (alignment.only_left, alignment.only_right) == ((0, 1), (0, 1))
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

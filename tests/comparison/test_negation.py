@@ -133,6 +133,6 @@ def test_sentences_end_at_marks_and_lines() -> None:
 @given(st.text(max_size=120))
 def test_any_text_has_words(text: str) -> None:
     """Nothing is raised, and a head is always denied or denied twice."""
-    found = read_scope(text)
-    assert len(found.words) <= MAX_TERMS
-    assert all(word.term for word in found.words)
+    scope = read_scope(text)
+    assert len(scope.words) <= MAX_TERMS
+    assert all(word.term for word in scope.words)

@@ -237,8 +237,8 @@ def texts(team: Team) -> list[list[str]]:
 def sides(team: Team, machine: Machine) -> list[tuple[str | None, str | None]]:
     words = team.case.words
     return [
-        (getattr(one.left.after, words, None), getattr(one.right.after, words, None))
-        for one in machine.conflicts
+        (getattr(conflict.left.after, words, None), getattr(conflict.right.after, words, None))
+        for conflict in machine.conflicts
     ]
 
 

@@ -69,7 +69,7 @@ def test_a_toy_is_listed_edited_undone_settled_and_remembered() -> None:
     toys = toy_service(MemoryJournal(clock), MemoryJournal(clock), clock)
     ball, cube = toys.create(Toy("", "A ball")), toys.create(Toy("", "A cube"))
     toys.edit(ball.id, text="A red ball", reason="it is red")
-    assert [one.text for one in toys.records()] == ["A red ball", "A cube"]
+    assert [record.text for record in toys.records()] == ["A red ball", "A cube"]
     assert [(one.after, one.reason) for one in toys.history(ball.id)][1] == (
         replace(ball, text="A red ball"),
         "it is red",

@@ -43,7 +43,7 @@ def test_a_member_of_a_base_is_found_in_the_class_that_inherits_it(project: work
 def test_several_definitions_are_listed_with_their_places(project: workbench.Project) -> None:
     """Nothing says which one is meant."""
     answer = project.expand("area")
-    assert [one.found for one in answer.handles] == [Found.AMBIGUOUS]
+    assert [handle.found for handle in answer.handles] == [Found.AMBIGUOUS]
     assert answer.text == (
         "area: 2 definitions; ask for one as path:name\n"
         "  base.py:2-3 def area(self)\n"
@@ -199,7 +199,7 @@ def test_a_link_out_of_the_project_is_not_followed(repository: Work, project: wo
 def test_known_handles_are_answered_beside_unknown_ones(project: workbench.Project) -> None:
     """Each has its line; the answer says which is which."""
     answer = project.expand("parseKeymp", "total")
-    assert [one.found for one in answer.handles] == [Found.UNKNOWN, Found.SHOWN]
+    assert [handle.found for handle in answer.handles] == [Found.UNKNOWN, Found.SHOWN]
     assert (
         "parseKeymp: no definition or file of this name in this project. Did you mean parseKeymap"
         in answer.text

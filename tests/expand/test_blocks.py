@@ -18,7 +18,7 @@ def block(name: str, lines: list[str]) -> Make:
 
     def make(held: SessionLines) -> HandleText:
         numbers = [one for one in range(1, len(lines) + 1) if one not in held.of_file(name, "d")]
-        shown = tuple(lines[one - 1] for one in numbers)
+        shown = tuple(lines[number - 1] for number in numbers)
         return HandleText(
             Found.SHOWN, name, shown, tuple(numbers), name, "d", more=lambda n: f"{len(shown) - n} more"
         )

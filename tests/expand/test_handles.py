@@ -14,7 +14,7 @@ FILES = ("src/options.go", "docs/a:b.md", "docs/guide.md")
 
 def find(path: str) -> tuple[str, ...]:
     """Return the files whose path ends so."""
-    return tuple(one for one in FILES if path and (one == path or one.endswith(f"/{path}")))
+    return tuple(file for file in FILES if path and (file == path or file.endswith(f"/{path}")))
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ class Objects:
             "parent of no form": [b"12"],
         }.get(why, [self.head])
         lines = [] if why == "no tree" else [b"tree " + tree]
-        lines += [*(b"parent " + one for one in parents), b"author " + SOUND, b"committer " + SOUND]
+        lines += [*(b"parent " + parent for parent in parents), b"author " + SOUND, b"committer " + SOUND]
         text = b"" if why == "empty commit" else b"\n".join(lines) + b"\n\nfix parse %d" % self.number
         self.head = self.write("commit", text)
         damaged = self.head if why == "commit damaged" else damaged

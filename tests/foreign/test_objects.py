@@ -155,7 +155,7 @@ def test_what_git_refuses_is_skipped_and_counted(sound: Work, refused: list[str]
         assert (count_after(repository, base) is None) is not reached
         assert lost_commits(repository, [base]) == (frozenset() if reached else {base})
         if reached:
-            assert {one.sha for one in changes_since(repository, base).commits} <= read
+            assert {commit.sha for commit in changes_since(repository, base).commits} <= read
 
 
 def test_a_history_of_refused_commits_alone_ends(

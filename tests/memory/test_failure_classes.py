@@ -134,7 +134,7 @@ def test_f02_unbounded_field_growth() -> None:
         len(told.files_touched),
     ) == (MAX_ERRORS, MAX_DECISIONS, MAX_FILES)
     assert all(len(error.message) == MAX_ERROR for error in told.errors)
-    assert all(len(one.rationale or "") <= MAX_DECISION for one in told.decisions)
+    assert all(len(decision.rationale or "") <= MAX_DECISION for decision in told.decisions)
     assert told.dropped == {
         "errors beyond the bound": 30,
         "decisions beyond the bound": 30,
@@ -333,9 +333,9 @@ def test_f36_silent_deserialization_fallback(
     with pytest.raises(ValueError, match=r"version|Invalid|Expected"):
         entry_of(body)
     place.journal.append(stream, KIND, [{**body, "key": "another"}], by="hand")
-    found = read_journal(stream, (entry for _, entry in place.journal.read(stream)))
-    assert (len(found.entries), len(found.set_aside)) == (2, 1)
-    assert found.set_aside[0].reason
+    journal = read_journal(stream, (entry for _, entry in place.journal.read(stream)))
+    assert (len(journal.entries), len(journal.set_aside)) == (2, 1)
+    assert journal.set_aside[0].reason
 
 
 def test_f36_points_are_read_strictly() -> None:
@@ -377,14 +377,14 @@ def test_no_secret_is_stored(place: OpenedProject) -> None:
     words = (f"I'll use {SECRET} because it is the token {SECRET} of the build.",)
     raw = RawIterationOutput(texts=words, tool_uses=calls, cwd="/p", prompt=f"Use {SECRET}",
                              result=ResultEvent("success", text=long))  # fmt: skip
-    found = digest_output(raw, ["/p"])
-    record(place, [found], Task("auth", task_id=SECRET, discipline=SECRET), by="test")
+    output = digest_output(raw, ["/p"])
+    record(place, [output], Task("auth", task_id=SECRET, discipline=SECRET), by="test")
     search(place, SETTINGS, "token", embedding(place, FakeEmbedder("one")))
     kept = [path for root in (place.state, place.home) for path in root.rglob("*") if path.is_file()]
     assert len(kept) > 3
     assert [path for path in kept if SECRET[:12].encode() in path.read_bytes()] == []
-    assert sum(found.extraction.redacted.values()) >= 5
-    assert found.extraction.dropped == {"paths that hold a secret": 1}
+    assert sum(output.extraction.redacted.values()) >= 5
+    assert output.extraction.dropped == {"paths that hold a secret": 1}
 
 
 def test_learning_that_fails_leaves_the_iteration_recorded(place: OpenedProject) -> None:

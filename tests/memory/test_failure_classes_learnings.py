@@ -161,8 +161,8 @@ def test_f20_an_automatic_learning_that_instructs_is_none(store: LearningStore, 
 )
 def test_f21_negation_aware_deduplication(text: str, conflicts: bool) -> None:
     """`use X` and `don't use X` contradict each other; `don't forget to use X` says `use X`."""
-    found = check_deduplication(text, [auto("Use `npm` for `packages/api`")])
-    assert isinstance(found, LearningConflict) is conflicts
+    deduplication = check_deduplication(text, [auto("Use `npm` for `packages/api`")])
+    assert isinstance(deduplication, LearningConflict) is conflicts
 
 
 def test_f25_task_specific_and_feature_wide(desk: LearningService) -> None:
@@ -241,7 +241,7 @@ def test_f35_staleness_paradox(
     fresh = accumulate(*iteration(9, prompt="Prefer `httpx`, never `requests`.", at=store.moment()), store)
     assert [one.id for one in desk.prune(dry_run=True)] == [junk.id]
     assert [one.id for one in desk.prune()] == [junk.id]
-    kept = {one.id for one in desk.learnings()}
+    kept = {learning.id for learning in desk.learnings()}
     assert kept == {hit.id, reviewed.id, agents.id, *(one.id for one in fresh.added)}
     assert desk.find(junk.id).state is LearningState.PRUNED
     desk.undo()

@@ -152,16 +152,16 @@ def entry(**changes: Any) -> JournalEntry:
 def test_the_newest_telling_counts_in_the_place_of_the_first() -> None:
     """Of several entries with one key the last is the iteration."""
     bodies = [body_of(entry(digest="a")), body_of(entry(key="other")), body_of(entry(digest="b"))]
-    found = read_journal("memory/auth", entries(*bodies))
-    assert [(one.key, one.digest) for one in found.entries] == [("k", "b"), ("other", "")]
-    assert (found.feature, found.next_number) == ("auth", 2)
+    journal = read_journal("memory/auth", entries(*bodies))
+    assert [(one.key, one.digest) for one in journal.entries] == [("k", "b"), ("other", "")]
+    assert (journal.feature, journal.next_number) == ("auth", 2)
 
 
 def test_kinds_of_others_are_passed_and_unknown_ones_set_aside() -> None:
     """What learnings write into the stream is theirs."""
     lines = [*entries({}, kind="learning.put"), *entries({}, kind="aurora")]
-    found = read_journal("memory/auth", lines, frozenset({"learning.put"}))
-    assert [one.reason for one in found.set_aside] == ["entries of kind 'aurora' are not known"]
+    journal = read_journal("memory/auth", lines, frozenset({"learning.put"}))
+    assert [one.reason for one in journal.set_aside] == ["entries of kind 'aurora' are not known"]
 
 
 @pytest.mark.parametrize(

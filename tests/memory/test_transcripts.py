@@ -34,8 +34,8 @@ def test_a_run_is_an_iteration() -> None:
         told.duration_ms,
     ) == (IterationOutcome.SUCCESS, "Done.", 127, 1200)
     assert [(one.path, one.action) for one in told.files_touched] == [("pkg/auth.py", FileAction.MODIFIED)]
-    assert [one.message for one in told.errors] == ["test_refresh: AssertionError: assert 1 == 2"]
-    assert [(one.description, one.rationale) for one in told.decisions] == [
+    assert [error.message for error in told.errors] == ["test_refresh: AssertionError: assert 1 == 2"]
+    assert [(decision.description, decision.rationale) for decision in told.decisions] == [
         ("I'll use httpx", "requests has no async client")
     ]
     assert (told.model_tier, told.model) == (ModelTier.HAIKU, "claude-haiku-4-5")
@@ -159,7 +159,7 @@ def test_rollouts_of_codex() -> None:
     (raw,), reading = read(lines_of(rollout))
     told = extract(raw, ["/srv/app"])
     assert (reading.source, raw.prompt, raw.branch, raw.model) == ("codex", "Build the app", "fix", "gpt-5.4")
-    assert [(one.file_path, one.line) for one in told.errors] == [("src/a.ts", 1)]
+    assert [(error.file_path, error.line) for error in told.errors] == [("src/a.ts", 1)]
     assert told.summary == "It does not build."
 
 
@@ -194,7 +194,7 @@ def test_a_line_of_fifty_megabytes_is_held_in_part() -> None:
     feeder = LineFeeder()
     records = [one for at in range(0, len(data), 65_536) for one in feeder.feed(data[at : at + 65_536])]
     assert len(records) == 9
-    assert all(isinstance(one, TranscriptRecord) for one in records)
+    assert all(isinstance(record, TranscriptRecord) for record in records)
     assert feeder.bytes_cut > 49 << 20
     (raw,), reading = read(data)
     assert outcome_of(raw) == IterationOutcome.SUCCESS

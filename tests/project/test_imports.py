@@ -15,9 +15,9 @@ from workbench.project.relations import resolve_imports
 def edges(files: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Imported paths by importer, those without imports left out."""
     paths = list(files)
-    found = resolve_imports(paths, [language_of(path) for path in paths], list(files.values()))
+    imports = resolve_imports(paths, [language_of(path) for path in paths], list(files.values()))
     result: dict[str, list[str]] = {}
-    for importer, imported in found.tolist():
+    for importer, imported in imports.tolist():
         result.setdefault(paths[importer], []).append(paths[imported])
     return result
 

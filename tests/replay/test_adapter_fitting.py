@@ -97,10 +97,10 @@ def test_what_does_not_help_later_tasks_is_not_better(gain: float, better: bool)
         noise = np.random.default_rng(2)
         return [(one, (0.5, *(0.5 + gain * noise.random() for _ in adapters))) for one in wanted]
 
-    found = train_adapter(tasks, known, vectors, measure)
+    adapter = train_adapter(tasks, known, vectors, measure)
     assert asked == [list(range(60, 80)), list(range(80, 100))]
-    assert (found.better, found.penalty > 0) == (better, gain > 0)
-    assert found.held_out == 20
+    assert (adapter.better, adapter.penalty > 0) == (better, gain > 0)
+    assert adapter.held_out == 20
 
 
 def test_a_past_without_vectors_is_refused() -> None:
@@ -142,7 +142,7 @@ def test_vectors_without_numbers_are_left_out() -> None:
     def measure(wanted: Any, adapters: Any) -> Measured:
         return [(one, (0.5,) * (1 + len(adapters))) for one in wanted]
 
-    found = train_adapter(tasks, known, replace(vectors, matrix=torn), measure)
+    adapter = train_adapter(tasks, known, replace(vectors, matrix=torn), measure)
 
-    assert np.isfinite(found.adapter.down).all()
-    assert found.adapter.down.any()
+    assert np.isfinite(adapter.adapter.down).all()
+    assert adapter.adapter.down.any()

@@ -36,20 +36,20 @@ def test_figures_at_a_threshold(answer: Make) -> None:
     ]
     assert count_answers(answers, 0.5).tolist() == [[1, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 0]]
     assert message_f1(count_answers(answers, 0.5)).tolist() == pytest.approx([0.5, 2 / 3, 0.0, 1.0])
-    found = measure_at(answers, 0.5)
-    assert (found.precision, found.recall) == pytest.approx((2 / 5, 2 / 3))
-    assert found.f1 == pytest.approx(0.5)
-    assert found.macro_f1 == pytest.approx((0.5 + 2 / 3 + 1) / 4)
-    assert found.mrr == pytest.approx((1 + 0.5) / 2)
-    assert found.abstained == 0.5
+    threshold = measure_at(answers, 0.5)
+    assert (threshold.precision, threshold.recall) == pytest.approx((2 / 5, 2 / 3))
+    assert threshold.f1 == pytest.approx(0.5)
+    assert threshold.macro_f1 == pytest.approx((0.5 + 2 / 3 + 1) / 4)
+    assert threshold.mrr == pytest.approx((1 + 0.5) / 2)
+    assert threshold.abstained == 0.5
 
 
 def test_nothing_returned_is_right_only_where_nothing_is_expected(answer: Make) -> None:
     """Above every score precision, recall and MRR are 0 and all abstain."""
     answers = [answer("a", {"a": 0.4}), answer("", {"a": 0.4})]
-    found = measure_at(answers, 0.9)
-    assert (found.precision, found.recall, found.f1, found.mrr) == (0.0, 0.0, 0.0, 0.0)
-    assert (found.macro_f1, found.abstained) == (0.5, 1.0)
+    threshold = measure_at(answers, 0.9)
+    assert (threshold.precision, threshold.recall, threshold.f1, threshold.mrr) == (0.0, 0.0, 0.0, 0.0)
+    assert (threshold.macro_f1, threshold.abstained) == (0.5, 1.0)
 
 
 def test_no_messages_give_figures_too() -> None:
@@ -68,9 +68,9 @@ def test_the_threshold_of_best_f1_is_chosen(answer: Make) -> None:
 def test_figures_without_a_threshold(answer: Make) -> None:
     """Messages expecting none count only for AUROC; an empty ranking scores 0."""
     answers = [answer("a", {"b": 0.8, "a": 0.05}), answer("b", {}), answer("", {"a": 0.5, "b": 0.1})]
-    found = ranking_figures(answers)
-    assert (found.recall_at_1, found.recall_at_5, found.mrr) == (0.0, 0.5, 0.25)
-    assert found.auroc == 0.5  # 0.8 is above 0.5, nothing is below
+    figures = ranking_figures(answers)
+    assert (figures.recall_at_1, figures.recall_at_5, figures.mrr) == (0.0, 0.5, 0.25)
+    assert figures.auroc == 0.5  # 0.8 is above 0.5, nothing is below
 
 
 def test_kinds_and_halves(answer: Make) -> None:

@@ -118,9 +118,9 @@ def test_the_first_messages_are_ranked_once_before_the_clock_counts() -> None:
 
 def test_without_a_model_words_are_measured_alone(dataset: RulesDataset) -> None:
     """The report says what was missing and why, and compares nothing."""
-    found = run_benchmark(dataset, [system(BM25)], None, ticking(0.001), note="no model")
-    assert (found.degraded, found.note, found.comparisons) == (("embeddings",), "no model", ())
-    assert [one.name for one in found.systems] == [BM25]
+    benchmark = run_benchmark(dataset, [system(BM25)], None, ticking(0.001), note="no model")
+    assert (benchmark.degraded, benchmark.note, benchmark.comparisons) == (("embeddings",), "no model", ())
+    assert [one.name for one in benchmark.systems] == [BM25]
 
 
 def test_only_the_time_differs_between_runs(dataset: RulesDataset, report: BenchmarkReport) -> None:

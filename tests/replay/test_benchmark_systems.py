@@ -38,12 +38,12 @@ def systems() -> dict[str, RuleSystem]:
 
 def test_there_are_three_systems_and_one_without_a_model(systems: dict[str, RuleSystem]) -> None:
     """Vector and hybrid need the message's vector, BM25 needs none and is left alone without a model."""
-    assert {name: one.needs_vector for name, one in systems.items()} == {
+    assert {name: system.needs_vector for name, system in systems.items()} == {
         VECTOR: True,
         BM25: False,
         HYBRID: True,
     }
-    assert [one.name for one in rule_systems(RULES, None)] == [BM25]
+    assert [system.name for system in rule_systems(RULES, None)] == [BM25]
 
 
 def test_meaning_words_and_both(systems: dict[str, RuleSystem]) -> None:
@@ -76,7 +76,7 @@ def test_rankings_are_by_relevance_alone(systems: dict[str, RuleSystem]) -> None
     texts = rule_texts(RULES)
     index = index_rules(RULES, vectors=rule_vectors(texts, embed(texts.texts), "m"))
     report = match_message(index, RuleQuery(text), vector, MatchParams(threshold=0.0))
-    assert dict(found) == {one.rule.id: one.relevance for one in report.matches if one.relevance > 0}
+    assert dict(found) == {match.rule.id: match.relevance for match in report.matches if match.relevance > 0}
 
 
 def test_the_limit_of_the_parameters_holds() -> None:

@@ -86,14 +86,14 @@ def test_the_split_of_shipped_messages_follows_from_their_text(shipped: RulesDat
 
 def test_a_benchmark_is_read_as_written(write: Any) -> None:
     """Fields become those of the records; what is not given has its default."""
-    found = read_rules(write())
-    assert found.name == "small"
-    assert [(rule.id, rule.priority, rule.level) for rule in found.rules] == [
+    rules = read_rules(write())
+    assert rules.name == "small"
+    assert [(rule.id, rule.priority, rule.level) for rule in rules.rules] == [
         ("tabs", 10, Level.GLOBAL),
         ("push", 50, Level.STEP),
     ]
-    assert found.rules[0].examples == ("how wide",)
-    assert [(one.id, one.expected, one.split) for one in found.messages] == [
+    assert rules.rules[0].examples == ("how wide",)
+    assert [(message.id, message.expected, message.split) for message in rules.messages] == [
         ("m1", ("push",), Split.FIT),
         ("m2", ("tabs",), Split.TEST),
         ("m3", (), Split.TEST),
@@ -104,8 +104,8 @@ def test_a_benchmark_is_read_as_written(write: Any) -> None:
 def test_bom_line_ends_and_blank_lines_do_not_matter(write: Any) -> None:
     """A file saved by another editor reads the same, and lines are counted as editors count them."""
     content = b'\r\n{"id":"a","name":"A","rule":"x"}\r\n\r\n{"id":"b","name":"B","rule":"y"}\r\n'
-    found = read_rules(write(codecs.BOM_UTF8 + content, [{"id": "m", "text": "t", "expected": ["b"]}]))
-    assert [rule.id for rule in found.rules] == ["a", "b"]
+    rules = read_rules(write(codecs.BOM_UTF8 + content, [{"id": "m", "text": "t", "expected": ["b"]}]))
+    assert [rule.id for rule in rules.rules] == ["a", "b"]
     with pytest.raises(ParseError) as caught:
         read_rules(write(codecs.BOM_UTF8 + content.replace(b'"y"', b'""')))
     assert caught.value.line == 4

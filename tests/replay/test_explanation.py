@@ -36,12 +36,12 @@ def test_kept_and_right_files_are_explained_in_order() -> None:
     """Files that nobody looks at are left out; contributions come the largest first."""
     row = RUN.rows[0]
     kept = row.systems["hybrid"].ranking
-    found = weigh_files(RUN, row, "hybrid", ranking(*kept, "nobody.py"), {kept[0]: ("defines it",)})
-    assert found.same
-    assert [file.path for file in found.files] == list(kept)
-    assert list(found.files[0].contributions) == ["large", "small"]
-    assert [file.reasons for file in found.files[:2]] == [("defines it",), ()]
-    assert {file.path for file in found.files if file.relevant} == set(row.truth) & set(kept)
+    explanation = weigh_files(RUN, row, "hybrid", ranking(*kept, "nobody.py"), {kept[0]: ("defines it",)})
+    assert explanation.same
+    assert [file.path for file in explanation.files] == list(kept)
+    assert list(explanation.files[0].contributions) == ["large", "small"]
+    assert [file.reasons for file in explanation.files[:2]] == [("defines it",), ()]
+    assert {file.path for file in explanation.files if file.relevant} == set(row.truth) & set(kept)
     assert not weigh_files(RUN, row, "hybrid", ranking(*reversed(kept)), {}).same
 
 

@@ -38,12 +38,12 @@ def make_sample(number: int, *, taught: float = 0.0, prompt: bool = False) -> Ta
 def test_what_a_project_teaches_is_learned_and_tested_on_later_tasks() -> None:
     """The one feature that decides here gets the weight; the same samples in any order give the same."""
     samples = [make_sample(number, taught=6.0) for number in range(300)]
-    found = fit_weights(samples, least=200)
-    assert found.better
-    assert found.after > found.before + 0.1
-    assert max(found.weights, key=lambda name: found.weights[name]) == "c"
-    assert (found.samples, found.held_out) == (240, 60)
-    assert fit_weights(samples[::-1], least=200) == found
+    weights = fit_weights(samples, least=200)
+    assert weights.better
+    assert weights.after > weights.before + 0.1
+    assert max(weights.weights, key=lambda name: weights.weights[name]) == "c"
+    assert (weights.samples, weights.held_out) == (240, 60)
+    assert fit_weights(samples[::-1], least=200) == weights
 
 
 def test_where_there_is_nothing_to_learn_nothing_is_better() -> None:

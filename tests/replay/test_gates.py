@@ -115,11 +115,11 @@ def test_a_hair_less_recall_is_no_cliff(recall: float, state: str) -> None:
     leaner = [
         replace(
             full.systems[2],
-            system=one.name,
-            context_tokens_median=round(3900 * one.share),
-            packed_recall=recall + 1.3 * (one.share - 0.1),
+            system=system.name,
+            context_tokens_median=round(3900 * system.share),
+            packed_recall=recall + 1.3 * (system.share - 0.1),
         )
-        for one in parse_systems(leaner_systems(WANTED))
+        for system in parse_systems(leaner_systems(WANTED))
     ]
     gate = evaluate(replace(full, systems=(base, *full.systems[1:], *leaner)), SOUND, WANTED)[3]
     assert (recall, state) == (recall, gate.state)

@@ -20,7 +20,7 @@ def test_systems_are_bars_and_age_is_a_line() -> None:
     text = plot_run(run, 80, color=False)
     lines = text.splitlines()
     hybrid, baseline = (
-        next(one for one in run.systems if one.system == name) for name in ("hybrid", "baseline")
+        next(system for system in run.systems if system.system == name) for name in ("hybrid", "baseline")
     )
     assert lines[0] == f"Recall@10: hybrid {hybrid.recall_at_10:.3f}, baseline {baseline.recall_at_10:.3f}"
     assert [score.system for score in run.systems] == [line.split()[0] for line in lines[1:4]]

@@ -64,9 +64,9 @@ def timeless(rows: tuple[TaskRow, ...]) -> list[Any]:
     """Return rows without what differs between runs."""
     found = []
     for row in rows:
-        for name, one in row.systems.items():
-            measures = {key: value for key, value in one.measures.items() if key not in TIMINGS}
-            found.append((row.id, row.truth, row.at, name, replace(one, measures=measures)))
+        for name, system in row.systems.items():
+            measures = {key: value for key, value in system.measures.items() if key not in TIMINGS}
+            found.append((row.id, row.truth, row.at, name, replace(system, measures=measures)))
     return found
 
 
@@ -97,7 +97,7 @@ def test_reasons_are_those_of_the_plan_that_was_made_then(past: Any, tmp_path: P
     ranking = rank(project.workspace, project.planner, row.head)
     reasons = reasons_of(ranking)
     said = row.systems["hybrid"].reasons
-    assert said == {one.path: reasons.of(one) for one in ranking.files if one.path in said}
+    assert said == {file.path: reasons.of(file) for file in ranking.files if file.path in said}
     assert said["src/part4.py"]
     run = score_replay(open_past(past.root), replayed(past.root))
     told = explain_task(past.root, Config(), run, row.id, "hybrid")

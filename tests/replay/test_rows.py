@@ -85,4 +85,4 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_batches_are_json() -> None:
     """Each batch is an array of objects."""
     (batch,) = row_batches(made_run(2))
-    assert [one["system"] for one in json.loads(batch)] == ["baseline", "bm25", "hybrid"] * 2
+    assert [load["system"] for load in json.loads(batch)] == ["baseline", "bm25", "hybrid"] * 2

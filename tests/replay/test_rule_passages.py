@@ -25,8 +25,8 @@ def in_force(until: str) -> list[Rule]:
 
 def test_rules_hold_from_when_they_were_made() -> None:
     """Before the first change there is none; each change counts from its second on."""
-    found = collect_rules(CHANGES, [50, 100, 150, 199, 200, 300], in_force)
-    ids = {moment: [rule.id for rule in found.at(moment)] for moment in (50, 100, 199, 200, 300)}
+    rules = collect_rules(CHANGES, [50, 100, 150, 199, 200, 300], in_force)
+    ids = {moment: [rule.id for rule in rules.at(moment)] for moment in (50, 100, 199, 200, 300)}
     assert ids == {50: [], 100: ["r1"], 199: ["r1"], 200: ["r1", "r2"], 300: ["r1", "r2"]}
 
 

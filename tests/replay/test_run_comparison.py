@@ -32,29 +32,29 @@ def worsened(run: ReplayRun, tasks: int, system: str = "hybrid") -> ReplayRun:
 def test_a_run_does_not_differ_from_itself() -> None:
     """Every gap is 0 with p 1, and no task or session is listed."""
     run = made_run()
-    found = compare_runs(run, run, system="hybrid")
-    assert {(0.0, 1.0)} == {(one.gap.value, one.gap.p) for one in found.changes}
-    assert (found.sessions, found.tasks, found.settings) == ((), (), {})
-    assert "No task got worse" in comparison_text(found)
+    runs = compare_runs(run, run, system="hybrid")
+    assert {(0.0, 1.0)} == {(change.gap.value, change.gap.p) for change in runs.changes}
+    assert (runs.sessions, runs.tasks, runs.settings) == ((), (), {})
+    assert "No task got worse" in comparison_text(runs)
 
 
 def test_what_got_worse_is_found_with_its_sessions_and_lost_files() -> None:
     """Six tasks of two sessions lose what they had: both are listed, and the loss is shown."""
     run = made_run(60)
-    found = compare_runs(run, worsened(run, 30), system="hybrid")
-    change = found.change("hybrid", "ndcg_at_10")
+    runs = compare_runs(run, worsened(run, 30), system="hybrid")
+    change = runs.change("hybrid", "ndcg_at_10")
     assert change is not None
     assert change.verdict == "worse"
     assert change.gap.high < 0
-    bm25 = found.change("bm25", "ndcg_at_10")
+    bm25 = runs.change("bm25", "ndcg_at_10")
     assert bm25 is not None
     assert bm25.verdict == "no difference shown"
     had = {row.session for row in run.rows[:30] if row.systems["hybrid"].measures["ndcg_at_10"]}
-    assert had == {one.session for one in found.sessions}
-    losses = [one.after - one.before for one in found.tasks]
+    assert had == {session.session for session in runs.sessions}
+    losses = [task.after - task.before for task in runs.tasks]
     assert sorted(losses) == losses
-    assert all(one.lost for one in found.tasks)
-    text = comparison_text(found)
+    assert all(task.lost for task in runs.tasks)
+    text = comparison_text(runs)
     assert "no longer among the first ten: pkg/module_" in text
     assert "Sessions that got worse (hybrid, ndcg_at_10)" in text
 
@@ -66,18 +66,18 @@ def test_fewer_tokens_are_better() -> None:
         replace(
             row,
             systems={
-                name: replace(one, measures={**one.measures, "context_tokens": 900.0 + number})
-                for name, one in row.systems.items()
+                name: replace(system, measures={**system.measures, "context_tokens": 900.0 + number})
+                for name, system in row.systems.items()
             },
         )
         for number, row in enumerate(run.rows)
     )
-    found = compare_runs(run, replace(run, rows=rows), system="hybrid", measure="context_tokens")
-    change = found.change("hybrid", "context_tokens")
+    runs = compare_runs(run, replace(run, rows=rows), system="hybrid", measure="context_tokens")
+    change = runs.change("hybrid", "context_tokens")
     assert change is not None
     assert change.verdict == "better"
-    assert found.tasks[0].id == "task-00059"
-    assert "No task got worse" in comparison_text(found)
+    assert runs.tasks[0].id == "task-00059"
+    assert "No task got worse" in comparison_text(runs)
 
 
 def test_tasks_of_one_run_alone_are_counted_not_compared() -> None:
@@ -89,10 +89,10 @@ def test_tasks_of_one_run_alone_are_counted_not_compared() -> None:
         settings={**run.settings, "budget": 3000},
         rows=(replace(run.rows[0], truth=("x.py",)), *run.rows[2:]),
     )
-    found = compare_runs(run, other, system="hybrid")
-    assert (found.common, found.only_before, found.only_after, found.answers) == (10, 1, 0, 1)
-    assert found.settings == {"budget": (4000, 3000)}
-    text = comparison_text(found)
+    runs = compare_runs(run, other, system="hybrid")
+    assert (runs.common, runs.only_before, runs.only_after, runs.answers) == (10, 1, 0, 1)
+    assert runs.settings == {"budget": (4000, 3000)}
+    text = comparison_text(runs)
     assert "left out: 1 only in r1, 1 with other right answers" in text
     assert "set otherwise: budget 4000 -> 3000" in text
 
@@ -100,9 +100,9 @@ def test_tasks_of_one_run_alone_are_counted_not_compared() -> None:
 def test_nothing_in_common_is_said() -> None:
     """Runs without a common task compare to nothing, in words."""
     run = made_run(4)
-    found = compare_runs(run, replace(run, rows=()), system="hybrid")
-    assert found.changes == ()
-    assert "nothing to compare" in comparison_text(found)
+    runs = compare_runs(run, replace(run, rows=()), system="hybrid")
+    assert runs.changes == ()
+    assert "nothing to compare" in comparison_text(runs)
 
 
 def test_an_unknown_measure_is_refused() -> None:

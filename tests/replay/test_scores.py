@@ -121,9 +121,9 @@ def test_medians_are_compared_by_clusters() -> None:
     """A clear difference of medians is found, equal ones are not, nothing is nothing."""
     first, second = [float(number) for number in range(50)], [float(number) + 40 for number in range(50)]
     clusters = [str(number) for number in range(50)]
-    found = median_difference(first, second, clusters)
-    assert found.value == -40.0
-    assert found.high < 0
-    assert found.p < 0.01
+    gap = median_difference(first, second, clusters)
+    assert gap.value == -40.0
+    assert gap.high < 0
+    assert gap.p < 0.01
     assert median_difference(first, first, clusters).p == 1.0
     assert median_difference([], [], []).p == 1.0

@@ -78,9 +78,9 @@ def test_later_prompts_change_no_earlier_row(work: Any) -> None:
         work.root, *(episode(f"l{n}", "the token is stale", at + 200 + n, "src/cache.py") for n in range(5))
     )
     after = next(row for row in replayed(work.root) if row.id == "s1")
-    for name, found in before.systems.items():
-        assert after.systems[name].ranking == found.ranking
-        assert after.systems[name].contributions == found.contributions
+    for name, system in before.systems.items():
+        assert after.systems[name].ranking == system.ranking
+        assert after.systems[name].contributions == system.contributions
 
 
 def test_a_project_of_which_only_sessions_are_left(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_malformed_and_forgotten_prompts_are_no_tasks() -> None:
         Entry("5", "", FORGOTTEN, "", {"session_ids": ["gone"]}),
     ]
     sessions, malformed = recorded_sessions(entries)
-    assert ([one.id for one in sessions], malformed) == (["good"], 1)
+    assert ([session.id for session in sessions], malformed) == (["good"], 1)
     assert session_tasks(sessions, (), 9) == []
     (task,) = session_tasks(sessions, (), 9, gone=True)
     assert isinstance(task, ReplayTask)

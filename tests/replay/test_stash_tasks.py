@@ -26,7 +26,7 @@ def recording(tmp_path: Path) -> Recording:
 def test_truth_is_what_was_used_again(recording: Recording) -> None:
     """A file read again, an error that came up again and a passage that was repeated, each by its kind."""
     segments, tasks = stash_tasks([recording])
-    by_id = {one.segment_id: one for one in segments}
+    by_id = {segment.segment_id: segment for segment in segments}
     truth = {task.kind: [by_id[id] for id in task.truth] for task in tasks}
     assert set(truth) == {StashKind.FILE, StashKind.ERROR, StashKind.QUOTE}
     assert [one.source for one in truth[StashKind.FILE]] == ["shop/pay.py"]

@@ -99,8 +99,8 @@ def test_a_difference_from_nothing_has_the_interval_of_the_system() -> None:
     """Against a system that finds nothing the difference in F1 is the F1 itself, interval included."""
     first = np.random.default_rng(9).integers(0, 3, (50, 3))
     nothing = np.column_stack([np.zeros((50, 2), np.int64), first[:, 0] + first[:, 2]])
-    found = micro_f1_difference(first, nothing)
-    assert (found.low, found.high) == pytest.approx(micro_f1_interval(first))
+    gap = micro_f1_difference(first, nothing)
+    assert (gap.low, gap.high) == pytest.approx(micro_f1_interval(first))
 
 
 @pytest.mark.parametrize("cells", [1, 100, 7777])

@@ -102,11 +102,11 @@ def test_an_ablation_looks_at_the_same_candidates_without_its_group(project: Any
     whole, cut = rank(SYSTEMS["hybrid"], now, MODELS), rank(SYSTEMS["hybrid-affinity"], now, MODELS)
     assert whole is not None
     assert cut is not None
-    assert {found.path for found in cut.files} == {found.path for found in whole.files}
-    added = {name.split(".")[0] for found in cut.files for name in found.contributions}
+    assert {file.path for file in cut.files} == {file.path for file in whole.files}
+    added = {name.split(".")[0] for file in cut.files for name in file.contributions}
     assert added
     assert not added & GROUPS["affinity"]
-    assert [found.score for found in cut.files] != [found.score for found in whole.files]
+    assert [file.score for file in cut.files] != [file.score for file in whole.files]
 
 
 def test_every_group_takes_weights_from_a_model() -> None:

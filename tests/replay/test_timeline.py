@@ -43,7 +43,7 @@ def rankings(work: Any, revision: str, at: int, task: str = "token is not refres
         moment = timeline.at(revision, at)
         situation = Situation(parse_intent(task), moment, list, None)
         return {
-            system.name: [(found.path, found.score, found.features) for found in ranking.files]
+            system.name: [(file.path, file.score, file.features) for file in ranking.files]
             for system in SYSTEMS
             if (ranking := rank(system, situation, MODELS)) is not None
         }
@@ -102,7 +102,7 @@ def _ranked(timeline: RepositoryTimeline, sha: str, at: int) -> Any:
     situation = Situation(parse_intent("refresh the token"), timeline.at(sha, at), list, None)
     ranking = rank(SYSTEMS[2], situation, MODELS)
     assert ranking is not None
-    return [(found.path, found.score) for found in ranking.files]
+    return [(file.path, file.score) for file in ranking.files]
 
 
 def test_sessions_count_once_they_had_ended(work: Any) -> None:

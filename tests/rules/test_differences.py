@@ -38,7 +38,7 @@ def test_fields_that_follow_are_not_told(rule: Callable[..., Rule]) -> None:
         authority=Authority.ABSOLUTE,
         provenance=replace(where, line=7, end_line=7),
     )
-    assert [(one.name, one.before, one.after) for one in changed_fields(before, after)] == [
+    assert [(field.name, field.before, field.after) for field in changed_fields(before, after)] == [
         ("rule", "Use tabs.", "Use spaces."),
         ("authority", "default", "absolute"),
     ]
@@ -79,7 +79,7 @@ def test_a_line_that_moved_is_no_story(store: RuleStore) -> None:
     record(store, [RULES.put_draft(moved, new_marks("import CLAUDE.md"))], by=AUTOMATIC)
     ledger = store.ledger()
     assert [one.what for one in story(ledger, rule.id)] == ["added"]
-    assert [one.what for one in describe_changes(ledger, ledger.changes)] == ["added", "moved"]
+    assert [change.what for change in describe_changes(ledger, ledger.changes)] == ["added", "moved"]
 
 
 def test_a_rule_that_gave_way_names_the_other(store: RuleStore) -> None:

@@ -214,12 +214,12 @@ def test_the_composite_takes_every_absolute_rule_and_the_best_default_ones(rule:
         return [(absolute[0], 0.99), *((found, 0.9) for found in default)]
 
     selected = rule_filter(project_id="p", category=Category.BEHAVIOR, authority="absolute")
-    found = get_context_rules(
+    rules = get_context_rules(
         lambda request: fetch(columns, request), search, "commit", selected, k=4, score_threshold=0.7
     )
-    assert found.absolute == tuple(absolute)
-    assert found.default == tuple((chosen, 0.9) for chosen in default[:4])
-    assert found.rules == (*absolute, *default[:4])
+    assert rules.absolute == tuple(absolute)
+    assert rules.default == tuple((chosen, 0.9) for chosen in default[:4])
+    assert rules.rules == (*absolute, *default[:4])
     assert asked == [
         ("commit", rule_filter(project_id="p", category="behavior", authority="default"), 4, 0.7)
     ]

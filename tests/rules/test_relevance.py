@@ -71,7 +71,7 @@ def test_whatever_the_vectors_scores_are_shares(
     )
     with np.errstate(all="ignore"):
         vectors = rule_vectors(texts, np.array(values, np.float32).reshape(-1, 4), MINILM)
-        found = relevance_of(
+        relevance = relevance_of(
             index_words(rules),
             "run the tests of part1",
             vectors,
@@ -79,7 +79,7 @@ def test_whatever_the_vectors_scores_are_shares(
             mode=mode,
             weights=(vector_weight, lexical_weight),
         )
-    for column in (found.relevance, found.hybrid, found.words):
+    for column in (relevance.relevance, relevance.hybrid, relevance.words):
         assert column.shape == (count,)
         assert np.isfinite(column).all()
         assert ((column >= 0) & (column <= 1)).all()
@@ -92,13 +92,13 @@ def test_closer_is_more_relevant(rule: Make) -> None:
     angles = np.linspace(0, np.pi, 41)
     rows = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     vectors = rule_vectors(rule_texts(rules), rows, MINILM)
-    found = relevance_of(index_words(rules), "", vectors, np.array([1, 0], np.float32), mode="dense")
-    assert (np.diff(found.relevance) <= 0).all()
-    assert found.relevance[0] > 0.95
-    assert found.relevance[-1] == 0.0
+    relevance = relevance_of(index_words(rules), "", vectors, np.array([1, 0], np.float32), mode="dense")
+    assert (np.diff(relevance.relevance) <= 0).all()
+    assert relevance.relevance[0] > 0.95
+    assert relevance.relevance[-1] == 0.0
     even, _ = model.curve(0.0, 41)
-    assert found.meaning is not None
-    assert ((found.relevance >= 0.5) == (found.meaning >= even)).all()
+    assert relevance.meaning is not None
+    assert ((relevance.relevance >= 0.5) == (relevance.meaning >= even)).all()
 
 
 def test_words_count_for_what_meaning_leaves_open(rule: Make) -> None:
@@ -127,10 +127,10 @@ def test_without_vectors_words_answer_and_say_so(rule: Make) -> None:
     sparse = relevance_of(words, "thing3 care", mode="sparse")
     assert sparse.notes == ()
     for mode in MODES[:2]:
-        found = relevance_of(words, "thing3 care", mode=mode)
-        assert found.notes == (WITHOUT_VECTORS,)
-        assert np.array_equal(found.relevance, sparse.relevance)
-        assert found.vector is None
+        relevance = relevance_of(words, "thing3 care", mode=mode)
+        assert relevance.notes == (WITHOUT_VECTORS,)
+        assert np.array_equal(relevance.relevance, sparse.relevance)
+        assert relevance.vector is None
 
 
 def test_rules_without_vectors_are_matched_by_words(rule: Make) -> None:
@@ -140,9 +140,9 @@ def test_rules_without_vectors_are_matched_by_words(rule: Make) -> None:
     rows = np.tile(np.array([[1.0, 0.0]], np.float32), (20, 1))
     known = np.arange(20) != 3
     vectors = rule_vectors(texts, rows, MINILM, known)
-    found = relevance_of(words, "thing3 care", vectors, np.array([0, 1], np.float32))
-    assert SOME_WITHOUT in found.notes
-    assert found.relevance[3] == relevance_of(words, "thing3 care", mode="sparse").relevance[3]
+    relevance = relevance_of(words, "thing3 care", vectors, np.array([0, 1], np.float32))
+    assert SOME_WITHOUT in relevance.notes
+    assert relevance.relevance[3] == relevance_of(words, "thing3 care", mode="sparse").relevance[3]
 
 
 def test_one_rule_can_be_found_and_left_alone(rule: Make) -> None:
@@ -158,9 +158,9 @@ def test_order_of_rules_does_not_matter(order: list[int]) -> None:
     rules = rules_of(12)
     random = np.random.default_rng(3)
     row = {}
-    for one in rules:
-        values = random.standard_normal((1 + len(one.examples), 6)).astype(np.float32)
-        row[one.id] = values / np.linalg.norm(values, axis=1, keepdims=True)
+    for rule in rules:
+        values = random.standard_normal((1 + len(rule.examples), 6)).astype(np.float32)
+        row[rule.id] = values / np.linalg.norm(values, axis=1, keepdims=True)
     query = row["r004"][0]
 
     def relevance(some: list[Rule]) -> dict[str, float]:

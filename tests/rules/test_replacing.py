@@ -53,5 +53,5 @@ def test_a_rule_is_in_a_circle_if_it_reaches_itself(links: dict[str, tuple[str, 
 
     found = replacement_cycles(rules(links))
     named = [one for circle in found for one in circle]
-    assert sorted(named) == sorted(one for one in links if one in reached(one))
+    assert sorted(named) == sorted(link for link in links if link in reached(link))
     assert replacement_cycles(reversed(rules(links))) == found

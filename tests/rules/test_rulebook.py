@@ -212,16 +212,16 @@ def test_many_uses_are_counted_once(store: RuleStore, monkeypatch: pytest.Monkey
     kept = store.latest("rules")
     for count in (1, 2):
         note_use(store, [rule], "s1", "claude", by="test")
-        assert [one.usage_count for one in load_rulebook(store, ["CLAUDE.md"]).rules] == [count]
+        assert [rule.usage_count for rule in load_rulebook(store, ["CLAUDE.md"]).rules] == [count]
     assert store.latest("rules") == kept
     monkeypatch.setattr(rulebook, "_UNCOUNTED", 1)
-    assert [one.usage_count for one in load_rulebook(store, ["CLAUDE.md"]).rules] == [2]
+    assert [rule.usage_count for rule in load_rulebook(store, ["CLAUDE.md"]).rules] == [2]
     assert store.latest("rules") != kept
     book = stored_rulebook(store)
     assert book is not None
-    assert [one.usage_count for one in book.rules] == [2]
+    assert [rule.usage_count for rule in book.rules] == [2]
     note_use(store, book.rules, "s1", "claude", by="test")
-    assert [one.usage_count for one in load_rulebook(store, ["CLAUDE.md"]).rules] == [3]
+    assert [rule.usage_count for rule in load_rulebook(store, ["CLAUDE.md"]).rules] == [3]
 
 
 def test_a_rebuild_reads_everything_again(store: RuleStore) -> None:

@@ -171,7 +171,7 @@ def test_no_rule_outside_the_filters_is_found(
 ) -> None:
     """What a search finds is what the same filters fetch, at most so many, in order."""
     index, columns = index_rules(rules), column_rules(rules)
-    let = {one.id for one in get_rules(columns, **asked, limit=1000).rules}
+    let = {rule.id for rule in get_rules(columns, **asked, limit=1000).rules}
     found = search_selected(index, "use tabs or spaces", rule_filter(**asked), limit=limit, least=0.0).found
     assert len(found) <= limit
     assert {one.rule.id for one in found} <= let

@@ -94,7 +94,7 @@ def test_a_near_miss_is_pointed_out_and_stays(tag: str, suggestion: str) -> None
     """A value that looks like a misspelling is valid, with a warning that names the known one."""
     report = validate_tags([tag])
     assert (tag,) == report.valid
-    assert [(suggestion, False)] == [(one.suggestion, one.refused) for one in report.problems]
+    assert [(suggestion, False)] == [(problem.suggestion, problem.refused) for problem in report.problems]
     assert report.refused == ()
 
 

@@ -47,13 +47,13 @@ def test_the_best_row_counts(rule: Make) -> None:
     """The vector similarity is the maximum over text and examples, the prototype their mean's cosine."""
     rules = [rule("a", examples=("e",)), rule("b")]
     rows = unit([[1, 0], [0, 1], [1, 1]])
-    found = rule_vectors(rule_texts(rules), rows, "m")
+    vectors = rule_vectors(rule_texts(rules), rows, "m")
     query = unit([0, 1])
-    best, prototype = similarities(found, query)
+    best, prototype = similarities(vectors, query)
     assert best.tolist() == pytest.approx([1.0, np.sqrt(0.5)], abs=1e-5)
     assert prototype.tolist() == pytest.approx([np.sqrt(0.5), np.sqrt(0.5)], abs=1e-5)
-    assert closest_part(found, 0, query) == 1
-    assert closest_part(found, 1, query) == 0
+    assert closest_part(vectors, 0, query) == 1
+    assert closest_part(vectors, 1, query) == 0
 
 
 def test_unknown_and_odd_vectors_are_no_similarity(rule: Make) -> None:
@@ -62,9 +62,9 @@ def test_unknown_and_odd_vectors_are_no_similarity(rule: Make) -> None:
     rows = unit(np.eye(4))
     rows[3, 3] = np.nan
     known = np.array([True, False, True, True])
-    found = rule_vectors(rule_texts(rules), rows, "m", known)
-    assert found.known.tolist() == [False, True, False]
-    best, prototype = similarities(found, unit([0, 0, 1, 0]))
+    vectors = rule_vectors(rule_texts(rules), rows, "m", known)
+    assert vectors.known.tolist() == [False, True, False]
+    best, prototype = similarities(vectors, unit([0, 0, 1, 0]))
     assert np.isnan(best).tolist() == np.isnan(prototype).tolist() == [True, False, True]
     assert best[1] == 1.0
 
@@ -82,11 +82,11 @@ def test_large_sets_compare_examples_of_the_best(rule: Make) -> None:
     random = np.random.default_rng(1)
     rules = [rule(f"r{n:03}", examples=("a", "b")) for n in range(200)]
     rows = unit(random.standard_normal((600, 8)))
-    found = rule_vectors(rule_texts(rules), rows, "m")
+    vectors = rule_vectors(rule_texts(rules), rows, "m")
     query = rows[301]
-    exact, prototype = similarities(found, query)
+    exact, prototype = similarities(vectors, query)
     with patch.object(module, "EXACT_ROWS", 100), patch.object(module, "_RESCORED", 50):
-        best, again = similarities(found, query)
+        best, again = similarities(vectors, query)
     assert np.array_equal(prototype, again)
     first = np.argsort(-prototype, kind="stable")[:50]
     assert np.array_equal(best[first], exact[first])
@@ -128,12 +128,12 @@ def test_an_unknown_model_is_scaled_by_its_own_rules(rule: Make) -> None:
     random = np.random.default_rng(2)
     rules = [rule(f"r{n:03}") for n in range(300)]
     crowded = unit(unit(random.standard_normal((300, 64))) + 2.0 * unit(np.ones(64)))
-    found = rule_vectors(rule_texts(rules), crowded, "someone/else")
-    background, note = background_of(found, model)
-    assert found.spread == pytest.approx(0.8, abs=0.05)
-    assert background == pytest.approx(found.spread, abs=0.06)
+    vectors = rule_vectors(rule_texts(rules), crowded, "someone/else")
+    background, note = background_of(vectors, model)
+    assert vectors.spread == pytest.approx(0.8, abs=0.05)
+    assert background == pytest.approx(vectors.spread, abs=0.06)
     assert "not calibrated for someone/else" in note
-    above = meaning(*similarities(found, crowded[5]), background, model)
+    above = meaning(*similarities(vectors, crowded[5]), background, model)
     assert above[5] == pytest.approx(1.0, abs=1e-3)
     assert np.median(above) < 0.25
     single = rule_vectors(rule_texts(rules[:1]), crowded[:1], "someone/else")

@@ -33,17 +33,17 @@ def test_intervals_of_differences_are_newcombes(
     first: tuple[int, int], second: tuple[int, int], ends: tuple[float, float]
 ) -> None:
     """Those of his examples (1998, table II, method 10); the shares are those of both samples."""
-    found = rule_outcome(first[1], first[0], second[1], second[0])
-    assert found is not None
-    assert (found.difference_low, found.difference_high) == pytest.approx(ends, abs=1e-4)
-    assert found.share == pytest.approx(first[0] / first[1], abs=1e-4)
-    assert found.others_share == pytest.approx(second[0] / second[1], abs=1e-4)
+    outcome = rule_outcome(first[1], first[0], second[1], second[0])
+    assert outcome is not None
+    assert (outcome.difference_low, outcome.difference_high) == pytest.approx(ends, abs=1e-4)
+    assert outcome.share == pytest.approx(first[0] / first[1], abs=1e-4)
+    assert outcome.others_share == pytest.approx(second[0] / second[1], abs=1e-4)
 
 
 def test_without_others_nothing_is_compared() -> None:
     """A rule that all judged sessions had has a share alone; one that none had has nothing."""
-    found = rule_outcome(4, 3, 0, 0)
-    assert found is not None
-    assert (found.judged, found.share, found.others) == (4, 0.75, 0)
-    assert (found.difference_low, found.difference_high) == (-1.0, 1.0)
+    outcome = rule_outcome(4, 3, 0, 0)
+    assert outcome is not None
+    assert (outcome.judged, outcome.share, outcome.others) == (4, 0.75, 0)
+    assert (outcome.difference_low, outcome.difference_high) == (-1.0, 1.0)
     assert rule_outcome(0, 0, 5, 5) is None

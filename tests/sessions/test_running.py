@@ -78,18 +78,18 @@ def test_files_and_rules_are_told_apart() -> None:
     )
     rules = [Rule(id=f"r{number}", name="", rule=f"rule {number}") for number in range(4)]
     gifts = SessionGifts((given, given), broken={"r2": 9, "r3": 10})
-    found = running_session(activity, gifts, rules, 10)
-    assert [(one.path, one.given, one.read_at, one.edited_at) for one in found.files] == [
+    session = running_session(activity, gifts, rules, 10)
+    assert [(file.path, file.given, file.read_at, file.edited_at) for file in session.files] == [
         ("b.py", "", -1, 7),
         ("a.py", "full", 5, -1),
         ("z.py", "path", -1, -1),
     ]
-    assert [(one.rule_id, one.by, one.verdict) for one in found.rules] == [
+    assert [(rule.rule_id, rule.by, rule.verdict) for rule in session.rules] == [
         ("r3", "", "broken"),
         ("r2", "given", "broken"),
         ("r1", "given", "unknown"),
     ]
-    assert (found.tokens, found.calls, found.agent) == (60, 2, "claude")
+    assert (session.tokens, session.calls, session.agent) == (60, 2, "claude")
 
 
 def write(path: Path, lines: Iterable[object], *, start: bool = False) -> None:
@@ -168,7 +168,7 @@ def test_hooks_and_transcripts_are_put_together(tmp_path: Path, monkeypatch: pyt
     assert set(found) == {"s", "t"}
     both, alone = found["s"], found["t"]
     assert (both.known_by, both.episode, both.task) == ("hooks, transcript", "s/1", "mend the login")
-    assert {one.path: one.given for one in both.files} == {"login.py": "full", "token.py": ""}
+    assert {file.path: file.given for file in both.files} == {"login.py": "full", "token.py": ""}
     assert (both.now, both.tokens) == ("Edit token.py", 12)
     assert (alone.episode, alone.known_by, alone.files) == ("", "transcript", ())
     assert secret not in alone.task
@@ -176,7 +176,7 @@ def test_hooks_and_transcripts_are_put_together(tmp_path: Path, monkeypatch: pyt
     assert running.traces() == before
     write(place / "s.jsonl", did("c", "Read", 3, file_path=f"{root}/more.py"))
     assert running.traces() != before
-    assert "more.py" in {one.path for session in running.look() for one in session.files}
+    assert "more.py" in {file.path for session in running.look() for file in session.files}
 
 
 def test_a_name_is_made_of_the_words_of_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,8 +76,8 @@ def test_a_file_that_another_door_gave_is_not_missed() -> None:
     more = Handover("s", "claude", "plan_context", {"new.py": "full"}, at=200.0)
     given = (GIVEN, more)
     early, late = FileTouch("new.py", edited_at=150), FileTouch("new.py", edited_at=250)
-    assert [one.missed for one in door_uses(touched(late, given=given))] == [0, 0]
-    assert [one.missed for one in door_uses(touched(early, given=given))] == [1, 0]
+    assert [use.missed for use in door_uses(touched(late, given=given))] == [0, 0]
+    assert [use.missed for use in door_uses(touched(early, given=given))] == [1, 0]
 
 
 def test_the_stream_orders_what_was_live_whatever_the_clock_says() -> None:
@@ -104,7 +104,7 @@ def test_rules_are_judged_where_a_check_can() -> None:
         loaded={"u": ("CLAUDE.md",)},
         breaches=breaches,
     )
-    found = {one.rule_id: one for one in rule_uses(records, RULES)}
+    found = {use.rule_id: use for use in rule_uses(records, RULES)}
     assert (found["rule-a"].given, found["rule-a"].obeyed, found["rule-a"].broken) == (2, 1, 1)
     assert (found["rule-a"].success, found["rule-a"].failed) == (1, 1)
     outcome = found["rule-a"].outcome  # s failed and t succeeded with it, of u nobody knows
@@ -114,11 +114,11 @@ def test_rules_are_judged_where_a_check_can() -> None:
     assert only is None or only.others + only.judged == 2
     assert (found["rule-b"].checkable, found["rule-b"].matched, found["rule-b"].obeyed) == (False, 2, 0)
     assert (found["rule-c"].given, found["rule-c"].loaded) == (0, 1)
-    sessions = {one.session_id: one.broken for one in session_uses(records, RULES)}
+    sessions = {use.session_id: use.broken for use in session_uses(records, RULES)}
     assert sessions == {"s": ("rule-a",), "t": (), "u": ()}
 
 
 def test_outcomes_that_differ_are_partial() -> None:
     """A session's outcome is that of its tasks, partial where they differ, unknown where nobody knows."""
     cases = [(), ("unknown",), ("success", "unknown"), ("success", "failed"), ("failed", "failed")]
-    assert [session_outcome(one) for one in cases] == ["unknown", "unknown", "success", "partial", "failed"]
+    assert [session_outcome(case) for case in cases] == ["unknown", "unknown", "success", "partial", "failed"]

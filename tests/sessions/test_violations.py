@@ -54,7 +54,7 @@ def test_paths_are_those_of_the_session() -> None:
     assert len(counted(use("a", line, cwd="/q")).violations) == 1
     assert len(counted(use("a", "touch a.lock", cwd="/q/src")).violations) == 0
     assert len(counted(use("a", "touch a.lock", cwd="/q/src"), root="/q").violations) == 1
-    assert [one.decides for one in counted(use("a", line)).violations] == [False]
+    assert [violation.decides for violation in counted(use("a", line)).violations] == [False]
 
 
 def test_since_leaves_out_what_is_older() -> None:

@@ -29,7 +29,7 @@ def words(text: str) -> int:
 def test_chunks_cover_the_text_and_none_is_too_large(text: str, kind: SegmentType) -> None:
     """Every character is in a chunk, in order; chunks only overlap with the one before."""
     chunks = cut_segment(text, kind, words, size=SIZE, overlap=4)
-    assert all(words(text[one.start : one.end]) <= SIZE for one in chunks)
+    assert all(words(text[chunk.start : chunk.end]) <= SIZE for chunk in chunks)
     covered = 0
     for one in chunks:
         assert one.start <= covered < one.end
@@ -41,7 +41,7 @@ def test_chunks_cover_the_text_and_none_is_too_large(text: str, kind: SegmentTyp
 def test_without_overlap_the_chunks_are_the_text(text: str) -> None:
     """One after the other they say what the text says."""
     chunks = cut_segment(text, SegmentType.MESSAGE, words, size=SIZE, overlap=0)
-    assert "".join(text[one.start : one.end] for one in chunks) == text
+    assert "".join(text[chunk.start : chunk.end] for chunk in chunks) == text
 
 
 def test_code_blocks_paragraphs_and_sentences_stay_whole() -> None:
@@ -73,14 +73,14 @@ def test_a_long_run_without_blanks_is_cut_where_it_fits() -> None:
     """Base64 and minified code have no better place."""
     text = "A" * 1_000
     chunks = cut_segment(text, SegmentType.DEBUG_OUTPUT, words, size=10)
-    assert [one.end - one.start for one in chunks][:-1] == [79] * (len(chunks) - 1)
+    assert [chunk.end - chunk.start for chunk in chunks][:-1] == [79] * (len(chunks) - 1)
 
 
 def test_the_end_of_a_chunk_begins_the_next() -> None:
     """Whole sentences of the chunk before, as many as the overlap holds."""
     text = "One two three four five six. Seven eight. Nine ten eleven twelve. Thirteen fourteen fifteen."
     chunks = cut_segment(text, SegmentType.MESSAGE, words, size=9, overlap=3)
-    assert [text[one.start : one.end].strip() for one in chunks] == [
+    assert [text[chunk.start : chunk.end].strip() for chunk in chunks] == [
         "One two three four five six. Seven eight.",
         "Seven eight. Nine ten eleven twelve.",
         "Thirteen fourteen fifteen.",
@@ -101,9 +101,9 @@ def test_the_end_of_a_chunk_begins_the_next() -> None:
 )
 def test_short_prose_is_embedded_by_sentence_as_well(text: str, kind: SegmentType, expected: int) -> None:
     """Not code, not one sentence, not many; what is too short belongs to its neighbour."""
-    found = sentence_chunks(text, kind)
-    assert len(found) == expected
-    assert not found or "".join(text[one.start : one.end] for one in found) == text
+    chunks = sentence_chunks(text, kind)
+    assert len(chunks) == expected
+    assert not chunks or "".join(text[one.start : one.end] for one in chunks) == text
 
 
 def test_a_sentence_is_embedded_with_who_says_it() -> None:

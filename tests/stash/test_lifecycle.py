@@ -22,7 +22,7 @@ def put(stash: StashService, name: str, text: str = "", **fields: object) -> Non
 
 def reasons(found: StashCollection) -> dict[str, str]:
     """Return why each was given up."""
-    return {one.segment.id: one.reason.value for one in found.disposals}
+    return {disposal.segment.id: disposal.reason.value for disposal in found.disposals}
 
 
 def test_each_reason_is_told_and_undone(stash: StashService, clock: ManualClock) -> None:
@@ -49,7 +49,7 @@ def test_each_reason_is_told_and_undone(stash: StashService, clock: ManualClock)
     done = stash.collect(policy)
     assert done == planned
     assert (done.kept, done.protected, done.tokens) == (3, 2, 15)
-    why = {one.segment.id: one.why for one in done.disposals}
+    why = {disposal.segment.id: disposal.why for disposal in done.disposals}
     assert why["copy"] == "again has the same text"
     assert "2023-11-14" in why["old"]
     assert [change.reason for change in stash.history("old")][-1] == why["old"]
@@ -68,7 +68,7 @@ def test_limits_take_the_least_recently_needed(stash: StashService, clock: Manua
     assert [*reasons(stash.collect(replace(FOREVER, max_tokens=6), dry_run=True))] == ["c", "d"]
     assert reasons(stash.collect(replace(FOREVER, max_segments=3), dry_run=True)) == {"c": "limit"}
     assert len(stash.collect(replace(FOREVER, max_segments=1, max_tokens=1)).disposals) == 3
-    assert [one.id for one in stash.records()] == ["a"]
+    assert [record.id for record in stash.records()] == ["a"]
 
 
 def test_short_turns_that_are_equal_are_no_copies(stash: StashService, clock: ManualClock) -> None:

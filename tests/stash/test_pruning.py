@@ -27,7 +27,7 @@ def talk(transcript: Transcript, turns: int) -> None:
 
 def reasons(proposal: PruneProposal) -> dict[str, tuple[bool, str]]:
     """Return {beginning of a text: (kept, why)}."""
-    return {one.segment.text[:22]: (one.kept, one.why) for one in proposal.pieces}
+    return {piece.segment.text[:22]: (piece.kept, piece.why) for piece in proposal.pieces}
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_what_is_superseded_and_old_goes_first_and_decisions_stay(transcript: Tr
 
 def test_a_decision_goes_with_the_turn_that_made_it(transcript: Transcript) -> None:
     """A decision is a part of its turn, not a piece of its own."""
-    turn = next(one for one in pieces_of(transcript) if one.decides)
+    turn = next(piece for piece in pieces_of(transcript) if piece.decides)
     assert [part.type for part in turn.parts] == ["decision"]
 
 
@@ -72,9 +72,9 @@ def test_an_error_is_open_until_its_command_runs_again() -> None:
         transcript.call("Bash", f"Exit code 1\n{TRACEBACK}", command="python -m shop", failed=True)
         talk(transcript, 8)
     first, second = (
-        one
-        for one in propose_pruning(pieces_of(transcript), budget=1, task="start the shop", latest=3).pieces
-        if one.segment.type == "error_log"
+        piece
+        for piece in propose_pruning(pieces_of(transcript), budget=1, task="start the shop", latest=3).pieces
+        if piece.segment.type == "error_log"
     )
     assert not first.kept
     assert not second.kept  # it is larger than a budget of one token leaves room for
@@ -87,7 +87,7 @@ def test_an_error_is_open_until_its_command_runs_again() -> None:
     transcript.call("Bash", "the shop is open", command="python -m shop")
     talk(transcript, 8)
     last = propose_pruning(pieces_of(transcript), budget=180, task="start the shop", latest=3)
-    assert not any(one.kept for one in last.pieces if one.segment.type == "error_log")
+    assert not any(piece.kept for piece in last.pieces if piece.segment.type == "error_log")
 
 
 def test_a_part_of_a_file_does_not_supersede_the_whole() -> None:
@@ -99,13 +99,13 @@ def test_a_part_of_a_file_does_not_supersede_the_whole() -> None:
         transcript.call("Read", shown, file_path="/p/refunds.py")
     talk(transcript, 8)
     proposal = propose_pruning(pieces_of(transcript), budget=100, task="colours", latest=1)
-    files = [one for one in proposal.pieces if one.segment.type == "file_content"]
-    assert [one.why.startswith("superseded") for one in files] == [False, False, False]
+    files = [piece for piece in proposal.pieces if piece.segment.type == "file_content"]
+    assert [file.why.startswith("superseded") for file in files] == [False, False, False]
     whole = "\n".join(f"{line:6}\u2192line {line} of the file" for line in range(1, 81))
     transcript.call("Read", whole, file_path="/p/refunds.py")
     again = propose_pruning(pieces_of(transcript), budget=100, task="colours", latest=1)
-    files = [one for one in again.pieces if one.segment.type == "file_content"]
-    assert [one.why.startswith("superseded") for one in files] == [True, True, True, False]
+    files = [piece for piece in again.pieces if piece.segment.type == "file_content"]
+    assert [file.why.startswith("superseded") for file in files] == [True, True, True, False]
 
 
 def test_a_context_begins_at_its_last_compaction(transcript: Transcript) -> None:
@@ -113,16 +113,16 @@ def test_a_context_begins_at_its_last_compaction(transcript: Transcript) -> None
     transcript.user("This session is being continued. The refunds are done.", isCompactSummary=True)
     transcript.add("assistant", [{"type": "text", "text": "A sub-agent's own words here."}], isSidechain=True)
     transcript.agent("The pages are blue and the refunds are sent once.")
-    found = pieces_of(transcript)
-    assert [one.segment.metadata.get("kind", "") for one in found] == ["summary", ""]
-    assert task_of(found) == found[0].segment.text
+    pieces = pieces_of(transcript)
+    assert [one.segment.metadata.get("kind", "") for one in pieces] == ["summary", ""]
+    assert task_of(pieces) == pieces[0].segment.text
 
 
 def test_vectors_weigh_in(transcript: Transcript) -> None:
     """Of pieces that are alike in words the one that is nearer in meaning stays."""
-    found = pieces_of(transcript)
-    near = [0.9 if "page 3" in one.segment.text else 0.0 for one in found]
-    proposal = propose_pruning(found, budget=120, task="refunds are sent twice", similarities=near, latest=1)
+    pieces = pieces_of(transcript)
+    near = [0.9 if "page 3" in one.segment.text else 0.0 for one in pieces]
+    proposal = propose_pruning(pieces, budget=120, task="refunds are sent twice", similarities=near, latest=1)
     kept = [one.segment.text[:20] for one in proposal.kept if one.segment.text.startswith("The header")]
     assert "The header of page 3" in kept
 
@@ -134,10 +134,10 @@ def test_a_proposal_is_whole_and_the_same_each_time(budget: int, latest: int, wo
     made.user("Refunds of cancelled orders are sent twice, find out why and fix it")
     made.call("Read", "def refund():\n    pay()\n" * 90, file_path="/p/shop/refunds.py")
     talk(made, 5)
-    found = pieces_of(made)
-    proposal = propose_pruning(found, budget=budget, task=words, latest=latest)
-    assert proposal == propose_pruning(found, budget=budget, task=words, latest=latest)
-    assert len(proposal.kept) + len(proposal.aside) == len(found)
-    assert all(one.why for one in proposal.pieces)
+    pieces = pieces_of(made)
+    proposal = propose_pruning(pieces, budget=budget, task=words, latest=latest)
+    assert proposal == propose_pruning(pieces, budget=budget, task=words, latest=latest)
+    assert len(proposal.kept) + len(proposal.aside) == len(pieces)
+    assert all(piece.why for piece in proposal.pieces)
     assert proposal.fits == (proposal.tokens_after <= budget)
     assert proposal.aside == () or proposal.tokens_before > budget

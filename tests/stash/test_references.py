@@ -39,6 +39,6 @@ def test_a_removed_segment_ends_a_chain(stash: StashService) -> None:
     stash.add_many(_SEGMENTS)
     stash.remove(["b", "e"])
     links = stash_links(stash.store, ReferenceDirection.BOTH)
-    assert [one.segment_id for one in follow_references("d", links, 1)] == ["a", "c"]
+    assert [reference.segment_id for reference in follow_references("d", links, 1)] == ["a", "c"]
     stash.add(ContextSegment(segment_id="self", text="s", references=("self",)))
     assert follow_references("self", links, 3) == ()

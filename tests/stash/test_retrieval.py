@@ -52,10 +52,10 @@ class Stash:
         index.embed_tail(_MODEL.asked)
         asked = StashQuery(text=text, **{"min_similarity": 0.0, **query})
         embed = None if words else _MODEL.embed
-        found = retrieve(
+        segments = retrieve(
             index, asked, embed=embed, now=self.clock.now(), weights=weights, per_session=per_session
         )
-        return list(found)
+        return list(segments)
 
     def ids(self, text: str = "", **query: Any) -> list[str]:
         return [one.segment.id for one in self.ask(text, **query)]
@@ -256,8 +256,8 @@ def test_a_request_that_says_nothing_means_what_was_said_before(asked: Stash) ->
     before = ("Shall I rename the redis cache and clear its store?",)
     short, long = StashQuery(text="yes, do both", messages=before), 40.0
     parts = query_parts(short)
-    assert [one.weight for one in weigh_parts(parts, 0.0)] == [1.0, pytest.approx(1.1)]
-    assert [one.weight for one in weigh_parts(parts, long)] == [1.0, pytest.approx(0.1, abs=1e-3)]
+    assert [part.weight for part in weigh_parts(parts, 0.0)] == [1.0, pytest.approx(1.1)]
+    assert [part.weight for part in weigh_parts(parts, long)] == [1.0, pytest.approx(0.1, abs=1e-3)]
     asked.add("the redis cache store")
     asked.add("both boats are at sea")
     (less, *_), (more, *_) = (

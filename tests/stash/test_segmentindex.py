@@ -51,7 +51,7 @@ def first_none(latest: Callable[[str], Path | Damaged | None]) -> Callable[[str]
 
 
 def ids(hits: Sequence[FoundSegment]) -> list[str]:
-    return [one.segment.id for one in hits]
+    return [hit.segment.id for hit in hits]
 
 
 def test_a_generation_answers_as_the_journal_does(stash: StashService, places: IndexPlaces) -> None:

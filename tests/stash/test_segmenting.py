@@ -181,7 +181,7 @@ def test_decisions_are_choices_and_not_steps(
     found = segments(transcript.raw())
     decisions = of_type(found, SegmentType.DECISION)
     assert bool(decisions) == decided
-    assert all(one.references == (found[1].segment_id,) for one in decisions)
+    assert all(decision.references == (found[1].segment_id,) for decision in decisions)
 
 
 def test_the_users_choice_among_options_is_a_decision(transcript: Transcript) -> None:
@@ -203,7 +203,7 @@ def test_a_list_of_tasks_is_kept_in_its_last_state(transcript: Transcript) -> No
         transcript.call("TodoWrite", "Todos have been modified successfully", todos=todos)
     transcript.call("TodoWrite", "Todos have been modified", todos=[{"content": "tell", "status": "pending"}])
     states = of_type(segments(transcript.raw()), SegmentType.TASK_STATE)
-    assert [one.text for one in states] == ["- [x] measure\n- [x] fix", "- [ ] tell"]
+    assert [state.text for state in states] == ["- [x] measure\n- [x] fix", "- [ ] tell"]
 
 
 def test_a_compaction_leaves_a_state_and_its_decisions(transcript: Transcript) -> None:
@@ -319,7 +319,7 @@ def test_the_topic_is_a_feature_branch() -> None:
 
 
 def all_of(raw: bytes) -> dict[str, ContextSegment]:
-    return {one.segment_id: one for one in segments(raw)}
+    return {segment.segment_id: segment for segment in segments(raw)}
 
 
 @pytest.mark.parametrize("path", sorted(DATA.rglob("*.jsonl")), ids=lambda path: path.stem[-12:])
@@ -371,7 +371,7 @@ def test_mutilated_transcripts_are_no_error(data: st.DataObject) -> None:
                 end = raw.find(b":", at)
                 if end > 0:
                     raw[end + 1 : raw.find(b",", end)] = value.encode()
-    for one in segments(bytes(raw)):
-        assert one.segment_id.startswith("seg-")
-        assert one.text.strip()
-        assert one.source
+    for segment in segments(bytes(raw)):
+        assert segment.segment_id.startswith("seg-")
+        assert segment.text.strip()
+        assert segment.source

@@ -70,8 +70,8 @@ class MemoryCollection:
     def put(self, keys: PointKeys, vectors: Float32, fields: Sequence[Mapping[str, Any]]) -> None:
         self._called("put", vectors)
         self._index = None
-        for key, vector, one in zip(keys, vectors, fields, strict=True):
-            self.points[key.tobytes()] = (vector, one)
+        for key, vector, field in zip(keys, vectors, fields, strict=True):
+            self.points[key.tobytes()] = (vector, field)
 
     def delete(self, keys: PointKeys) -> None:
         self._called("delete")

@@ -99,16 +99,16 @@ def test_the_tables_say_what_the_fold_says(
     found = {row[0]: row[1:] for row in rows}
     episodes = [follow_all((entry for _, entry in journal.read(STREAM)), session) for session in "abc"]
     assert found == {
-        one.session_id: (
-            one.ended_at,
-            one.outcome.value,
-            one.outcome_evidence,
-            one.closed_by,
-            len(one.reads),
-            len(one.changes),
+        episode.session_id: (
+            episode.ended_at,
+            episode.outcome.value,
+            episode.outcome_evidence,
+            episode.closed_by,
+            len(episode.reads),
+            len(episode.changes),
         )
-        for one in episodes
-        if one is not None
+        for episode in episodes
+        if episode is not None
     }
 
 
@@ -148,15 +148,15 @@ def test_the_past_of_a_file(journal: FileJournal, tmp_path: Path, clock: ManualC
     assert touching("a.PY") == ["four", "sweep", "two", "one"]
     assert touching("d.py") == ["sweep"]
     assert touching("%") == []
-    found = file_history(tables, "src/A.py", AskedTask(), most=3, limit=9)
-    assert [(one.session_id, one.edited) for one in found.sessions] == [
+    history = file_history(tables, "src/A.py", AskedTask(), most=3, limit=9)
+    assert [(session.session_id, session.edited) for session in history.sessions] == [
         ("four", False),
         ("sweep", True),
         ("two", True),
         ("one", True),
     ]
-    assert (found.read, found.edited, found.facts, found.affinity) == (2, 3, None, None)
-    assert found.companions == (Companion("b.py", 2, 2 / 3, 4), Companion("c.py", 1, 1 / 3, 2))
+    assert (history.read, history.edited, history.facts, history.affinity) == (2, 3, None, None)
+    assert history.companions == (Companion("b.py", 2, 2 / 3, 4), Companion("c.py", 1, 1 / 3, 2))
     assert file_history(tables, "nowhere.py", AskedTask(), most=3, limit=9).companions == ()
     tables.close()
 
@@ -190,7 +190,7 @@ def test_a_files_past_says_why(tmp_path: Path, journal: FileJournal, clock: Manu
         ("named", True, ("#12", "#7"), "sha-named"),
         ("other", False, ("#8",), "sha-other"),
     ]
-    assert [(one.rationale, one.weight) for one in found.sessions] == [
+    assert [(session.rationale, session.weight) for session in found.sessions] == [
         ("", 2.0),
         ("", 2.0),
         ("it logs everybody out", 0.5),

@@ -149,7 +149,7 @@ def test_measurements_over_time(journal: FileJournal, tmp_path: Path, clock: Man
     ]
     assert [(hit.level, hit.hits, hit.misses) for hit in found.hits] == [("l1", 6.0, 0.0)] * 2
     assert [(call.duration_ms, call.by) for call in found.slowest] == [(30.0, "cli"), (20.0, "cli")]
-    assert [one.operation for one in found.operations] == ["index", "plan"]
+    assert [operation.operation for operation in found.operations] == ["index", "plan"]
 
 
 def test_nothing_measured_is_nothing(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:

@@ -125,7 +125,7 @@ def test_kept_replays_go_along(project: Project) -> None:
     put_run(project.opened().root, "b" * 16, b"another")
     project.add("one")
     project.read_only = False
-    assert [found.id for found in list_runs(project.opened().root)] == ["b" * 16, "a" * 16]
+    assert [run.id for run in list_runs(project.opened().root)] == ["b" * 16, "a" * 16]
 
 
 @settings(max_examples=times(4, 12))

@@ -26,7 +26,7 @@ def test_a_run_comes_back(tmp_path: Path) -> None:
     """What was put is what is read, private to its owner, and listed."""
     put(tmp_path, 1, b"one")
     put(tmp_path, 2, b"two")
-    assert [(name(2), 3), (name(1), 3)] == [(one.id, one.size) for one in list_runs(tmp_path)]
+    assert [(name(2), 3), (name(1), 3)] == [(run.id, run.size) for run in list_runs(tmp_path)]
     with open_run(tmp_path, name(1)) as file:
         assert file.read() == b"one"
     assert list_runs(tmp_path)[0].path.stat().st_mode & 0o777 == 0o600
@@ -37,12 +37,12 @@ def test_the_oldest_are_dropped_beyond_the_bounds(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(runs, "KEPT", 3)
     for number in range(1, 6):
         put(tmp_path, number)
-    assert [one.id for one in list_runs(tmp_path)] == [name(5), name(4), name(3)]
+    assert [run.id for run in list_runs(tmp_path)] == [name(5), name(4), name(3)]
     put(tmp_path, 6, spare=[name(3)])
-    assert [one.id for one in list_runs(tmp_path)] == [name(6), name(5), name(4), name(3)]
+    assert [run.id for run in list_runs(tmp_path)] == [name(6), name(5), name(4), name(3)]
     monkeypatch.setattr(runs, "MAX_RUNS_TOTAL", 10)
     put(tmp_path, 7, b"x" * 20)
-    assert [one.id for one in list_runs(tmp_path)] == [name(7)]
+    assert [run.id for run in list_runs(tmp_path)] == [name(7)]
 
 
 def test_other_files_are_no_runs(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_other_files_are_no_runs(tmp_path: Path) -> None:
     (runs / "zz.jsonl.gz").write_text("x")
     (runs / f"{name(2)}.jsonl.gz").mkdir()
     (runs / f"{name(3)}.jsonl.gz").symlink_to(runs / f"{name(1)}.jsonl.gz")
-    assert [one.id for one in list_runs(tmp_path)] == [name(1)]
+    assert [run.id for run in list_runs(tmp_path)] == [name(1)]
     with pytest.raises(StoreError):
         open_run(tmp_path, name(3))
 

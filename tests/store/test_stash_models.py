@@ -49,7 +49,7 @@ def test_a_type_has_a_model_of_its_own(
     plain = project()
     service = stash_service(plain, "test")
     segments = [ContextSegment(text=text, type=kind, session_id=kind) for kind, text in _TEXTS.items()]
-    code, said, _ = [service.add(one) for one in segments]
+    code, said, _ = [service.add(segment) for segment in segments]
     searcher = open_stash_search(plain)
     query = searcher.query("where is tax rounded?", min_similarity=0)
     expected = searcher.find(query)
@@ -70,7 +70,7 @@ def test_a_type_has_a_model_of_its_own(
     assert kept.find(said.id).embedding_model == minilm.MODEL_ID
     assert list(stash_figures(both)[1]) == ["code_block"]
     assert segment_embedding(both, kept, code.id).shape == (minilm.DIMENSIONS,)
-    assert any("code_block is embedded by other@" in one.text for one in stash_findings(both))
+    assert any("code_block is embedded by other@" in finding.text for finding in stash_findings(both))
 
     sample = write_transcript(tmp_path / f"{SESSION}.jsonl", *SHOP)
     options = StashReplayOptions(tasks=10, systems=("bm25", "hybrid"))

@@ -23,7 +23,7 @@ def test_journals_are_counted_with_their_copies(tmp_path: Path) -> None:
     for stream in ("rules", "memory/auth", "memory/pay", "metrics"):
         journal.append(stream, "x.put", [{"a": 1}, {"a": 2}], by="cli")
     size = (tmp_path / "journal" / "rules.jsonl").stat().st_size
-    found = {one.name: one for one in journal_sizes(tmp_path, NOW)}
+    found = {size.name: size for size in journal_sizes(tmp_path, NOW)}
     assert found["rules"] == StoredSize("rules", 2 * size, 2)
     assert (found["memory"].bytes, found["memory"].records) == (4 * size, 4)
     assert found["metrics"].bytes == size
@@ -63,7 +63,7 @@ def test_the_rest_is_counted_by_kind(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * size)
         os.utime(path, (NOW, NOW - (40 * DAY if "old" in name else DAY)))
-    found = {one.name: one for one in directory_sizes(tmp_path, NOW)}
+    found = {size.name: size for size in directory_sizes(tmp_path, NOW)}
     assert {name: one.bytes for name, one in found.items()} == {
         "index of history": 31, "tables": 100, "archive": 360, "other": 5,
     }  # fmt: skip

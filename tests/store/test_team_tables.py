@@ -100,7 +100,7 @@ class Member:
         rules = [with_use(live[key], counts) for key in sorted(live)]
         records = self.learnings.store.ledger().records
         return (
-            [(one.id, one.rule, one.version, one.usage_count, one.project_id) for one in rules],
+            [(rule.id, rule.rule, rule.version, rule.usage_count, rule.project_id) for rule in rules],
             [
                 (key, records[key].text, records[key].state, records[key].project_id)
                 for key in sorted(records)

@@ -52,7 +52,7 @@ def test_a_pack_without_a_session_is_of_the_next_one(
     task(journal, "git:1", "", START + 5_010, "b.py", by="git")
     task(journal, "u/1", "u", START + 9_000, "b.py")
     found = records(tables)
-    assert [one.session for one in found.handovers] == ["s", ""]
+    assert [handover.session for handover in found.handovers] == ["s", ""]
     [touch] = found.touches["s"]
     assert (touch.path, touch.edited_at, touch.edit_entry > 0) == ("a.py", START + 60, True)
     assert records(tables, START + 1.0).handovers[0].files == {"b.py": "full"}
@@ -107,7 +107,7 @@ def test_a_breach_counts_once_and_malformed_entries_not_at_all(
     loaded = {"session_id": "s", "file": "CLAUDE.md", "agent": "claude", "reason": "\ud800"}
     journal.append("handovers", "handover.instructions", [loaded, loaded], by="hook")
     found = records(tables)
-    assert [(one.rule, one.at) for one in found.breaches] == [
+    assert [(breach.rule, breach.at) for breach in found.breaches] == [
         ("rule-a", START),
         ("rule-b", START),
         ("rule-a", START + 1),

@@ -148,7 +148,7 @@ def test_any_text_is_scanned_and_learned(text: str) -> None:
     found = scan(text)
 
     assert 0 <= found.score <= 1
-    assert all(0 <= one.start < one.end <= len(text) for one in found.findings)
+    assert all(0 <= finding.start < finding.end <= len(text) for finding in found.findings)
     assert defuse(text) == defuse(defuse(text))
     line = sanitize_learning_text(text)
     assert len(line) <= MAX_LEARNING

@@ -29,7 +29,7 @@ def test_the_hints_are_those_of_the_expressions() -> None:
 def test_what_a_shape_matches_has_its_hints(data: st.DataObject) -> None:
     """Whatever an expression matches, the hints let it be looked for, in any case of letters."""
     table = data.draw(st.sampled_from(["pairs", *TABLES]))
-    expressions = [EXPRESSION] if table == "pairs" else [one.expression for one in secret_shapes(table)]
+    expressions = [EXPRESSION] if table == "pairs" else [shape.expression for shape in secret_shapes(table)]
     number = data.draw(st.integers(0, len(expressions) - 1))
     text = data.draw(st.from_regex(re.compile(expressions[number], re.ASCII)))
     assert number in shapes_with_hints(table, text.encode("utf-8", "surrogatepass"))

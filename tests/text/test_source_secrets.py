@@ -79,10 +79,10 @@ def test_what_is_no_credential_stays(role: Role, text: str) -> None:
 @pytest.mark.parametrize(("role", "text", "secret"), MASKED)
 def test_credentials_are_masked_whatever_is_beside_them(role: Role, text: str, secret: str) -> None:
     """What a generator made goes everywhere, what a person thought up outside of tests and documents."""
-    found = mask_source(text.encode(), role)
+    source = mask_source(text.encode(), role)
 
-    assert secret not in found.data.decode()
-    assert [line for line, _ in found.masked] == [1]
+    assert secret not in source.data.decode()
+    assert [line for line, _ in source.masked] == [1]
 
 
 @pytest.mark.parametrize("role", Role)
@@ -96,11 +96,11 @@ def test_formats_of_issuers_and_private_keys_are_masked_in_every_file(
             "aws-access-key": "AKIA" + "Q4RT7ZKPW2MXN5VB",
             "slack-token": "xoxb-" + "2398475486-x8Kq2m",
         }[kind]
-    found = mask_source(f"a = 1\nb = '{secret}'\nc = 3\n".encode(), role)
+    source = mask_source(f"a = 1\nb = '{secret}'\nc = 3\n".encode(), role)
 
-    assert found.masked == ((2, kind),)
-    assert found.data.count(b"\n") == 3 + secret.count("\n")
-    assert secret.encode() not in found.data
+    assert source.masked == ((2, kind),)
+    assert source.data.count(b"\n") == 3 + secret.count("\n")
+    assert secret.encode() not in source.data
 
 
 @searches
@@ -121,15 +121,15 @@ def test_what_generators_make_is_masked_in_tests_too() -> None:
 def test_lines_keep_their_numbers_and_nothing_else_changes(text: str, role: Role) -> None:
     """Whatever a file holds: what is masked was a secret for prose, too, and the rest is byte for byte there."""
     data = text.encode("utf-8", "surrogatepass")
-    found = mask_source(data, role)
+    source = mask_source(data, role)
     spans = find_credentials(data, role)
 
-    assert found.data.count(b"\n") == data.count(b"\n")
-    assert len(found.masked) == len(spans)
+    assert source.data.count(b"\n") == data.count(b"\n")
+    assert len(source.masked) == len(spans)
     rest, at = [], 0
     for span in spans:
         assert span.start >= at
         rest.append(data[at : span.start])
         at = span.end
     rest.append(data[at:])
-    assert all(piece in found.data for piece in rest)
+    assert all(piece in source.data for piece in rest)

@@ -16,10 +16,10 @@ SHARED = shared_shingles(PROMPTS)
 
 def test_what_sessions_share_is_a_template() -> None:
     """The words that differ stay, also in the middle of a line; so does all that was never shared."""
-    found = own_words(REVIEW.format("the parser of dates"), SHARED)
-    assert found is not None
-    assert words_of(found.text) == ["Review", "the", "changes", "of", "the", "parser", "of", "dates"]
-    assert found.sessions == 3
+    words = own_words(REVIEW.format("the parser of dates"), SHARED)
+    assert words is not None
+    assert words_of(words.text) == ["Review", "the", "changes", "of", "the", "parser", "of", "dates"]
+    assert words.sessions == 3
     assert own_words("Fix the parser of dates: it loses the year", SHARED) is None
 
 

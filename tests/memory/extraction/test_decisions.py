@@ -146,7 +146,7 @@ def test_lists_under_a_heading_of_decisions() -> None:
         "## Key Decisions Made\n\n- **Fire and forget**: the write never blocks. It is tried again.\n"
         "- One table for both kinds \u2014 readers join nothing\n\nWhat is next\n\n- The release notes\n"
     )
-    assert [(one.description, one.rationale) for one in find_decisions([text])] == [
+    assert [(decision.description, decision.rationale) for decision in find_decisions([text])] == [
         ("Fire and forget: the write never blocks. It is tried again", None),
         ("One table for both kinds", "readers join nothing"),
     ]
@@ -160,5 +160,5 @@ def test_a_decision_counts_once() -> None:
 @given(st.lists(st.text(max_size=200), max_size=4))
 def test_any_text_has_sentences_within_bounds(texts: list[str]) -> None:
     """No text breaks the reader, and no sentence is longer than its bound."""
-    assert all(len(one) <= 600 for text in texts for one in sentences(text))
-    assert all(one.description for one in find_decisions(texts))
+    assert all(len(sentence) <= 600 for text in texts for sentence in sentences(text))
+    assert all(decision.description for decision in find_decisions(texts))

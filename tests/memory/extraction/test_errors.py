@@ -343,9 +343,9 @@ EXPECTED: list[tuple[str, str, list[tuple[ErrorType, str, int, str]]]] = [
 )
 def test_formats_of_tools(text: str, expected: list[tuple[ErrorType, str, int, str]]) -> None:
     """Each error is told once, with its type, the place in the project's own code, and what is wrong."""
-    found = find_errors(text)
-    assert [one[:3] for one in expected] == [(one.type, *(one.places or (("", 0),))[0]) for one in found]
-    for (_, _, _, message), one in zip(expected, found, strict=True):
+    errors = find_errors(text)
+    assert [one[:3] for one in expected] == [(one.type, *(one.places or (("", 0),))[0]) for one in errors]
+    for (_, _, _, message), one in zip(expected, errors, strict=True):
         assert one.message.startswith(message)
 
 
@@ -430,7 +430,7 @@ def test_failing_without_a_word_is_no_error(result: str) -> None:
 def test_a_refused_call_is_one_of_permission() -> None:
     """What a person or a hook refused did not run."""
     use = bash("rm -rf /", "The user doesn't want to proceed with this tool use.", rejected=True)
-    assert [one.type for one in errors_of(use)] == [ErrorType.PERMISSION]
+    assert [error.type for error in errors_of(use)] == [ErrorType.PERMISSION]
 
 
 @given(
@@ -441,10 +441,10 @@ def test_a_refused_call_is_one_of_permission() -> None:
 def test_any_mixture_of_outputs_is_survived(parts: list[str]) -> None:
     """Outputs after one another give bounded messages within the text, in order, and none twice."""
     text = "".join(parts)
-    found = find_errors(text)
-    assert all(0 <= one.start <= one.end <= len(text) + 1 and 0 < len(one.message) <= 1_000 for one in found)
-    assert [one.start for one in found] == sorted(one.start for one in found)
-    assert len(found) == len({(one.message, one.places[:1]) for one in found})
+    errors = find_errors(text)
+    assert all(0 <= one.start <= one.end <= len(text) + 1 and 0 < len(one.message) <= 1_000 for one in errors)
+    assert [one.start for one in errors] == sorted(one.start for one in errors)
+    assert len(errors) == len({(one.message, one.places[:1]) for one in errors})
 
 
 @given(st.text(alphabet=st.sampled_from("eE rorR:\n\t.py()[]-→●>1'\"\\/aFAILEDt_"), max_size=300))

@@ -25,8 +25,8 @@ def test_every_long_line_is_cut_and_no_other(lengths: list[int], ended: bool) ->
 @pytest.mark.parametrize("around", ["", "é", "\U0001f600", "\ud800", "\x00"])
 def test_an_error_among_any_characters_is_found(around: str) -> None:
     """Signs of errors are seen in whatever text, also in one that UTF-8 cannot hold."""
-    found = find_errors(f"{around}\nsrc/app.c:3:1: error: expected ';'\n{around}")
-    messages = [one.message for one in found]
+    errors = find_errors(f"{around}\nsrc/app.c:3:1: error: expected ';'\n{around}")
+    messages = [one.message for one in errors]
     expected = ["expected ';'"]
     assert expected == messages
 
@@ -34,4 +34,4 @@ def test_an_error_among_any_characters_is_found(around: str) -> None:
 def test_text_around_the_bound_of_a_line_is_told_whole() -> None:
     """An error on the last line after a very long one is found."""
     text = "y" * 40_000 + "\n  File left out\nsrc/app.c:3:1: error: expected ';'\n"
-    assert [one.message for one in find_errors(text)] == ["expected ';'"]
+    assert [error.message for error in find_errors(text)] == ["expected ';'"]

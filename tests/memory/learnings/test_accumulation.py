@@ -93,7 +93,7 @@ def test_an_iteration_told_twice_adds_nothing(store: LearningStore, iteration: M
     learn(store, iteration(1, uses=(MISSING, WORKS)))
     again = learn(store, iteration(1, uses=(MISSING, WORKS)))
     assert (again.added, again.hits) == ((), ())
-    assert [one.hit_count for one in LearningService(store, "t").learnings()] == [1]
+    assert [learning.hit_count for learning in LearningService(store, "t").learnings()] == [1]
 
 
 def test_another_session_that_finds_it_out_is_a_hit(store: LearningStore, iteration: Make) -> None:

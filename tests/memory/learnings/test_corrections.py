@@ -64,9 +64,9 @@ def queue(store: LearningStore) -> tuple[ReviewItem, ...]:
 )
 def test_a_correction_becomes_an_imperative(sentence: str, rule: str, strength: Strength) -> None:
     """What leads in, pleads and scolds goes; how surely it holds for more than the moment stays."""
-    found = correction_of(sentence, later=True)
-    assert found is not None
-    assert (rule, strength) == (found.text, found.strength)
+    correction = correction_of(sentence, later=True)
+    assert correction is not None
+    assert (rule, strength) == (correction.text, correction.strength)
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_requests_questions_praise_and_pasted_text_are_no_corrections(prompt: st
 ), max_size=24).map(" ".join), st.booleans())  # fmt: skip
 def test_rules_are_bounded_sentences_of_one_line(prompt: str, later: bool) -> None:
     """Whatever was typed, a rule is one line within its bound, and the same prompt gives the same rules."""
-    found = corrections_of(prompt, later=later)
-    assert all(0 < len(one.text) <= MOST_RULE + 1 and "\n" not in one.text for one in found)
-    assert corrections_of(prompt, later=later) == found
+    corrections = corrections_of(prompt, later=later)
+    assert all(0 < len(one.text) <= MOST_RULE + 1 and "\n" not in one.text for one in corrections)
+    assert corrections_of(prompt, later=later) == corrections
 
 
 def test_what_was_said_once_in_passing_is_noted_and_not_learned(
@@ -116,7 +116,7 @@ def test_what_was_said_once_in_passing_is_noted_and_not_learned(
     done = say("please don't add comments to the code")
     assert (done.added, done.left_out[0][1]) == ((), "said once: it may be for now")
     assert queue(store) == ()
-    assert [one.status for one in report_corrections(store.ledger())] == [CorrectionStatus.ONCE]
+    assert [correction.status for correction in report_corrections(store.ledger())] == [CorrectionStatus.ONCE]
 
 
 def test_what_was_said_in_two_sessions_is_suggested_with_its_evidence(
@@ -195,7 +195,7 @@ def test_promoting_makes_the_rule_and_ends_the_suggestion(
     done = LearningService(store, "cli").promote(made.id)
     assert (done.rule.rule, queue(store)) == ("Always run the linter before you commit.", ())
     say("always run the linter before you commit", rules=(done.rule.rule,))
-    assert [one.status for one in report_corrections(store.ledger())] == [CorrectionStatus.RULE]
+    assert [correction.status for correction in report_corrections(store.ledger())] == [CorrectionStatus.RULE]
 
 
 def test_what_a_rule_says_is_evidence_that_it_is_ignored(

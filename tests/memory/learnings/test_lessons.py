@@ -15,7 +15,7 @@ from workbench.records.iterations import DecisionEntry, RawIterationOutput, Tool
 
 def texts(*uses: ToolUseEvent) -> list[str]:
     """Return what a run of calls teaches."""
-    return [one.text for one in command_lessons(RawIterationOutput(tool_uses=uses, cwd="/p"))]
+    return [lesson.text for lesson in command_lessons(RawIterationOutput(tool_uses=uses, cwd="/p"))]
 
 
 def failed(command: str, said: str) -> ToolUseEvent:
@@ -105,8 +105,8 @@ def test_a_cause_is_a_mechanism_with_a_name(sentence: str, cause: str) -> None:
 )
 def test_a_correction_says_how_things_are_done(sentence: str, later: bool, rule: str) -> None:
     """Requests, tasks of the moment and musings are none."""
-    found = correction_of(sentence, later=later)
-    assert (found.text if found is not None else "") == rule
+    correction = correction_of(sentence, later=later)
+    assert (correction.text if correction is not None else "") == rule
 
 
 def test_a_decision_needs_a_choice_and_a_reason_of_its_own() -> None:
@@ -117,7 +117,7 @@ def test_a_decision_needs_a_choice_and_a_reason_of_its_own() -> None:
         DecisionEntry("Let me check `a.py`", "the tests of that module fail on Windows"),
         DecisionEntry("I'll use `msgspec`"),
     ]
-    assert [one.text for one in decision_lessons(decisions)] == [
+    assert [lesson.text for lesson in decision_lessons(decisions)] == [
         "Use `msgspec` instead of `json` because strict decoding rejects unknown fields early."
     ]
 

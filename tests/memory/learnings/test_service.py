@@ -39,7 +39,7 @@ def desk(store: LearningStore) -> LearningService:
 
 def essences(ledger: LearningLedger) -> dict[str, FeatureLearning]:
     """Return what holds, without times and counts."""
-    return {identifier: LEARNINGS.essence(one) for identifier, one in ledger.records.items()}
+    return {identifier: LEARNINGS.essence(record) for identifier, record in ledger.records.items()}
 
 
 def test_a_person_s_learning_is_reviewed_and_an_agent_s_is_not(desk: LearningService) -> None:
@@ -106,7 +106,7 @@ def test_of_two_that_contradict_each_other_one_is_given(
     store = desk.store
     for known in (known_learnings(store.ledger()), load_kept(store).known):
         found = candidates(known, store.now(), feature="auth")
-        assert [pair[leads].id] == [one.learning.id for one in found.candidates]
+        assert [pair[leads].id] == [candidate.learning.id for candidate in found.candidates]
         reason = "it contradicts another learning and waits to be settled"
         assert ((pair[1 - leads].id, reason),) == found.left_out
     item = desk.review_queue()[0]

@@ -53,15 +53,15 @@ def test_the_order_of_the_rules_makes_no_difference(rules: list[Rule], rng: rand
 @given(RULES)
 def test_every_copy_is_found_and_no_pair_of_disjoint_scopes(rules: list[Rule]) -> None:
     """A rule with an equal one before it in force is in an exact conflict; `*.py` never meets `*.ts`."""
-    found = find_conflicts(rules)
-    exact = {item.right for item in found if item.kind is ConflictKind.EXACT}
+    conflicts = find_conflicts(rules)
+    exact = {item.right for item in conflicts if item.kind is ConflictKind.EXACT}
     by_id = {rule.id: rule for rule in rules}
     for at, rule in enumerate(rules):
         earlier = [other for other in rules[:at] if other.rule == rule.rule and other.scope == rule.scope]
         if rule.rule and earlier:
             assert rule.id in exact
     apart = {("path:*.py",), ("path:*.ts",)}
-    assert [item for item in found if {by_id[item.left].scope, by_id[item.right].scope} == apart] == []
+    assert [item for item in conflicts if {by_id[item.left].scope, by_id[item.right].scope} == apart] == []
 
 
 @given(RULES, st.sets(st.integers(0, 13)))
@@ -113,8 +113,8 @@ def test_a_disabled_rule_is_in_no_conflict(rule: Make) -> None:
 def test_a_text_that_stands_often_gives_each_contradiction_once(rule: Make) -> None:
     """Fifty copies are forty-nine duplicates and one contradiction."""
     copies = [rule(f"a{at:02}", "Use semicolons.") for at in range(50)]
-    found = find_conflicts([*copies, rule("b", "Never use semicolons.")])
-    kinds = [item.kind for item in found]
+    conflicts = find_conflicts([*copies, rule("b", "Never use semicolons.")])
+    kinds = [item.kind for item in conflicts]
     assert kinds.count(ConflictKind.EXACT) == 49
     assert kinds.count(ConflictKind.CONTRADICTORY) == 1
 

@@ -27,21 +27,21 @@ def place(file: str, form: str) -> Provenance:
 
 def test_one_text_in_two_agents_files_becomes_one_rule(rule: Make) -> None:
     """CLAUDE.md and AGENTS.md may hold the same rule: merge, with its text."""
-    found = suggested(
+    suggestion = suggested(
         rule("a", "Use tabs.", provenance=place("CLAUDE.md", "claude")),
         rule("b", "Use tabs.", provenance=place("AGENTS.md", "agents")),
     )
-    assert (found.action, found.text) == (Action.MERGE, "Use tabs.")
+    assert (suggestion.action, suggestion.text) == (Action.MERGE, "Use tabs.")
 
 
 def test_what_binds_more_is_kept(rule: Make) -> None:
     """An absolute rule outweighs a default one, a clearly higher priority a lower one."""
-    found = suggested(
+    suggestion = suggested(
         rule("a", "Use semicolons."), rule("b", "Never use semicolons.", authority=Authority.ABSOLUTE)
     )
-    assert (found.action, found.keep) == (Action.KEEP_RIGHT, "b")
-    found = suggested(rule("a", "Use semicolons.", priority=90), rule("b", "Never use semicolons."))
-    assert (found.action, found.keep) == (Action.KEEP_LEFT, "a")
+    assert (suggestion.action, suggestion.keep) == (Action.KEEP_RIGHT, "b")
+    suggestion = suggested(rule("a", "Use semicolons.", priority=90), rule("b", "Never use semicolons."))
+    assert (suggestion.action, suggestion.keep) == (Action.KEEP_LEFT, "a")
 
 
 def test_the_wider_of_two_contradicting_rules_is_narrowed(rule: Make) -> None:

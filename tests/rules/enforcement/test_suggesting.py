@@ -13,8 +13,8 @@ from workbench.rules.enforcement.suggestions import could_be_checked, suggest_ch
 
 
 def check_of(text: str) -> Check | None:
-    found = suggest_check(text)
-    return None if found is None else found[0]
+    check = suggest_check(text)
+    return None if check is None else check[0]
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_only_absolute_enabled_rules_without_a_check_are_asked_about() -> None:
         Rule(id="d", name="n", rule=text, authority=Authority.ABSOLUTE, check=Check(command="x")),
         Rule(id="e", name="n", rule=text, authority=Authority.ABSOLUTE, priority=90),
     ]
-    found = suggest_checks([base, *others])
-    assert [one.rule.id for one in found] == ["e", "a"]
+    checks = suggest_checks([base, *others])
+    assert [one.rule.id for one in checks] == ["e", "a"]
     assert [rule.id for rule in could_be_checked([base, *others])] == ["b"]
-    words = shlex.split(found[1].accept)
+    words = shlex.split(checks[1].accept)
     assert words[:5] == ["workbench", "rules", "edit", "a", "--check"]
     assert json.loads(words[5]) == {"command": "git push --force", "decision": "deny"}
-    assert parse_check(words[5]) == found[1].check
+    assert parse_check(words[5]) == checks[1].check

@@ -79,11 +79,11 @@ def test_what_is_extracted_has_nothing_of_it_and_counts_it() -> None:
     raw = iteration(
         "Bash", {"command": "cat .env"}, f"Traceback (most recent call last):\nKeyError: '{SAID}'"
     )
-    found = digest_output(raw, (ROOT,), excluded=EXCLUDED)
-    assert SAID not in repr(found)
-    assert (found.extraction.dropped[DROPPED], digest_output(raw, (ROOT,)).fingerprint) == (
+    output = digest_output(raw, (ROOT,), excluded=EXCLUDED)
+    assert SAID not in repr(output)
+    assert (output.extraction.dropped[DROPPED], digest_output(raw, (ROOT,)).fingerprint) == (
         1,
-        found.fingerprint,
+        output.fingerprint,
     )
 
 

@@ -340,7 +340,7 @@ def test_what_counts_as_english_has_no_other_letters_digits_and_blanks() -> None
     characters = (chr(code) for code in range(0x80, sys.maxunicode + 1))
     words = [one for one in characters if unicodedata.category(one)[0] in "LNZ" or one.isspace()]
 
-    assert [one for one in words if not other.match(one)] == []
+    assert [word for word in words if not other.match(word)] == []
 
 
 @given(text=QUERIES)

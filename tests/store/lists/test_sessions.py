@@ -199,7 +199,7 @@ def test_values_are_counted(past: Tables) -> None:
     """Facets count what filters can ask for."""
     counts = SessionList(past, quiet_since=NOW - 3_600, commits=True).facets(ListQuery())
     assert counts.total == 4
-    values = {name: {one.value: one.count for one in found} for name, found in counts.fields.items()}
+    values = {name: {one.value: one.count for one in field} for name, field in counts.fields.items()}
     assert values == {
         "source": {"codex": 1, "commit": 1, "hook": 1, "cli": 1},
         "outcome": {"unknown": 2, "failed": 1, "success": 1},

@@ -114,7 +114,7 @@ def test_a_removed_member_can_do_nothing(
     assert anna.read(machine, "rules", 0, 1000) == b""
     with psycopg.connect(team.url("anna"), autocommit=True) as connection:
         connection.execute("UPDATE workbench.machines SET name = 'taken'")
-    assert "taken" not in {one.name for one in ben.machines()}
+    assert "taken" not in {machine.name for machine in ben.machines()}
     assert ben.heads()[machine, "rules"].size == size
     assert [one.name for one in members(team.owner, project) if not one.present] == [team.role("anna")]
     open_member(elsewhere, "zoe", new_id()).append("rules", 0, lines({}))
@@ -157,7 +157,7 @@ def test_members_are_added_by_the_owner(team: Team) -> None:
     assert server.machines()[0].name.startswith(HOSTILE)
     server.close()
     assert password not in (team.server.directory / "log").read_text(encoding="utf-8", errors="replace")
-    assert dora in [one.name for one in members(team.owner, project)]
+    assert dora in [member.name for member in members(team.owner, project)]
     ben = Connections(team.url("ben"))
     for attempt in (
         lambda: add_member(ben, project, team.role("eve")),
@@ -187,4 +187,4 @@ def test_hostile_text_is_data(team: Team, open_member: Callable[..., PostgresSer
     with pytest.raises(TeamError, match="not the id of a machine"):
         anna.register("../../..", "x")
     assert anna.read(HOSTILE, HOSTILE, 0, 1) == b""
-    assert HOSTILE in [one.name for one in projects(team.owner)]
+    assert HOSTILE in [project.name for project in projects(team.owner)]

@@ -48,7 +48,7 @@ def pooler(request: pytest.FixtureRequest, team: Team) -> Iterator[Callable[[str
     place = team.server.directory / f"bouncer-{new_id()}"
     place.mkdir()
     users = [team.role("ann"), team.role("bob"), f"owner_{team.suffix}"]
-    (place / "users").write_text("".join(f'"{one}" "secret"\n' for one in users), encoding="utf-8")
+    (place / "users").write_text("".join(f'"{user}" "secret"\n' for user in users), encoding="utf-8")
     (place / "ini").write_text(
         f"[databases]\n* = host={team.server.directory} port=5432\n"
         f"[pgbouncer]\nunix_socket_dir = {place}\nlisten_addr =\nlisten_port = 6432\n"
@@ -237,7 +237,7 @@ def test_a_standby_is_received_from(system: SystemServer, tmp_path: Path) -> Non
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = (f"port={port}", "listen_addresses=127.0.0.1", "fsync=off", "max_connections=60")
-    command = [str(SYSTEM), "-D", str(place), "-k", str(place), *(f"--{one}" for one in options)]
+    command = [str(SYSTEM), "-D", str(place), "-k", str(place), *(f"--{option}" for option in options)]
     with running(command, **NOBODY) as standby:
         assert standby.stderr is not None
         assert any("ready to accept read-only" in line for line in standby.stderr)

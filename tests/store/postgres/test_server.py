@@ -72,7 +72,7 @@ def test_streams_grow_and_are_read_by_all(open_team: Open) -> None:
     assert ben.read(ben_machine, "stash", begin, begin) == third[begin:]
     assert ben.read(anna_machine, "rules", head.size, 10) == b""
     assert ben.read(anna_machine, "stash", 0, 10) == b""
-    assert [(one.id, one.name.split("'")[0]) for one in ben.machines()] == sorted(
+    assert [(machine.id, machine.name.split("'")[0]) for machine in ben.machines()] == sorted(
         [(anna_machine, "anna"), (ben_machine, "ben")]
     )
 

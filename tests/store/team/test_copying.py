@@ -49,7 +49,7 @@ def test_a_copy_has_all_machines_and_records(tmp_path: Path) -> None:
     again = MemoryTeam()
     assert copied(open_place(str(tmp_path / "a"), ""), again.connect()) == (3, TeamComparison(2, 2, 3))
     assert again.lines == team.lines
-    assert {one.name for one in again.machines.values()} == {"of A", "of B"}
+    assert {machine.name for machine in again.machines.values()} == {"of A", "of B"}
     assert copy_team(team.connect(), DirectoryTeam(tmp_path / "a"), no_progress) == 0
 
 
@@ -76,13 +76,13 @@ def test_what_differs_is_named_by_line_and_id() -> None:
     """The first record of each journal, also one that is on one side alone."""
     here, there = filled(FIRST, "one", "two"), filled(FIRST, "one", "other", "three")
     filled(SECOND, "alone", team=there)
-    found = compare_teams(here.connect(), there.connect(), no_progress)
+    teams = compare_teams(here.connect(), there.connect(), no_progress)
     second, first = "01J00000000000000000000001", "01J00000000000000000000000"
-    assert found.differences == (
+    assert teams.differences == (
         StreamDifference(FIRST, "rules", 2, second, second),
         StreamDifference(SECOND, "rules", 1, "", first),
     )
-    assert found.records == 1
+    assert teams.records == 1
 
 
 def test_a_projects_replicas_bring_a_server_back(tmp_path: Path) -> None:
